@@ -1,0 +1,296 @@
+//! The one error type.
+
+mod json;
+mod kind;
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use kind::ErrorKind;
+
+use crate::response::ChatResponse;
+
+/// Why a call failed: what happened, to which provider, and what to do next.
+///
+/// - [`kind`](Self::kind) is what programs match on; it says what can be done about it.
+/// - [`is_retryable`](Self::is_retryable) is whether the same call may succeed later.
+/// - [`partial`](Self::partial) is what had arrived when a stream failed.
+/// - The text is for people; nothing is promised about it.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    provider: Option<String>,
+    model: Option<String>,
+    status: Option<u16>,
+    code: Option<String>,
+    retryable: bool,
+    retry_after: Option<Duration>,
+    request_id: Option<String>,
+    hint: Option<String>,
+    raw: Option<String>,
+    partial: Option<Box<ChatResponse>>,
+    causes: Vec<Error>,
+    source: Option<Arc<dyn StdError + Send + Sync>>,
+}
+
+/// `Ok` or an [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of that kind. Whether it is retryable follows from the kind until told otherwise.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            kind,
+            message: message.into(),
+            provider: None,
+            model: None,
+            status: None,
+            code: None,
+            retryable: kind.is_retryable(),
+            retry_after: None,
+            request_id: None,
+            hint: None,
+            raw: None,
+            partial: None,
+            causes: Vec::new(),
+            source: None,
+        }))
+    }
+
+    /// What happened, for programs.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// What happened, in the provider's words where it had some.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The provider that failed; `None` when the call never got to one.
+    pub fn provider(&self) -> Option<&str> {
+        self.0.provider.as_deref()
+    }
+
+    /// The model that was asked.
+    pub fn model(&self) -> Option<&str> {
+        self.0.model.as_deref()
+    }
+
+    /// The HTTP status, also when the provider named it inside an answer of status 200.
+    pub fn status(&self) -> Option<u16> {
+        self.0.status
+    }
+
+    /// The provider's own code for it.
+    pub fn code(&self) -> Option<&str> {
+        self.0.code.as_deref()
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        self.0.retryable
+    }
+
+    /// How long the provider asks to wait before the next try.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.0.retry_after
+    }
+
+    /// The id by which the provider's support knows the call.
+    pub fn request_id(&self) -> Option<&str> {
+        self.0.request_id.as_deref()
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// The body of the answer as it came, or the bytes that could not be understood.
+    pub fn raw(&self) -> Option<&str> {
+        self.0.raw.as_deref()
+    }
+
+    /// What had arrived before a stream failed.
+    pub fn partial(&self) -> Option<&ChatResponse> {
+        self.0.partial.as_deref()
+    }
+
+    /// The errors of all tries, when several were made.
+    pub fn causes(&self) -> &[Error] {
+        &self.0.causes
+    }
+
+    /// The same, of that provider (unless one is known already).
+    #[must_use]
+    pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
+        self.0.provider.get_or_insert_with(|| provider.into());
+        self
+    }
+
+    /// The same, of that model (unless one is known already).
+    #[must_use]
+    pub fn with_model(mut self, model: impl Into<String>) -> Self {
+        self.0.model.get_or_insert_with(|| model.into());
+        self
+    }
+
+    /// The same, with an HTTP status.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.0.status = Some(status);
+        self
+    }
+
+    /// The same, with the provider's code.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<String>) -> Self {
+        self.0.code = Some(code.into());
+        self
+    }
+
+    /// The same, retryable or not.
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// The same, with the wait that the provider asks for.
+    #[must_use]
+    pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
+        self.0.retry_after = wait;
+        self
+    }
+
+    /// The same, with the provider's request id.
+    #[must_use]
+    pub fn with_request_id(mut self, id: Option<String>) -> Self {
+        if id.is_some() {
+            self.0.request_id = id;
+        }
+        self
+    }
+
+    /// The same, with what to do about it.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, with the bytes that caused it. Only the first 16 KiB are kept.
+    #[must_use]
+    pub fn with_raw(mut self, raw: &[u8]) -> Self {
+        const KEPT: usize = 16 << 10;
+        let kept = &raw[..raw.len().min(KEPT)];
+        self.0.raw = Some(String::from_utf8_lossy(kept).into_owned());
+        self
+    }
+
+    /// The same, with what had arrived by then.
+    #[must_use]
+    pub fn with_partial(mut self, partial: ChatResponse) -> Self {
+        self.0.partial = Some(Box::new(partial));
+        self
+    }
+
+    /// The same, with the errors of all tries.
+    #[must_use]
+    pub fn with_causes(mut self, causes: Vec<Error>) -> Self {
+        self.0.causes = causes;
+        self
+    }
+
+    /// The same, caused by another error.
+    #[must_use]
+    pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
+        self.0.source = Some(Arc::new(source));
+        self
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(provider) = self.provider() {
+            write!(f, "{provider}: ")?;
+        }
+        f.write_str(&self.0.message)?;
+        match (self.status(), self.code()) {
+            (Some(status), Some(code)) => write!(f, " (status {status}, {code})")?,
+            (Some(status), None) => write!(f, " (status {status})")?,
+            (None, Some(code)) => write!(f, " ({code})")?,
+            (None, None) => {}
+        }
+        for cause in self.causes() {
+            write!(f, "\n  - {cause}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Error");
+        debug.field("kind", &self.0.kind).field("message", &self.0.message);
+        let text = [
+            ("provider", &self.0.provider),
+            ("model", &self.0.model),
+            ("code", &self.0.code),
+            ("request_id", &self.0.request_id),
+            ("hint", &self.0.hint),
+            ("raw", &self.0.raw),
+        ];
+        for (name, value) in text {
+            if let Some(value) = value {
+                debug.field(name, value);
+            }
+        }
+        if let Some(status) = self.0.status {
+            debug.field("status", &status);
+        }
+        debug.field("retryable", &self.0.retryable);
+        if let Some(wait) = self.0.retry_after {
+            debug.field("retry_after", &wait);
+        }
+        if let Some(partial) = &self.0.partial {
+            debug.field("partial", partial);
+        }
+        if !self.0.causes.is_empty() {
+            debug.field("causes", &self.0.causes);
+        }
+        if let Some(source) = &self.0.source {
+            debug.field("source", source);
+        }
+        debug.finish()
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+impl PartialEq for Error {
+    /// Equal if they say the same; sources are not compared.
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&*self.0, &*other.0);
+        a.kind == b.kind
+            && a.message == b.message
+            && a.provider == b.provider
+            && a.status == b.status
+            && a.code == b.code
+            && a.retryable == b.retryable
+            && a.retry_after == b.retry_after
+            && a.request_id == b.request_id
+            && a.partial == b.partial
+    }
+}

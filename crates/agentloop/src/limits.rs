@@ -1,0 +1,28 @@
+//! Every bound on what comes over the wire, in one place.
+//!
+//! Past a bound the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
+//! refused for its size, but it can never take the process's memory.
+
+/// The longest line of a stream, in bytes. A generated image comes as base64 on one line.
+pub const MAX_LINE_BYTES: usize = 32 << 20;
+
+/// The largest event of a stream, in bytes: all its data lines together.
+pub const MAX_EVENT_BYTES: usize = 48 << 20;
+
+/// The largest whole body, in bytes after decompression.
+pub const MAX_BODY_BYTES: usize = 128 << 20;
+
+/// The largest body of an error answer that is read; the rest is left unread.
+pub const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
+
+/// The longest arguments of one tool call, in bytes.
+pub const MAX_ARGUMENTS_BYTES: usize = 16 << 20;
+
+/// The largest answer that is put together from a stream, in bytes of content.
+pub const MAX_RESPONSE_BYTES: usize = 256 << 20;
+
+/// The most parts that one choice may have.
+pub const MAX_PARTS: usize = 1 << 16;
+
+/// The most choices that one answer may have.
+pub const MAX_CHOICES: usize = 1 << 10;

@@ -1,0 +1,268 @@
+//! What a message is made of.
+
+use serde::{Deserialize, Serialize};
+
+use crate::response::{
+    AudioPart, CacheControl, CodeExecutionPart, CodeResultPart, FilePart, ImagePart, OpaquePart,
+    RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart, TextPart,
+    ThinkingPart, ToolCallPart,
+};
+
+/// The content of a message: text, or parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MessageContent {
+    /// Plain text.
+    Text(String),
+    /// Parts, in order.
+    Parts(Vec<ContentPart>),
+}
+
+impl MessageContent {
+    /// All text, joined.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Parts(parts) => parts
+                .iter()
+                .filter_map(|part| match part {
+                    ContentPart::Text(text) => Some(text.text.as_str()),
+                    _ => None,
+                })
+                .collect(),
+        }
+    }
+}
+
+impl From<&str> for MessageContent {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for MessageContent {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<ContentPart> for MessageContent {
+    fn from(part: ContentPart) -> Self {
+        Self::Parts(vec![part])
+    }
+}
+
+impl From<Vec<ContentPart>> for MessageContent {
+    fn from(parts: Vec<ContentPart>) -> Self {
+        Self::Parts(parts)
+    }
+}
+
+impl<const N: usize> From<[ContentPart; N]> for MessageContent {
+    fn from(parts: [ContentPart; N]) -> Self {
+        Self::Parts(parts.into())
+    }
+}
+
+/// A piece of a message: what a caller sends, or any part of an earlier answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ContentPart {
+    /// Text.
+    Text(TextPart),
+    /// An image, by address or as a data URL.
+    ImageUrl {
+        /// The image.
+        image_url: ImageUrl,
+        /// Asks the provider to cache the prompt up to here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    /// Recorded sound.
+    InputAudio {
+        /// The sound.
+        input_audio: AudioInput,
+    },
+    /// A file, a PDF for example.
+    File {
+        /// The file.
+        file: FileInput,
+        /// Asks the provider to cache the prompt up to here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    /// A video, by address or as a data URL.
+    VideoUrl {
+        /// The video.
+        video_url: MediaUrl,
+    },
+
+    /// A tool call of an earlier answer.
+    ToolCall(ToolCallPart),
+    /// Thinking of an earlier answer.
+    Thinking(ThinkingPart),
+    /// Encrypted thinking of an earlier answer.
+    RedactedThinking(RedactedThinkingPart),
+    /// An image of an earlier answer.
+    Image(ImagePart),
+    /// Audio of an earlier answer.
+    Audio(AudioPart),
+    /// A file of an earlier answer.
+    GeneratedFile(FilePart),
+    /// Code that the provider ran.
+    CodeExecution(CodeExecutionPart),
+    /// What that code printed.
+    CodeResult(CodeResultPart),
+    /// A call of one of the provider's own tools.
+    ServerToolCall(ServerToolCallPart),
+    /// What such a tool gave back.
+    ServerToolResult(ServerToolResultPart),
+    /// A piece of an earlier answer that has no unified kind.
+    Opaque(OpaquePart),
+}
+
+impl ContentPart {
+    /// Text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextPart::new(text))
+    }
+
+    /// An image by its address, or as a data URL.
+    pub fn image_url(url: impl Into<String>) -> Self {
+        Self::ImageUrl { image_url: ImageUrl::new(url), cache_control: None }
+    }
+
+    /// Sound in base64, of a format such as `wav` or `mp3`.
+    pub fn audio(data: impl Into<String>, format: impl Into<String>) -> Self {
+        Self::InputAudio { input_audio: AudioInput { data: data.into(), format: format.into() } }
+    }
+
+    /// A file as a data URL.
+    pub fn file(filename: impl Into<String>, data_url: impl Into<String>) -> Self {
+        Self::File {
+            file: FileInput {
+                file_data: Some(data_url.into()),
+                filename: Some(filename.into()),
+                ..FileInput::default()
+            },
+            cache_control: None,
+        }
+    }
+
+    /// The part's `type` tag, as it stands in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::ImageUrl { .. } => "image_url",
+            Self::InputAudio { .. } => "input_audio",
+            Self::File { .. } => "file",
+            Self::VideoUrl { .. } => "video_url",
+            Self::ToolCall(_) => "tool_call",
+            Self::Thinking(_) => "thinking",
+            Self::RedactedThinking(_) => "redacted_thinking",
+            Self::Image(_) => "image",
+            Self::Audio(_) => "audio",
+            Self::GeneratedFile(_) => "generated_file",
+            Self::CodeExecution(_) => "code_execution",
+            Self::CodeResult(_) => "code_result",
+            Self::ServerToolCall(_) => "server_tool_call",
+            Self::ServerToolResult(_) => "server_tool_result",
+            Self::Opaque(_) => "opaque",
+        }
+    }
+}
+
+impl From<ResponsePart> for ContentPart {
+    fn from(part: ResponsePart) -> Self {
+        match part {
+            ResponsePart::Text(part) => Self::Text(part),
+            ResponsePart::ToolCall(part) => Self::ToolCall(part),
+            ResponsePart::Thinking(part) => Self::Thinking(part),
+            ResponsePart::RedactedThinking(part) => Self::RedactedThinking(part),
+            ResponsePart::Image(part) => Self::Image(part),
+            ResponsePart::Audio(part) => Self::Audio(part),
+            ResponsePart::File(part) => Self::GeneratedFile(part),
+            ResponsePart::CodeExecution(part) => Self::CodeExecution(part),
+            ResponsePart::CodeResult(part) => Self::CodeResult(part),
+            ResponsePart::ServerToolCall(part) => Self::ServerToolCall(part),
+            ResponsePart::ServerToolResult(part) => Self::ServerToolResult(part),
+            ResponsePart::Opaque(part) => Self::Opaque(part),
+        }
+    }
+}
+
+impl From<&str> for ContentPart {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+/// An image by address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageUrl {
+    /// `https://…` or `data:image/png;base64,…`.
+    pub url: String,
+    /// How closely to look.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<ImageDetail>,
+}
+
+impl ImageUrl {
+    /// The image at `url`.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self { url: url.into(), detail: None }
+    }
+}
+
+/// How closely to look at an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ImageDetail {
+    /// The provider decides.
+    Auto,
+    /// A small version is enough.
+    Low,
+    /// In detail.
+    High,
+    /// Not scaled at all.
+    Original,
+}
+
+/// Recorded sound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AudioInput {
+    /// The sound in base64.
+    pub data: String,
+    /// `wav`, `mp3` and the like.
+    pub format: String,
+}
+
+/// A file: its content, its address, or the provider's id of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileInput {
+    /// The content, as a data URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_data: Option<String>,
+    /// The address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_url: Option<String>,
+    /// The provider's id of a file that was uploaded earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<String>,
+    /// The file's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+}
+
+/// Something by address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MediaUrl {
+    /// `https://…` or a data URL.
+    pub url: String,
+}

@@ -1,0 +1,162 @@
+//! Embeddings.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::response::Warning;
+use crate::timeouts::Timeouts;
+
+/// Texts to turn into vectors.
+///
+/// ```
+/// use agentloop::EmbedRequest;
+///
+/// let request = EmbedRequest::new("openai/text-embedding-3-small", ["hello", "goodbye"]).dimensions(256);
+/// assert_eq!(request.input.as_slice().len(), 2);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmbedRequest {
+    /// `"provider/model"`, an alias, or a model of the default provider.
+    pub model: String,
+    /// One text or many.
+    pub input: EmbedInput,
+    /// The length of the vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<u32>,
+    /// What the vectors are for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_type: Option<EmbedInputType>,
+    /// Tells the provider which of your users is asking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// More fields for the request's body, under the provider's own names, sent untouched.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra_body: Map<String, Value>,
+    /// More headers. They never replace the ones that authenticate.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extra_headers: BTreeMap<String, String>,
+    /// How long to wait, where it differs from the client's setting.
+    #[serde(skip)]
+    pub timeouts: Option<Timeouts>,
+}
+
+impl EmbedRequest {
+    /// `input` for `model`.
+    pub fn new(model: impl Into<String>, input: impl Into<EmbedInput>) -> Self {
+        Self { model: model.into(), input: input.into(), ..Self::default() }
+    }
+
+    /// Sets `dimensions`.
+    #[must_use]
+    pub fn dimensions(mut self, dimensions: u32) -> Self {
+        self.dimensions = Some(dimensions);
+        self
+    }
+
+    /// Sets `input_type`.
+    #[must_use]
+    pub fn input_type(mut self, input_type: EmbedInputType) -> Self {
+        self.input_type = Some(input_type);
+        self
+    }
+}
+
+/// One text or many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum EmbedInput {
+    /// One.
+    One(String),
+    /// Many.
+    Many(Vec<String>),
+}
+
+impl Default for EmbedInput {
+    fn default() -> Self {
+        Self::Many(Vec::new())
+    }
+}
+
+impl EmbedInput {
+    /// The texts.
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(text) => std::slice::from_ref(text),
+            Self::Many(texts) => texts,
+        }
+    }
+}
+
+impl From<&str> for EmbedInput {
+    fn from(text: &str) -> Self {
+        Self::One(text.to_owned())
+    }
+}
+
+impl From<String> for EmbedInput {
+    fn from(text: String) -> Self {
+        Self::One(text)
+    }
+}
+
+impl<T: Into<String>> From<Vec<T>> for EmbedInput {
+    fn from(texts: Vec<T>) -> Self {
+        Self::Many(texts.into_iter().map(Into::into).collect())
+    }
+}
+
+impl<T: Into<String>, const N: usize> From<[T; N]> for EmbedInput {
+    fn from(texts: [T; N]) -> Self {
+        Self::Many(texts.into_iter().map(Into::into).collect())
+    }
+}
+
+/// What the vectors are for. Hosts that tell these apart give better vectors for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EmbedInputType {
+    /// A question to search with.
+    Query,
+    /// A text to be found.
+    Document,
+    /// To sort into classes.
+    Classification,
+    /// To group.
+    Clustering,
+    /// To compare with each other.
+    Similarity,
+}
+
+/// The vectors, in the order of the texts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct EmbedResponse {
+    /// The model that made them, as the provider names it.
+    pub model: String,
+    /// The provider.
+    pub provider: String,
+    /// One vector for each text.
+    pub embeddings: Vec<Vec<f32>>,
+    /// The tokens used; absent when the provider did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<EmbedUsage>,
+    /// The id by which the provider's support knows the call (the last one, when there were several).
+    #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// Every parameter that was dropped, renamed or clamped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// The tokens of an embeddings call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EmbedUsage {
+    /// Tokens read.
+    pub prompt_tokens: u64,
+    /// All tokens.
+    pub total_tokens: u64,
+}

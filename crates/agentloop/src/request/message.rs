@@ -1,0 +1,173 @@
+//! The turns of a conversation.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ContentPart, MessageContent};
+use crate::response::CacheControl;
+
+/// Who says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Instructions. Providers that call them `developer` get that name.
+    #[serde(alias = "developer")]
+    System,
+    /// The user.
+    #[default]
+    User,
+    /// The model.
+    Assistant,
+    /// A tool, with the result of a call.
+    Tool,
+}
+
+impl Role {
+    /// The word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
+/// One turn of a conversation.
+///
+/// An assistant's turn can hold every part of a response, so that [`ChatResponse::into_message`] loses
+/// nothing. Tool calls stand among the parts (in their place), or, as OpenAI writes them, in `tool_calls`
+/// (after the content); both are read.
+///
+/// [`ChatResponse::into_message`]: crate::ChatResponse::into_message
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChatMessage {
+    /// Who says it.
+    pub role: Role,
+    /// What is said.
+    #[serde(default)]
+    pub content: Option<MessageContent>,
+    /// The speaker's name; in a tool's turn, the name of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Tool calls as OpenAI writes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable")]
+    pub tool_calls: Vec<ToolCall>,
+    /// In a tool's turn, the call that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+    /// In a tool's turn, whether the tool failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// Asks the provider to cache the prompt up to and including this turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_control: Option<CacheControl>,
+}
+
+/// An absent list and a null one are both empty.
+fn nullable<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+impl ChatMessage {
+    fn new(role: Role, content: impl Into<MessageContent>) -> Self {
+        Self { role, content: Some(content.into()), ..Self::default() }
+    }
+
+    /// Instructions.
+    pub fn system(content: impl Into<MessageContent>) -> Self {
+        Self::new(Role::System, content)
+    }
+
+    /// What the user says.
+    pub fn user(content: impl Into<MessageContent>) -> Self {
+        Self::new(Role::User, content)
+    }
+
+    /// What the model said.
+    pub fn assistant(content: impl Into<MessageContent>) -> Self {
+        Self::new(Role::Assistant, content)
+    }
+
+    /// The result of a tool call.
+    pub fn tool(call_id: impl Into<String>, content: impl Into<MessageContent>) -> Self {
+        Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, content) }
+    }
+
+    /// The result of a tool call that failed.
+    pub fn tool_error(call_id: impl Into<String>, content: impl Into<MessageContent>) -> Self {
+        Self { is_error: true, ..Self::tool(call_id, content) }
+    }
+
+    /// The same, with the speaker's (or the tool's) name.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The same, cached by the provider up to and including this turn.
+    #[must_use]
+    pub fn with_cache(mut self, cache: CacheControl) -> Self {
+        self.cache_control = Some(cache);
+        self
+    }
+
+    /// All text, joined.
+    pub fn text(&self) -> String {
+        self.content.as_ref().map(MessageContent::text).unwrap_or_default()
+    }
+
+    /// The parts, if the content is given in parts.
+    pub fn parts(&self) -> &[ContentPart] {
+        match &self.content {
+            Some(MessageContent::Parts(parts)) => parts,
+            _ => &[],
+        }
+    }
+}
+
+/// A tool call as OpenAI writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The call's id.
+    pub id: String,
+    /// Always `function`.
+    #[serde(rename = "type", default = "function_type")]
+    pub kind: String,
+    /// What is called.
+    pub function: FunctionCall,
+}
+
+fn function_type() -> String {
+    "function".to_owned()
+}
+
+impl ToolCall {
+    /// A call of `name` with `arguments` (JSON text).
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            kind: function_type(),
+            function: FunctionCall { name: name.into(), arguments: arguments.into() },
+        }
+    }
+}
+
+/// What a tool call calls.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FunctionCall {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments, as JSON text.
+    pub arguments: String,
+}

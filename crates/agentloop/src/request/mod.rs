@@ -1,0 +1,19 @@
+//! What is asked: the types that a caller fills in.
+
+mod chat;
+mod content;
+mod embed;
+mod message;
+mod output;
+mod reasoning;
+mod tool;
+
+pub use chat::{ChatRequest, Stop, StreamOptions};
+pub use content::{
+    AudioInput, ContentPart, FileInput, ImageDetail, ImageUrl, MediaUrl, MessageContent,
+};
+pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage};
+pub use message::{ChatMessage, FunctionCall, Role, ToolCall};
+pub use output::{AudioOutput, JsonSchemaFormat, ResponseFormat};
+pub use reasoning::{Effort, Thinking};
+pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};

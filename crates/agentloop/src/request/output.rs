@@ -1,0 +1,72 @@
+//! The form of what comes back.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The form of the answer's text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ResponseFormat {
+    /// Any text.
+    Text {},
+    /// Some JSON object.
+    JsonObject {},
+    /// JSON of a given shape.
+    JsonSchema {
+        /// The shape.
+        json_schema: JsonSchemaFormat,
+    },
+}
+
+impl ResponseFormat {
+    /// Some JSON object.
+    pub fn json() -> Self {
+        Self::JsonObject {}
+    }
+
+    /// JSON that matches `schema`, strictly.
+    pub fn json_schema(name: impl Into<String>, schema: Value) -> Self {
+        Self::JsonSchema {
+            json_schema: JsonSchemaFormat {
+                name: name.into(),
+                description: None,
+                strict: Some(true),
+                schema,
+            },
+        }
+    }
+}
+
+/// A named JSON Schema.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct JsonSchemaFormat {
+    /// A name for it: letters, digits, `_` and `-`.
+    pub name: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether the provider must keep to it exactly.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strict: Option<bool>,
+    /// The schema.
+    pub schema: Value,
+}
+
+/// How spoken output shall sound.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AudioOutput {
+    /// The voice: a name, or an object for a voice of one's own.
+    pub voice: Value,
+    /// `wav`, `mp3`, `pcm16` and the like.
+    pub format: String,
+}
+
+impl AudioOutput {
+    /// Speech of that voice in that format.
+    pub fn new(voice: impl Into<String>, format: impl Into<String>) -> Self {
+        Self { voice: Value::String(voice.into()), format: format.into() }
+    }
+}

@@ -1,0 +1,74 @@
+//! How to think.
+
+use serde::{Deserialize, Serialize};
+
+/// How hard to think. A provider that knows fewer levels gets the nearest one, with a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effort {
+    /// Not at all.
+    None,
+    /// As little as possible.
+    Minimal,
+    /// A little.
+    Low,
+    /// As usual.
+    Medium,
+    /// Hard.
+    High,
+    /// Harder.
+    Xhigh,
+    /// As hard as possible.
+    Max,
+}
+
+impl Effort {
+    /// Every level, from the least to the most.
+    pub const ALL: [Self; 7] =
+        [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
+
+    /// The word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
+}
+
+/// How many tokens to think for, and whether to show the thoughts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Thinking {
+    /// Whether to think at all; absent leaves it to the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// The most tokens to spend on thinking.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_tokens: Option<u64>,
+    /// Whether the thoughts (or their summary) are wanted in the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub include: Option<bool>,
+}
+
+impl Thinking {
+    /// Think.
+    pub fn enabled() -> Self {
+        Self { enabled: Some(true), ..Self::default() }
+    }
+
+    /// Do not think.
+    pub fn disabled() -> Self {
+        Self { enabled: Some(false), ..Self::default() }
+    }
+
+    /// Think for at most so many tokens.
+    pub fn budget(tokens: u64) -> Self {
+        Self { budget_tokens: Some(tokens), ..Self::enabled() }
+    }
+}

@@ -1,0 +1,158 @@
+//! Where an answer's text comes from.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::ProviderState;
+
+/// A source of a piece of text.
+///
+/// Two kinds of offsets exist and never share a field: `start_index` and `end_index` point into the
+/// *answer*, in characters of the part that carries the citation; all others point into the *source*.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Citation {
+    /// A page on the web.
+    Url(UrlCitation),
+    /// Characters of a document that was sent along.
+    Document(DocumentCitation),
+    /// Pages of a document that was sent along.
+    Page(PageCitation),
+    /// Content blocks of a document that was sent along.
+    Block(BlockCitation),
+    /// A search result that was sent along.
+    SearchResult(SearchResultCitation),
+    /// A kind that has no unified form (yet), as it came.
+    Opaque(OpaqueCitation),
+}
+
+/// A page on the web.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UrlCitation {
+    /// The address.
+    pub url: String,
+    /// The page's title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The text on the page that is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
+    /// Where the supported text begins in the answer (characters).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_index: Option<u64>,
+    /// Where it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_index: Option<u64>,
+    /// The number by which the text refers to it: `1` for `[1]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<u32>,
+    /// State of the provider that cited it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// Characters of a document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentCitation {
+    /// Which of the documents, counted from 0.
+    pub document_index: u64,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_title: Option<String>,
+    /// The text that is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
+    /// Where it begins in the document (characters).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_char_index: Option<u64>,
+    /// Where it ends, exclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_char_index: Option<u64>,
+    /// The provider's id of the document's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<String>,
+}
+
+/// Pages of a document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PageCitation {
+    /// Which of the documents, counted from 0.
+    pub document_index: u64,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_title: Option<String>,
+    /// The text that is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
+    /// The first page, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_page: Option<u64>,
+    /// The page after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_page: Option<u64>,
+    /// The provider's id of the document's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<String>,
+}
+
+/// Content blocks of a document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockCitation {
+    /// Which of the documents, counted from 0.
+    pub document_index: u64,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document_title: Option<String>,
+    /// The text that is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
+    /// The first block, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_block: Option<u64>,
+    /// The block after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_block: Option<u64>,
+    /// The provider's id of the document's file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<String>,
+}
+
+/// A search result that was sent along in the request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchResultCitation {
+    /// Where the result came from.
+    pub source: String,
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The text that is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
+    /// Which of the results, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_result_index: Option<u64>,
+    /// The first block, counted from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_block: Option<u64>,
+    /// The block after the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_block: Option<u64>,
+}
+
+/// A citation of a kind that has no unified form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpaqueCitation {
+    /// The provider that sent it.
+    pub provider: String,
+    /// The provider's own name for its kind.
+    pub kind: String,
+    /// The citation, as it came.
+    pub data: Value,
+}

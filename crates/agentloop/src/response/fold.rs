@@ -1,0 +1,382 @@
+//! Events → response.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::{
+    AudioPart, ChatResponse, Choice, CodeExecutionPart, CodeResultPart, Cost, FilePart,
+    FinishReason, ImagePart, Logprobs, OpaquePart, RedactedThinkingPart, ResponsePart,
+    ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, Usage, Warning,
+};
+use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+
+/// Builds a [`ChatResponse`] from events: the only way in which one comes to be.
+///
+/// It checks the grammar of [`ChatStreamEvent`] as it goes: a part that opens twice, grows before it
+/// opened or after it closed, or a second `message.start` is an error.
+///
+/// ```
+/// use agentloop::{ChatStreamEvent, Fold};
+///
+/// let lines = [
+///     r#"{"type":"message.start","id":"a1","model":"m","provider":"p"}"#,
+///     r#"{"type":"content.start","choiceIndex":0,"partIndex":0,"part":{"type":"text"}}"#,
+///     r#"{"type":"content.delta","choiceIndex":0,"partIndex":0,"delta":{"type":"text","text":"Hi"}}"#,
+///     r#"{"type":"content.done","choiceIndex":0,"partIndex":0,"part":{"type":"text","text":"Hi"}}"#,
+///     r#"{"type":"message.delta","choiceIndex":0,"finishReason":"stop"}"#,
+/// ];
+/// let mut fold = Fold::new();
+/// for line in lines {
+///     fold.push(&serde_json::from_str(line)?)?;
+/// }
+/// assert_eq!(fold.finish()?.text(), "Hi");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Fold {
+    response: ChatResponse,
+    /// Beside `response.choices`, choice by choice.
+    progress: Vec<Progress>,
+    started: bool,
+    done: bool,
+}
+
+/// What is known of a choice while it grows.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    /// Beside the choice's parts: whether each is still open.
+    open: Vec<bool>,
+    /// Arguments of the provider's tools, as text until the part closes.
+    server_arguments: Vec<(usize, String)>,
+    finished: bool,
+}
+
+/// The events do not follow the grammar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoldError(String);
+
+impl fmt::Display for FoldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "events out of order: {}", self.0)
+    }
+}
+
+impl std::error::Error for FoldError {}
+
+fn broken<T>(what: impl Into<String>) -> Result<T, FoldError> {
+    Err(FoldError(what.into()))
+}
+
+impl Fold {
+    /// Before the first event.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    ///
+    /// When the event cannot stand here.
+    pub fn push(&mut self, event: &ChatStreamEvent) -> Result<(), FoldError> {
+        if self.done {
+            return broken("an event after the end");
+        }
+        match event {
+            ChatStreamEvent::MessageStart { id, model, provider, created, request_id } => {
+                self.start(id, model, provider, *created, request_id.as_deref())
+            }
+            _ if !self.started => broken("the first event is not message.start"),
+            ChatStreamEvent::ContentStart { choice_index, part_index, part } => {
+                let next = self.choice(*choice_index).0.content.len();
+                if next != *part_index as usize {
+                    return broken(format!("part {part_index} opens, but {next} is the next"));
+                }
+                self.open(*choice_index, part);
+                Ok(())
+            }
+            ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
+                self.grow(*choice_index, *part_index, delta)
+            }
+            ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
+                // The finished part is the authority: kinds that come whole have no deltas.
+                *self.close(*choice_index, *part_index)? = part.clone();
+                Ok(())
+            }
+            ChatStreamEvent::Logprobs { choice_index, logprobs } => {
+                self.logprobs(*choice_index, logprobs);
+                Ok(())
+            }
+            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
+                self.finish_choice(*choice_index, finish_reason.clone(), raw_finish_reason.clone());
+                Ok(())
+            }
+            ChatStreamEvent::Warning { warning } => {
+                self.warn(warning.clone());
+                Ok(())
+            }
+            ChatStreamEvent::Metadata { provider_metadata } => {
+                self.metadata(provider_metadata);
+                Ok(())
+            }
+            ChatStreamEvent::Usage { usage, cost } => {
+                self.usage(usage.clone(), cost.clone());
+                Ok(())
+            }
+            ChatStreamEvent::MessageDone { .. } | ChatStreamEvent::Error { .. } => {
+                self.done = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// The whole response.
+    ///
+    /// # Errors
+    ///
+    /// When the answer is not complete: it never started, a part is still open, or a choice does not
+    /// know why it ended.
+    pub fn finish(self) -> Result<ChatResponse, FoldError> {
+        if !self.started {
+            return broken("no message.start");
+        }
+        for (choice, progress) in self.response.choices.iter().zip(&self.progress) {
+            if let Some(part) = progress.open.iter().position(|open| *open) {
+                return broken(format!("part {part} of choice {} never closed", choice.index));
+            }
+            if !progress.finished {
+                return broken(format!("choice {} has no finish reason", choice.index));
+            }
+        }
+        Ok(self.response)
+    }
+
+    /// What has arrived so far, open parts included. A choice that did not end has the finish reason
+    /// `error`.
+    pub fn partial(&self) -> ChatResponse {
+        let mut response = self.response.clone();
+        for (choice, progress) in response.choices.iter_mut().zip(&self.progress) {
+            for (part, text) in &progress.server_arguments {
+                if let Some(ResponsePart::ServerToolCall(call)) = choice.content.get_mut(*part) {
+                    call.arguments = parse_arguments(text);
+                }
+            }
+        }
+        response
+    }
+
+    pub(crate) fn is_started(&self) -> bool {
+        self.started
+    }
+
+    pub(crate) fn start(
+        &mut self,
+        id: &str,
+        model: &str,
+        provider: &str,
+        created: Option<i64>,
+        request_id: Option<&str>,
+    ) -> Result<(), FoldError> {
+        if self.started {
+            return broken("a second message.start");
+        }
+        self.started = true;
+        self.response.id = id.to_owned();
+        self.response.model = model.to_owned();
+        self.response.provider = provider.to_owned();
+        self.response.created = created;
+        self.response.request_id = request_id.map(str::to_owned);
+        Ok(())
+    }
+
+    /// Opens the next part of a choice and says which it is.
+    pub(crate) fn open(&mut self, choice_index: u32, start: &PartStart) -> u32 {
+        let (choice, progress) = self.choice(choice_index);
+        let part_index = choice.content.len();
+        choice.content.push(skeleton(start));
+        progress.open.push(true);
+        u32::try_from(part_index).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn grow(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+        delta: &PartDelta,
+    ) -> Result<(), FoldError> {
+        let (choice, progress) = self.choice(choice_index);
+        let at = part_index as usize;
+        if !progress.open.get(at).copied().unwrap_or(false) {
+            return broken(format!("part {part_index} grows, but is not open"));
+        }
+        match (&mut choice.content[at], delta) {
+            (ResponsePart::Text(part), PartDelta::Text { text }) => part.text.push_str(text),
+            (ResponsePart::Text(part), PartDelta::Citation { citation }) => {
+                part.citations.push(citation.clone());
+            }
+            (ResponsePart::ToolCall(part), PartDelta::ToolCallArguments { arguments }) => {
+                part.arguments.push_str(arguments);
+            }
+            (ResponsePart::Thinking(part), PartDelta::Thinking { thinking }) => {
+                part.thinking.push_str(thinking);
+            }
+            (ResponsePart::Thinking(part), PartDelta::ThinkingSignature { signature }) => {
+                part.signature.get_or_insert_default().push_str(signature);
+            }
+            (ResponsePart::Image(part), PartDelta::Image { data }) => part.data.push_str(data),
+            (ResponsePart::Audio(part), PartDelta::Audio { data }) => part.data.push_str(data),
+            (ResponsePart::Audio(part), PartDelta::AudioTranscript { transcript }) => {
+                part.transcript.get_or_insert_default().push_str(transcript);
+            }
+            (ResponsePart::CodeExecution(part), PartDelta::Code { code }) => {
+                part.code.push_str(code);
+            }
+            (
+                ResponsePart::ServerToolCall(_),
+                PartDelta::ServerToolCallArguments { arguments },
+            ) => match progress.server_arguments.iter_mut().find(|(part, _)| *part == at) {
+                Some((_, text)) => text.push_str(arguments),
+                None => progress.server_arguments.push((at, arguments.clone())),
+            },
+            (part, PartDelta::ProviderState { provider_state }) => {
+                part.set_provider_state(provider_state.clone());
+            }
+            (part, _) => {
+                return broken(format!("part {part_index} is {} and got another delta", part.kind()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes a part and lends it out, so that a decoder can complete it.
+    pub(crate) fn close(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+    ) -> Result<&mut ResponsePart, FoldError> {
+        let (choice, progress) = self.choice(choice_index);
+        let at = part_index as usize;
+        match progress.open.get_mut(at) {
+            Some(open) if *open => *open = false,
+            _ => return broken(format!("part {part_index} closes, but is not open")),
+        }
+        let part = &mut choice.content[at];
+        if let ResponsePart::ServerToolCall(call) = part
+            && let Some(found) = progress.server_arguments.iter().position(|(part, _)| *part == at)
+        {
+            call.arguments = parse_arguments(&progress.server_arguments.swap_remove(found).1);
+        }
+        Ok(part)
+    }
+
+    pub(crate) fn logprobs(&mut self, choice_index: u32, more: &Logprobs) {
+        self.choice(choice_index).0.logprobs.get_or_insert_default().extend(more);
+    }
+
+    pub(crate) fn finish_choice(
+        &mut self,
+        choice_index: u32,
+        reason: FinishReason,
+        raw: Option<String>,
+    ) {
+        let (choice, progress) = self.choice(choice_index);
+        choice.finish_reason = reason;
+        choice.raw_finish_reason = raw;
+        progress.finished = true;
+    }
+
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        self.response.warnings.push(warning);
+    }
+
+    pub(crate) fn metadata(&mut self, more: &Map<String, Value>) {
+        for (name, value) in more {
+            self.response.provider_metadata.insert(name.clone(), value.clone());
+        }
+    }
+
+    pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
+        self.response.usage = usage;
+        self.response.cost = cost;
+    }
+
+    pub(crate) fn response(&self) -> &ChatResponse {
+        &self.response
+    }
+
+    /// The choice of that index, which begins here if it is new. Choices stand in the order of their
+    /// indices, in whatever order they arrive.
+    pub(crate) fn ensure_choice(&mut self, index: u32) {
+        self.choice(index);
+    }
+
+    fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
+        let at = self.response.choices.partition_point(|choice| choice.index < index);
+        if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
+            self.response.choices.insert(at, Choice { index, ..Choice::default() });
+            self.progress.insert(at, Progress::default());
+        }
+        (&mut self.response.choices[at], &mut self.progress[at])
+    }
+}
+
+/// The part before its first delta.
+fn skeleton(start: &PartStart) -> ResponsePart {
+    match start {
+        PartStart::Text {} => ResponsePart::Text(TextPart::default()),
+        PartStart::ToolCall { id, name } => {
+            ResponsePart::ToolCall(ToolCallPart::new(id, name, String::new()))
+        }
+        PartStart::Thinking {} => ResponsePart::Thinking(ThinkingPart::default()),
+        PartStart::RedactedThinking {} => {
+            ResponsePart::RedactedThinking(RedactedThinkingPart::default())
+        }
+        PartStart::Image { mime_type } => {
+            ResponsePart::Image(ImagePart { mime_type: mime_type.clone(), ..Default::default() })
+        }
+        PartStart::Audio { mime_type } => {
+            ResponsePart::Audio(AudioPart { mime_type: mime_type.clone(), ..Default::default() })
+        }
+        PartStart::File { mime_type } => {
+            ResponsePart::File(FilePart { mime_type: mime_type.clone(), ..Default::default() })
+        }
+        PartStart::CodeExecution { id, language } => {
+            ResponsePart::CodeExecution(CodeExecutionPart {
+                id: id.clone(),
+                language: language.clone(),
+                ..Default::default()
+            })
+        }
+        PartStart::CodeResult { id } => {
+            ResponsePart::CodeResult(CodeResultPart { id: id.clone(), ..Default::default() })
+        }
+        PartStart::ServerToolCall { id, name } => {
+            ResponsePart::ServerToolCall(ServerToolCallPart {
+                id: id.clone(),
+                name: name.clone(),
+                arguments: Value::Object(Map::new()),
+                provider_state: None,
+            })
+        }
+        PartStart::ServerToolResult { tool_call_id } => {
+            ResponsePart::ServerToolResult(ServerToolResultPart {
+                tool_call_id: tool_call_id.clone(),
+                ..Default::default()
+            })
+        }
+        PartStart::Opaque { provider, kind } => ResponsePart::Opaque(OpaquePart {
+            provider: provider.clone(),
+            kind: kind.clone(),
+            data: Value::Null,
+        }),
+    }
+}
+
+/// Arguments of a provider's tool: JSON where it is JSON, the text itself where it is not.
+pub(crate) fn parse_arguments(text: &str) -> Value {
+    if text.trim().is_empty() {
+        return Value::Object(Map::new());
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

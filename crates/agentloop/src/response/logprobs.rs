@@ -1,0 +1,45 @@
+//! How sure the model was.
+
+use serde::{Deserialize, Serialize};
+
+/// The log probabilities of the tokens of one choice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Logprobs {
+    /// Of the text's tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub content: Vec<TokenLogprob>,
+    /// Of a refusal's tokens.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusal: Vec<TokenLogprob>,
+}
+
+/// One token and the alternatives to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenLogprob {
+    /// The token.
+    pub token: String,
+    /// Its log probability; absent where the provider gave none (the first token of a prompt).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logprob: Option<f64>,
+    /// The token's bytes, where it is not valid UTF-8 by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Vec<u8>>,
+    /// The likeliest alternatives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub top_logprobs: Vec<TokenLogprob>,
+}
+
+impl Logprobs {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.content.is_empty() && self.refusal.is_empty()
+    }
+
+    /// Appends what a later piece of the stream brought.
+    pub(crate) fn extend(&mut self, more: &Self) {
+        self.content.extend_from_slice(&more.content);
+        self.refusal.extend_from_slice(&more.refusal);
+    }
+}

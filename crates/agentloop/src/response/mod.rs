@@ -1,0 +1,181 @@
+//! The whole answer, and how it is built from events.
+
+mod citation;
+mod cost;
+mod finish;
+mod fold;
+mod logprobs;
+mod part;
+mod unfold;
+mod usage;
+mod warning;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use citation::{
+    BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, SearchResultCitation,
+    UrlCitation,
+};
+pub use cost::{Cost, CostSource, ParseUsdError, Usd};
+pub use finish::FinishReason;
+pub use fold::{Fold, FoldError};
+pub use logprobs::{Logprobs, TokenLogprob};
+pub use part::{
+    AudioPart, CacheControl, CodeExecutionPart, CodeOutcome, CodeResultPart, FilePart, ImagePart,
+    OpaquePart, ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart,
+    ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart,
+};
+pub use usage::{Usage, UsageDetails};
+pub use warning::{Warning, WarningKind};
+
+use crate::request::ChatMessage;
+
+/// The answer of a model, in one shape for every provider.
+///
+/// It is the [fold](Fold) of the events of its stream and has no other constructor, so that `chat` and
+/// `stream` cannot disagree.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ChatResponse {
+    /// The provider's id of the answer.
+    pub id: String,
+    /// The provider that answered.
+    pub provider: String,
+    /// The model that answered, as the provider names it.
+    pub model: String,
+    /// The answers: one, unless the request asked for more with `n`.
+    pub choices: Vec<Choice>,
+    /// The tokens used.
+    pub usage: Usage,
+    /// What it cost; absent when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// When the provider made the answer (Unix seconds).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<i64>,
+    /// The id by which the provider's support knows the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// Every parameter that was dropped, renamed or clamped, every oddity of the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+    /// What else the provider said, under its own names.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub provider_metadata: Map<String, Value>,
+}
+
+/// One of the answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Choice {
+    /// Its place among the answers.
+    pub index: u32,
+    /// Its parts, in the order in which they were made.
+    pub content: Vec<ResponsePart>,
+    /// Why it ended.
+    pub finish_reason: FinishReason,
+    /// Why it ended, in the provider's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_finish_reason: Option<String>,
+    /// How sure the model was of each token, if that was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logprobs: Option<Logprobs>,
+}
+
+impl Choice {
+    /// All text, joined. Thinking is not part of it.
+    pub fn text(&self) -> String {
+        let texts = || {
+            self.content.iter().filter_map(|part| match part {
+                ResponsePart::Text(text) => Some(text.text.as_str()),
+                _ => None,
+            })
+        };
+        texts().collect()
+    }
+
+    /// All thinking, joined; `None` when there is none.
+    pub fn thinking(&self) -> Option<String> {
+        let mut thoughts = self.content.iter().filter_map(|part| match part {
+            ResponsePart::Thinking(thinking) => Some(thinking.thinking.as_str()),
+            _ => None,
+        });
+        let first = thoughts.next()?.to_owned();
+        Some(thoughts.fold(first, |joined, next| joined + next))
+    }
+
+    /// The calls of the caller's tools, in order.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallPart> {
+        self.content.iter().filter_map(|part| match part {
+            ResponsePart::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The generated images, in order.
+    pub fn images(&self) -> impl Iterator<Item = &ImagePart> {
+        self.content.iter().filter_map(|part| match part {
+            ResponsePart::Image(image) => Some(image),
+            _ => None,
+        })
+    }
+
+    /// The generated audio.
+    pub fn audio(&self) -> Option<&AudioPart> {
+        self.content.iter().find_map(|part| match part {
+            ResponsePart::Audio(audio) => Some(audio),
+            _ => None,
+        })
+    }
+
+    /// All citations of all text parts, in order.
+    pub fn citations(&self) -> impl Iterator<Item = &Citation> {
+        self.content.iter().flat_map(|part| match part {
+            ResponsePart::Text(text) => text.citations.as_slice(),
+            _ => &[],
+        })
+    }
+
+    /// The choice as an assistant's message, with every part in its place.
+    pub fn into_message(self) -> ChatMessage {
+        ChatMessage::assistant(
+            self.content.into_iter().map(Into::into).collect::<Vec<crate::request::ContentPart>>(),
+        )
+    }
+}
+
+impl ChatResponse {
+    /// The text of the first choice.
+    pub fn text(&self) -> String {
+        self.choices.first().map(Choice::text).unwrap_or_default()
+    }
+
+    /// The thinking of the first choice; `None` when there is none.
+    pub fn thinking(&self) -> Option<String> {
+        self.choices.first().and_then(Choice::thinking)
+    }
+
+    /// The tool calls of the first choice.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallPart> {
+        self.choices.first().into_iter().flat_map(Choice::tool_calls)
+    }
+
+    /// Why the first choice ended.
+    pub fn finish_reason(&self) -> Option<&FinishReason> {
+        self.choices.first().map(|choice| &choice.finish_reason)
+    }
+
+    /// The first choice as a message to append to the conversation. Nothing is lost on the way: all parts
+    /// keep their order and their provider state.
+    pub fn into_message(self) -> ChatMessage {
+        self.choices.into_iter().next().unwrap_or_default().into_message()
+    }
+
+    /// The events that make up this response: folding them gives it back.
+    pub fn unfold(&self) -> Vec<crate::ChatStreamEvent> {
+        unfold::unfold(self)
+    }
+}

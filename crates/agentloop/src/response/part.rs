@@ -1,0 +1,383 @@
+//! The pieces an answer is made of.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Citation;
+
+/// One piece of an answer: what a provider sent, in the one shape that all of them share.
+///
+/// An answer is a list of these, in the order in which the model produced them. Every kind can also
+/// stand in a message (see [`ContentPart`](crate::ContentPart)), so that a response can be appended
+/// to a conversation without losing anything.
+///
+/// ```
+/// use agentloop::{ResponsePart, TextPart};
+///
+/// let part: ResponsePart = serde_json::from_str(r#"{"type":"text","text":"Hello"}"#)?;
+/// assert_eq!(part, ResponsePart::Text(TextPart::new("Hello")));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ResponsePart {
+    /// Text, with the citations that support it.
+    Text(TextPart),
+    /// A call of a tool that the caller declared and runs.
+    ToolCall(ToolCallPart),
+    /// What the model thought before it answered.
+    Thinking(ThinkingPart),
+    /// Thinking that the provider shows only in encrypted form.
+    RedactedThinking(RedactedThinkingPart),
+    /// A generated image.
+    Image(ImagePart),
+    /// Generated speech or sound.
+    Audio(AudioPart),
+    /// Another generated file (video, PDF, a table from a code run).
+    #[serde(rename = "generated_file")]
+    File(FilePart),
+    /// Code that the provider runs on its side.
+    CodeExecution(CodeExecutionPart),
+    /// What that code printed.
+    CodeResult(CodeResultPart),
+    /// A call of a tool that the provider runs itself (web search, for example).
+    ServerToolCall(ServerToolCallPart),
+    /// What such a tool gave back.
+    ServerToolResult(ServerToolResultPart),
+    /// A piece that has no unified kind (yet). It goes back to its provider as it came.
+    Opaque(OpaquePart),
+}
+
+/// State of a provider that rides on a part and must go back to that provider, and to no other.
+///
+/// Signatures of thinking, encrypted reasoning and item ids live here. Treat `data` as a closed box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderState {
+    /// The provider (the name of its row) that made the state.
+    pub provider: String,
+    /// The model that made it, where the state is bound to a model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The state itself, as the provider sent it.
+    pub data: Value,
+}
+
+impl ProviderState {
+    /// State `data` that `provider` made.
+    pub fn new(provider: impl Into<String>, data: Value) -> Self {
+        Self { provider: provider.into(), model: None, data }
+    }
+}
+
+/// A prompt-cache marker: everything up to here may be kept by the provider between calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CacheControl {
+    /// Keep it for a short while.
+    #[default]
+    #[serde(rename = "ephemeral")]
+    Ephemeral,
+    /// Keep it for an hour.
+    #[serde(rename = "ephemeral_1h")]
+    EphemeralHour,
+}
+
+/// Text. In an answer it may carry citations, in a request a cache marker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TextPart {
+    /// The text.
+    pub text: String,
+    /// The sources of the text, in the order in which they were cited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub citations: Vec<Citation>,
+    /// Asks the provider to cache the prompt up to and including this part.
+    #[serde(default, rename = "cache_control", skip_serializing_if = "Option::is_none")]
+    pub cache_control: Option<CacheControl>,
+    /// State of the provider that wrote the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+impl TextPart {
+    /// Text without citations.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+}
+
+/// A call of a tool that the caller runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCallPart {
+    /// The id by which the result is matched to the call. Never empty in an answer.
+    pub id: String,
+    /// The name of the tool.
+    pub name: String,
+    /// The arguments as the model wrote them: meant to be JSON, which a model can get wrong.
+    pub arguments: String,
+    /// State of the provider that made the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+impl ToolCallPart {
+    /// A call of `name` with `arguments` (JSON text).
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        Self { id: id.into(), name: name.into(), arguments: arguments.into(), provider_state: None }
+    }
+
+    /// The arguments, parsed. No arguments at all are an empty object.
+    ///
+    /// # Errors
+    ///
+    /// When the model wrote something that is not JSON, or not of the shape of `T`.
+    pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
+        let text = self.arguments.trim();
+        serde_json::from_str(if text.is_empty() { "{}" } else { text })
+    }
+}
+
+/// What the model thought.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ThinkingPart {
+    /// The thoughts, or a summary of them. May be empty when the provider keeps them to itself.
+    pub thinking: String,
+    /// The provider's proof that the thoughts are its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// State of the provider that thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+impl ThinkingPart {
+    /// Thoughts without a signature.
+    pub fn new(thinking: impl Into<String>) -> Self {
+        Self { thinking: thinking.into(), ..Self::default() }
+    }
+}
+
+/// Thinking in encrypted form.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RedactedThinkingPart {
+    /// The encrypted thoughts.
+    pub data: String,
+    /// State of the provider that thought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// A generated image: its bytes, or where they can be had.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ImagePart {
+    /// `image/png` and the like.
+    pub mime_type: String,
+    /// The image in base64; empty when only a `url` is known.
+    #[serde(default)]
+    pub data: String,
+    /// Where the image can be had, when the provider sent no bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// State of the provider that drew it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// Generated speech or sound.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AudioPart {
+    /// `audio/wav`, `audio/L16;rate=24000` and the like.
+    pub mime_type: String,
+    /// The sound in base64.
+    pub data: String,
+    /// What is said in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<String>,
+    /// Until when (Unix seconds) the provider knows the sound by its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+    /// State of the provider that spoke.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// A generated file of another kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FilePart {
+    /// The file's media type.
+    pub mime_type: String,
+    /// The file in base64; empty when only a `url` is known.
+    #[serde(default)]
+    pub data: String,
+    /// Where the file can be had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The file's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// State of the provider that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// Code that the provider runs on its side.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CodeExecutionPart {
+    /// The id that the result refers to, where the provider has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// `python`, `bash` and the like.
+    pub language: String,
+    /// The code.
+    pub code: String,
+    /// State of the provider that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// How a code run ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CodeOutcome {
+    /// It ran to its end.
+    Ok,
+    /// It failed.
+    Error,
+    /// It took too long.
+    Timeout,
+    /// The provider did not say.
+    #[default]
+    Unknown,
+}
+
+/// What a code run printed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CodeResultPart {
+    /// The id of the [`CodeExecutionPart`] that this answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// How it ended.
+    pub outcome: CodeOutcome,
+    /// What it printed: standard output, or standard error when it failed.
+    pub output: String,
+    /// Standard error, where the provider keeps it apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+    /// The exit code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// Files that the run left, by the provider's ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// State of the provider that ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// A call of a tool that the provider runs itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerToolCallPart {
+    /// The id that the result refers to.
+    pub id: String,
+    /// The tool's name, `web_search` for example.
+    pub name: String,
+    /// The arguments: an object, or a string when the provider sent something that is no JSON.
+    pub arguments: Value,
+    /// State of the provider that runs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// What a tool of the provider gave back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerToolResultPart {
+    /// The id of the [`ServerToolCallPart`] that this answers.
+    pub tool_call_id: String,
+    /// The result, as the provider sent it.
+    pub content: Value,
+    /// Whether the tool failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// State of the provider that ran it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
+}
+
+/// A piece that has no unified kind. It survives, and goes back to its provider as it came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpaquePart {
+    /// The provider that sent it.
+    pub provider: String,
+    /// The provider's own name for its kind.
+    pub kind: String,
+    /// The piece, as it came.
+    pub data: Value,
+}
+
+/// Calls `$body` with `$part` bound to whatever struct the part holds, for the kinds that carry state.
+macro_rules! each_part_with_state {
+    ($self:expr, $part:ident => $body:expr, $opaque:expr) => {
+        match $self {
+            ResponsePart::Text($part) => $body,
+            ResponsePart::ToolCall($part) => $body,
+            ResponsePart::Thinking($part) => $body,
+            ResponsePart::RedactedThinking($part) => $body,
+            ResponsePart::Image($part) => $body,
+            ResponsePart::Audio($part) => $body,
+            ResponsePart::File($part) => $body,
+            ResponsePart::CodeExecution($part) => $body,
+            ResponsePart::CodeResult($part) => $body,
+            ResponsePart::ServerToolCall($part) => $body,
+            ResponsePart::ServerToolResult($part) => $body,
+            ResponsePart::Opaque(_) => $opaque,
+        }
+    };
+}
+
+impl ResponsePart {
+    /// The part's `type` tag, as it stands in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "text",
+            Self::ToolCall(_) => "tool_call",
+            Self::Thinking(_) => "thinking",
+            Self::RedactedThinking(_) => "redacted_thinking",
+            Self::Image(_) => "image",
+            Self::Audio(_) => "audio",
+            Self::File(_) => "generated_file",
+            Self::CodeExecution(_) => "code_execution",
+            Self::CodeResult(_) => "code_result",
+            Self::ServerToolCall(_) => "server_tool_call",
+            Self::ServerToolResult(_) => "server_tool_result",
+            Self::Opaque(_) => "opaque",
+        }
+    }
+
+    /// The provider state that rides on the part. An opaque part is state as a whole and has none.
+    pub fn provider_state(&self) -> Option<&ProviderState> {
+        each_part_with_state!(self, part => part.provider_state.as_deref(), None)
+    }
+
+    pub(crate) fn set_provider_state(&mut self, state: ProviderState) {
+        each_part_with_state!(self, part => part.provider_state = Some(Box::new(state)), ());
+    }
+}

@@ -1,0 +1,44 @@
+//! How long to wait.
+
+use std::time::Duration;
+
+/// How long to wait for each stage of a call. Each stage that takes longer is a
+/// [`Timeout`](crate::ErrorKind::Timeout) error that names the stage.
+///
+/// ```
+/// use std::time::Duration;
+/// use agentloop::Timeouts;
+///
+/// let patient = Timeouts { idle: Some(Duration::from_secs(600)), ..Timeouts::default() };
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection stands, TLS and proxy included.
+    pub connect: Option<Duration>,
+    /// From sending the request until the first content of the answer. For a whole answer, all of it.
+    pub first_content: Option<Duration>,
+    /// Between two signs of life of a stream. A keep-alive comment is one.
+    pub idle: Option<Duration>,
+    /// The whole call.
+    pub total: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    /// 10 seconds to connect, 10 minutes to the first content (providers queue requests for as long), 2
+    /// minutes between signs of life, and no limit to the whole call.
+    fn default() -> Self {
+        Self {
+            connect: Some(Duration::from_secs(10)),
+            first_content: Some(Duration::from_secs(600)),
+            idle: Some(Duration::from_secs(120)),
+            total: None,
+        }
+    }
+}
+
+impl Timeouts {
+    /// Wait for ever.
+    pub fn none() -> Self {
+        Self { connect: None, first_content: None, idle: None, total: None }
+    }
+}
