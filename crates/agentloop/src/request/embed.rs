@@ -46,7 +46,11 @@ pub struct EmbedRequest {
 impl EmbedRequest {
     /// `input` for `model`.
     pub fn new(model: impl Into<String>, input: impl Into<EmbedInput>) -> Self {
-        Self { model: model.into(), input: input.into(), ..Self::default() }
+        Self {
+            model: model.into(),
+            input: input.into(),
+            ..Self::default()
+        }
     }
 
     /// Sets `dimensions`.
@@ -159,4 +163,20 @@ pub struct EmbedUsage {
     pub prompt_tokens: u64,
     /// All tokens.
     pub total_tokens: u64,
+}
+
+impl EmbedResponse {
+    /// Vectors of a model, of whose cost nothing is known.
+    pub fn new(
+        model: impl Into<String>,
+        provider: impl Into<String>,
+        embeddings: Vec<Vec<f32>>,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            provider: provider.into(),
+            embeddings,
+            ..Self::default()
+        }
+    }
 }

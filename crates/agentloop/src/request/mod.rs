@@ -13,7 +13,7 @@ pub use content::{
     AudioInput, ContentPart, FileInput, ImageDetail, ImageUrl, MediaUrl, MessageContent,
 };
 pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage};
-pub use message::{ChatMessage, FunctionCall, Role, ToolCall};
+pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
 pub use output::{AudioOutput, JsonSchemaFormat, ResponseFormat};
 pub use reasoning::{Effort, Thinking};
 pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};

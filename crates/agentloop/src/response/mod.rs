@@ -19,6 +19,7 @@ pub use citation::{
 };
 pub use cost::{Cost, CostSource, ParseUsdError, Usd};
 pub use finish::FinishReason;
+pub(crate) use fold::parse_arguments;
 pub use fold::{Fold, FoldError};
 pub use logprobs::{Logprobs, TokenLogprob};
 pub use part::{
@@ -29,7 +30,7 @@ pub use part::{
 pub use usage::{Usage, UsageDetails};
 pub use warning::{Warning, WarningKind};
 
-use crate::request::ChatMessage;
+use crate::request::{ChatMessage, ContentPart, Origin};
 
 /// The answer of a model, in one shape for every provider.
 ///
@@ -142,7 +143,10 @@ impl Choice {
     /// The choice as an assistant's message, with every part in its place.
     pub fn into_message(self) -> ChatMessage {
         ChatMessage::assistant(
-            self.content.into_iter().map(Into::into).collect::<Vec<crate::request::ContentPart>>(),
+            self.content
+                .into_iter()
+                .map(Into::into)
+                .collect::<Vec<ContentPart>>(),
         )
     }
 }
@@ -160,7 +164,10 @@ impl ChatResponse {
 
     /// The tool calls of the first choice.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallPart> {
-        self.choices.first().into_iter().flat_map(Choice::tool_calls)
+        self.choices
+            .first()
+            .into_iter()
+            .flat_map(Choice::tool_calls)
     }
 
     /// Why the first choice ended.
@@ -169,9 +176,22 @@ impl ChatResponse {
     }
 
     /// The first choice as a message to append to the conversation. Nothing is lost on the way: all parts
-    /// keep their order and their provider state.
+    /// keep their order and their provider state, and the message remembers which model said it.
     pub fn into_message(self) -> ChatMessage {
-        self.choices.into_iter().next().unwrap_or_default().into_message()
+        let origin = Origin {
+            provider: self.provider,
+            model: self.model,
+        };
+        let message = self
+            .choices
+            .into_iter()
+            .next()
+            .unwrap_or_default()
+            .into_message();
+        ChatMessage {
+            origin: Some(origin),
+            ..message
+        }
     }
 
     /// The events that make up this response: folding them gives it back.

@@ -40,7 +40,8 @@ impl Usage {
     pub(crate) fn normalized(mut self) -> Self {
         let details = &self.details;
         if let Some(prompt) = &mut self.prompt_tokens {
-            let special = details.cached_tokens.unwrap_or(0) + details.cache_write_tokens.unwrap_or(0);
+            let special =
+                details.cached_tokens.unwrap_or(0) + details.cache_write_tokens.unwrap_or(0);
             if *prompt < special {
                 *prompt += special;
             }

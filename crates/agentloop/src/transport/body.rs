@@ -43,7 +43,10 @@ impl Body {
             return Ok(Bytes::new());
         };
         let too_large = || {
-            Error::new(ErrorKind::TooLarge, format!("the answer is larger than {limit} bytes"))
+            Error::new(
+                ErrorKind::TooLarge,
+                format!("the answer is larger than {limit} bytes"),
+            )
         };
         if first.len() > limit {
             return Err(too_large());

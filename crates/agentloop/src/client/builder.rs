@@ -1,0 +1,171 @@
+//! Sets a client up.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+
+use super::{AgentLoop, Inner, Registry};
+use crate::config::Config;
+use crate::error::Result;
+use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
+use crate::provider::Provider;
+use crate::timeouts::Timeouts;
+use crate::transport::{HttpTransport, Transport};
+
+/// Sets up an [`AgentLoop`].
+///
+/// The built-in providers are there from the start. An error of one step is told by [`build`](Self::build).
+#[must_use]
+pub struct AgentLoopBuilder {
+    providers: Vec<Provider>,
+    aliases: BTreeMap<String, String>,
+    default_provider: Option<String>,
+    default_model: Option<String>,
+    environment: BTreeMap<String, String>,
+    middleware: Vec<Arc<dyn Middleware>>,
+    transport: Option<Arc<dyn Transport>>,
+    timeouts: Timeouts,
+}
+
+impl AgentLoopBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            providers: Provider::all(),
+            aliases: BTreeMap::new(),
+            default_provider: None,
+            default_model: None,
+            environment: BTreeMap::new(),
+            middleware: Vec::new(),
+            transport: None,
+            timeouts: Timeouts::default(),
+        }
+    }
+
+    /// Adds a provider, in place of the one of the same name.
+    pub fn provider(mut self, provider: Provider) -> Self {
+        match self
+            .providers
+            .iter_mut()
+            .find(|known| known.name == provider.name)
+        {
+            Some(known) => *known = provider,
+            None => self.providers.push(provider),
+        }
+        self
+    }
+
+    /// Applies what a configuration file says.
+    pub fn config(mut self, config: &Config) -> Self {
+        for provider in &config.providers {
+            self = self.provider(provider.clone());
+        }
+        self.aliases.extend(config.aliases.clone());
+        self.default_provider = config.default_provider.clone().or(self.default_provider);
+        self.default_model = config.default_model.clone().or(self.default_model);
+        if let Some(timeouts) = config.timeouts {
+            self.timeouts = timeouts;
+        }
+        self
+    }
+
+    /// Another name for a model.
+    pub fn alias(mut self, name: impl Into<String>, model: impl Into<String>) -> Self {
+        self.aliases.insert(name.into(), model.into());
+        self
+    }
+
+    /// The provider of models whose name begins with no provider.
+    pub fn default_provider(mut self, name: impl Into<String>) -> Self {
+        self.default_provider = Some(name.into());
+        self
+    }
+
+    /// The model of requests that name none.
+    pub fn default_model(mut self, model: impl Into<String>) -> Self {
+        self.default_model = Some(model.into());
+        self
+    }
+
+    /// Sets a variable of the environment for this client alone, over the process's own.
+    pub fn env(mut self, variable: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.insert(variable.into(), value.into());
+        self
+    }
+
+    /// Wraps every call in a function. The first middleware is the outermost.
+    ///
+    /// ```
+    /// use agentloop::AgentLoop;
+    ///
+    /// let ai = AgentLoop::builder()
+    ///     .middleware(|request, next| async move {
+    ///         println!("asking {}", request.model());
+    ///         let events = next.run(request).await?;
+    ///         Ok(events)
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn middleware<F, Fut>(self, middleware: F) -> Self
+    where
+        F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Answer>> + Send + 'static,
+    {
+        self.layer(FromFn(middleware))
+    }
+
+    /// Wraps every call in a middleware. The first is the outermost.
+    pub fn layer(mut self, middleware: impl Middleware + 'static) -> Self {
+        self.middleware.push(Arc::new(middleware));
+        self
+    }
+
+    /// Sends through another transport.
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// How long to wait.
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// The client.
+    ///
+    /// # Errors
+    ///
+    /// When the default provider is not known, an alias leads nowhere, or a provider's name or address cannot be
+    /// used.
+    pub fn build(self) -> Result<AgentLoop> {
+        let inner = self.into_inner();
+        inner.registry.check()?;
+        Ok(AgentLoop(Arc::new(inner)))
+    }
+
+    pub(super) fn into_inner(self) -> Inner {
+        Inner {
+            registry: Registry::new(
+                self.providers,
+                self.aliases,
+                self.default_provider,
+                self.default_model,
+                self.environment,
+            ),
+            middleware: self.middleware,
+            transport: self
+                .transport
+                .unwrap_or_else(|| Arc::new(HttpTransport::new())),
+            timeouts: self.timeouts,
+        }
+    }
+}
+
+impl std::fmt::Debug for AgentLoopBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentLoopBuilder")
+            .field("providers", &self.providers)
+            .finish_non_exhaustive()
+    }
+}

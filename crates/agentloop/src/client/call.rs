@@ -1,0 +1,309 @@
+//! The innermost service: encodes, sends, reads.
+
+use std::future::Future;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
+
+use super::{Inner, Reading, Registry, Reply, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
+use crate::middleware::{Answer, Request};
+use crate::model_info::ModelInfo;
+use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded};
+use crate::provider::Provider;
+use crate::request::{ChatRequest, EmbedRequest, EmbedResponse, EmbedUsage};
+use crate::response::Warning;
+use crate::stream::ChatStream;
+use crate::timeouts::Timeouts;
+use crate::transport::{Body, SendOptions};
+
+/// Resolves and encodes a chat, without sending it.
+pub(crate) fn prepare_chat(
+    registry: &Registry,
+    request: &ChatRequest,
+    stream: bool,
+) -> Result<(Target, Encoded)> {
+    let target = registry.resolve(&request.model)?;
+    let provider = &target.provider;
+    let encoded =
+        protocol::encode_chat(provider.protocol, provider, &target.model, request, stream)
+            .map_err(|error| error.with_provider(provider.name.as_ref()))?;
+    Ok((target, encoded))
+}
+
+impl Inner {
+    pub(crate) async fn dispatch(&self, request: Request) -> Result<Answer> {
+        match request {
+            Request::Chat(request) => self.chat(&request, false).await.map(Answer::Events),
+            Request::Stream(request) => self.chat(&request, true).await.map(Answer::Events),
+            Request::Embed(request) => self.embed(&request).await.map(Answer::Embedding),
+        }
+    }
+
+    async fn chat(&self, request: &ChatRequest, stream: bool) -> Result<ChatStream> {
+        let (target, encoded) = prepare_chat(&self.registry, request, stream)?;
+        let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let named = |error: Error| {
+            error
+                .with_provider(target.provider.name.as_ref())
+                .with_model(&target.model)
+        };
+        let (http, warnings) = self
+            .http_request(&target.provider, encoded)
+            .map_err(named)?;
+        let began = tokio::time::Instant::now();
+        let first = async {
+            let response = self.send(&target.provider, http, &timeouts).await?;
+            let mut reply = self.reply(
+                &target, request, response, stream, warnings, &timeouts, began,
+            )?;
+            reply.prime().await?;
+            Ok(reply)
+        };
+        let limit = shorter(timeouts.first_content, timeouts.total);
+        let stage = if stream {
+            "the first content"
+        } else {
+            "the answer"
+        };
+        let reply = within(limit, stage, first).await.map_err(named)?;
+        Ok(ChatStream::new(reply))
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call site, which holds all of it"
+    )]
+    fn reply(
+        &self,
+        target: &Target,
+        request: &ChatRequest,
+        response: HttpResponse<Body>,
+        stream: bool,
+        warnings: Vec<Warning>,
+        timeouts: &Timeouts,
+        began: tokio::time::Instant,
+    ) -> Result<Reply> {
+        let provider = &target.provider;
+        let (head, body) = response.into_parts();
+        let content_type = head
+            .headers
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .unwrap_or_default();
+        let reading = Reading::of(content_type, stream);
+        let context = DecodeContext {
+            provider: std::sync::Arc::clone(provider),
+            model: Some(target.model.clone()),
+            audio_format: request.audio.as_ref().map(|audio| audio.format.clone()),
+        };
+        let request_id = protocol::request_id(&head.headers);
+        let emitter = Emitter::new(provider.name.as_ref(), request_id, warnings);
+        let decoder = ChatDecoder::new(provider.protocol, context);
+        Ok(Reply::new(body, reading, decoder, emitter)
+            .with_model(&target.model)
+            .with_timeouts(timeouts, began))
+    }
+
+    async fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse> {
+        let target = self.registry.resolve(&request.model)?;
+        let provider = &target.provider;
+        let named = |error: Error| {
+            error
+                .with_provider(provider.name.as_ref())
+                .with_model(&target.model)
+        };
+        if !provider.serves.embeddings {
+            return Err(named(Error::new(
+                ErrorKind::Unsupported,
+                format!("{} serves no embeddings", provider.name),
+            )));
+        }
+        let texts = request.input.as_slice();
+        if texts.is_empty() {
+            return Err(named(Error::new(
+                ErrorKind::InvalidRequest,
+                "there is no text to embed",
+            )));
+        }
+        let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let whole = async {
+            let batch = provider
+                .quirks
+                .embeddings
+                .batch
+                .unwrap_or(texts.len())
+                .max(1);
+            let mut response =
+                EmbedResponse::new(&target.model, provider.name.as_ref(), Vec::new());
+            let mut usage = Some(EmbedUsage::default());
+            for (at, texts) in texts.chunks(batch).enumerate() {
+                let batch = self.embed_batch(&target, request, texts, &timeouts).await?;
+                response.embeddings.extend(batch.embeddings);
+                response.request_id = batch.request_id.or(response.request_id);
+                if at == 0 {
+                    response.model = batch.model;
+                    response.warnings = batch.warnings;
+                }
+                // A sum of which a part is not known is not known.
+                usage = usage.zip(batch.usage).map(|(sum, more)| EmbedUsage {
+                    prompt_tokens: sum.prompt_tokens + more.prompt_tokens,
+                    total_tokens: sum.total_tokens + more.total_tokens,
+                });
+            }
+            response.usage = usage;
+            Ok(response)
+        };
+        within(timeouts.total, "all vectors", whole)
+            .await
+            .map_err(named)
+    }
+
+    async fn embed_batch(
+        &self,
+        target: &Target,
+        request: &EmbedRequest,
+        texts: &[String],
+        timeouts: &Timeouts,
+    ) -> Result<EmbedResponse> {
+        let provider = &target.provider;
+        let encoded =
+            protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)?;
+        let (http, warnings) = self.http_request(provider, encoded)?;
+        let (request_id, body) = within(timeouts.first_content, "the vectors", async {
+            let response = self.send(provider, http, timeouts).await?;
+            let request_id = protocol::request_id(response.headers());
+            Ok((
+                request_id,
+                response.into_body().collect(MAX_BODY_BYTES).await?,
+            ))
+        })
+        .await?;
+        let embedded = protocol::decode_embed(provider.protocol, provider, &body)?;
+        if embedded.vectors.len() != texts.len() {
+            return Err(Error::new(
+                ErrorKind::Protocol,
+                format!(
+                    "{} texts were sent, {} vectors came",
+                    texts.len(),
+                    embedded.vectors.len()
+                ),
+            ));
+        }
+        let model = embedded.model.unwrap_or_else(|| target.model.clone());
+        let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
+        response.usage = embedded.usage;
+        response.request_id = request_id;
+        response.warnings = warnings;
+        Ok(response)
+    }
+
+    pub(crate) async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
+        let provider = self.registry.provider(provider)?;
+        let named = |error: Error| error.with_provider(provider.name.as_ref());
+        if !provider.serves.models {
+            return Err(named(Error::new(
+                ErrorKind::Unsupported,
+                format!("{} has no list of its models", provider.name),
+            )));
+        }
+        let mut encoded = protocol::encode_models(provider.protocol);
+        encoded.headers.insert(
+            http::header::ACCEPT,
+            HeaderValue::from_static("application/json"),
+        );
+        let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
+        let body = within(self.timeouts.first_content, "the list of models", async {
+            let response = self.send(&provider, http, &self.timeouts).await?;
+            response.into_body().collect(MAX_BODY_BYTES).await
+        })
+        .await
+        .map_err(named)?;
+        protocol::decode_models(provider.protocol, &provider, &body)
+    }
+
+    /// The request with its address and its key.
+    fn http_request(
+        &self,
+        provider: &Provider,
+        encoded: Encoded,
+    ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
+        let url = format!("{}{}", self.registry.base_url(provider)?, encoded.path);
+        let mut request = HttpRequest::builder()
+            .method(encoded.method)
+            .uri(&url)
+            .body(encoded.body)
+            .map_err(|error| {
+                Error::new(ErrorKind::Config, format!("`{url}` is not an address"))
+                    .with_hint("correct the provider's `base_url`")
+                    .with_source(error)
+            })?;
+        *request.headers_mut() = encoded.headers;
+        if let (Some(name), Some(key)) = (provider.auth.header(), self.registry.key(provider)?) {
+            let value = HeaderValue::from_str(&provider.auth.value(key.expose()));
+            let mut value = value.map_err(|_| {
+                Error::new(
+                    ErrorKind::MissingKey,
+                    "the key has characters that no header can hold",
+                )
+            })?;
+            value.set_sensitive(true);
+            request.headers_mut().insert(name, value);
+        }
+        Ok((request, encoded.warnings))
+    }
+
+    /// Sends, and makes an error of every answer that says that the call failed.
+    async fn send(
+        &self,
+        provider: &Provider,
+        request: HttpRequest<Bytes>,
+        timeouts: &Timeouts,
+    ) -> Result<HttpResponse<Body>> {
+        let transport = provider.transport.as_ref().unwrap_or(&self.transport);
+        let mut options = SendOptions::default();
+        options.connect_timeout = timeouts.connect;
+        let response = transport.send(request, options).await?;
+        let status = response.status().as_u16();
+        if (200..300).contains(&status) {
+            return Ok(response);
+        }
+        let (head, body) = response.into_parts();
+        let body = body.head(MAX_ERROR_BODY_BYTES).await;
+        Err(protocol::decode_error(
+            provider.protocol,
+            &provider.name,
+            status,
+            &head.headers,
+            &body,
+        ))
+    }
+}
+
+fn shorter(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Waits for `future`, but not longer than `limit`.
+async fn within<T>(
+    limit: Option<Duration>,
+    stage: &str,
+    future: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let Some(limit) = limit else {
+        return future.await;
+    };
+    match tokio::time::timeout(limit, future).await {
+        Ok(result) => result,
+        Err(_) => Err(Error::new(
+            ErrorKind::Timeout,
+            format!("{stage} did not come within {} s", limit.as_secs_f64()),
+        )),
+    }
+}

@@ -1,0 +1,159 @@
+//! The front door.
+
+mod builder;
+mod call;
+mod registry;
+mod reply;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use builder::AgentLoopBuilder;
+pub(crate) use call::prepare_chat;
+pub(crate) use registry::Registry;
+pub use registry::Target;
+pub(crate) use reply::{Reading, Reply};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::model_info::ModelInfo;
+use crate::provider::Provider;
+use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
+use crate::response::ChatResponse;
+use crate::stream::ChatStream;
+use crate::timeouts::Timeouts;
+use crate::transport::Transport;
+
+/// One interface to every provider.
+///
+/// It is cheap to clone, and every clone shares its connections. The caller owns the runtime: calls run on the
+/// tokio runtime that they are awaited on, and nothing runs on after them.
+///
+/// ```no_run
+/// # async fn example() -> agentloop::Result<()> {
+/// use agentloop::{AgentLoop, ChatRequest};
+///
+/// let ai = AgentLoop::from_env();
+/// let answer = ai.chat(ChatRequest::new("groq/openai/gpt-oss-120b").user("Hello")).await?;
+/// println!("{}", answer.text());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct AgentLoop(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) registry: Registry,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+    pub(crate) transport: Arc<dyn Transport>,
+    pub(crate) timeouts: Timeouts,
+}
+
+impl AgentLoop {
+    /// Every built-in provider, with the keys of the environment. Keys are read when they are needed, so that this
+    /// cannot fail.
+    pub fn from_env() -> Self {
+        Self(Arc::new(AgentLoopBuilder::new().into_inner()))
+    }
+
+    /// A client to be set up.
+    pub fn builder() -> AgentLoopBuilder {
+        AgentLoopBuilder::new()
+    }
+
+    /// Asks, and waits for the whole answer.
+    ///
+    /// # Errors
+    ///
+    /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
+    pub async fn chat(&self, request: ChatRequest) -> Result<ChatResponse> {
+        match self.run(Request::Chat(request)).await? {
+            Answer::Events(events) => events.response().await,
+            Answer::Embedding(_) => Err(wrong_answer()),
+        }
+    }
+
+    /// Asks, and hands the answer on as it comes.
+    ///
+    /// Returns when the first content is there, so that everything that fails before fails here.
+    ///
+    /// # Errors
+    ///
+    /// When the answer never began.
+    pub async fn stream(&self, request: ChatRequest) -> Result<ChatStream> {
+        match self.run(Request::Stream(request)).await? {
+            Answer::Events(events) => Ok(events),
+            Answer::Embedding(_) => Err(wrong_answer()),
+        }
+    }
+
+    /// Turns texts into vectors, in the order of the texts.
+    ///
+    /// # Errors
+    ///
+    /// When a vector is missing.
+    pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
+        match self.run(Request::Embed(request)).await? {
+            Answer::Embedding(response) => Ok(response),
+            Answer::Events(_) => Err(wrong_answer()),
+        }
+    }
+
+    /// The models that a provider serves.
+    ///
+    /// # Errors
+    ///
+    /// When the provider is not known, has no such list, or does not answer.
+    pub async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
+        self.0.models(provider).await
+    }
+
+    /// The providers that this client knows, in order.
+    pub fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.0.registry.providers()
+    }
+
+    /// Whether a call to this provider would have a key: `Ok(true)` if there is one, `Ok(false)` if none is needed.
+    ///
+    /// # Errors
+    ///
+    /// When one is needed and there is none; the error says where it is looked for.
+    pub fn check_key(&self, provider: &str) -> Result<bool> {
+        let provider = self.0.registry.provider(provider)?;
+        Ok(self.0.registry.key(&provider)?.is_some())
+    }
+
+    /// Which provider and model the name of a model leads to.
+    ///
+    /// # Errors
+    ///
+    /// When it leads to none.
+    pub fn resolve(&self, model: &str) -> Result<Target> {
+        self.0.registry.resolve(model)
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+
+    async fn run(&self, request: Request) -> Result<Answer> {
+        Next::new(Arc::clone(&self.0)).run(request).await
+    }
+}
+
+/// A middleware answered a chat with vectors, or the other way round.
+fn wrong_answer() -> Error {
+    Error::new(
+        ErrorKind::Other,
+        "a middleware answered with something that was not asked for",
+    )
+}
+
+impl fmt::Debug for AgentLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let providers: Vec<&str> = self.providers().map(|row| row.name.as_ref()).collect();
+        f.debug_struct("AgentLoop")
+            .field("providers", &providers)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,235 @@
+//! From the name of a model to the provider that serves it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::provider::{Provider, table};
+use crate::secret::Secret;
+
+/// How many aliases may lead to one another before they lead in a circle.
+const MAX_ALIASES: usize = 8;
+
+/// The providers of a client, and the names that lead to them.
+pub(crate) struct Registry {
+    providers: Vec<Arc<Provider>>,
+    aliases: BTreeMap<String, String>,
+    default_provider: Option<String>,
+    default_model: Option<String>,
+    /// Over the process's own environment.
+    environment: BTreeMap<String, String>,
+}
+
+/// A provider and one of its models.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Target {
+    /// The provider.
+    pub provider: Arc<Provider>,
+    /// The model, as the provider names it.
+    pub model: String,
+}
+
+impl Registry {
+    pub(crate) fn new(
+        providers: Vec<Provider>,
+        aliases: BTreeMap<String, String>,
+        default_provider: Option<String>,
+        default_model: Option<String>,
+        environment: BTreeMap<String, String>,
+    ) -> Self {
+        let providers = providers.into_iter().map(Arc::new).collect();
+        Self {
+            providers,
+            aliases,
+            default_provider,
+            default_model,
+            environment,
+        }
+    }
+
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
+        self.providers.iter().map(AsRef::as_ref)
+    }
+
+    fn find(&self, name: &str) -> Option<&Arc<Provider>> {
+        self.providers.iter().find(|provider| provider.name == name)
+    }
+
+    /// The provider of that name.
+    pub(crate) fn provider(&self, name: &str) -> Result<Arc<Provider>> {
+        match self.find(name) {
+            Some(provider) => Ok(Arc::clone(provider)),
+            None => Err(self.unknown(name)),
+        }
+    }
+
+    /// A variable of the environment, as this client sees it.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.environment
+            .get(name)
+            .cloned()
+            .or_else(|| std::env::var(name).ok())
+    }
+
+    pub(crate) fn key(&self, provider: &Provider) -> Result<Option<Secret>> {
+        provider
+            .key
+            .read(&provider.name, |name| self.variable(name))
+    }
+
+    pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
+        provider.resolve_base_url(|name| self.variable(name))
+    }
+
+    /// `provider/model` splits at the first slash, and only if a known provider stands before it; else the default
+    /// provider gets the whole name.
+    pub(crate) fn resolve(&self, model: &str) -> Result<Target> {
+        let mut model = model.trim();
+        if model.is_empty() {
+            model = self.default_model.as_deref().unwrap_or_default();
+        }
+        for _ in 0..MAX_ALIASES {
+            match self.aliases.get(model) {
+                Some(next) => model = next,
+                None => break,
+            }
+        }
+        if self.aliases.contains_key(model) {
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!("the alias `{model}` leads in a circle"),
+            ));
+        }
+        if model.is_empty() {
+            return Err(
+                Error::new(ErrorKind::MissingModel, "the request names no model")
+                    .with_hint("write it as \"provider/model\", or set a default model"),
+            );
+        }
+        if let Some((before, rest)) = model.split_once('/') {
+            if let Some(provider) = self.find(before) {
+                if rest.is_empty() {
+                    return Err(Error::new(
+                        ErrorKind::MissingModel,
+                        format!("`{model}` names no model of {before}"),
+                    )
+                    .with_provider(before)
+                    .with_hint(format!(
+                        "`agentloop models {before}` lists the ones it serves"
+                    )));
+                }
+                return Ok(Target {
+                    provider: Arc::clone(provider),
+                    model: rest.to_owned(),
+                });
+            }
+            if self.default_provider.is_none() || is_not_yet(before) {
+                return Err(self.unknown(before));
+            }
+        }
+        match self.default_provider.as_deref() {
+            Some(name) => Ok(Target {
+                provider: self.provider(name)?,
+                model: model.to_owned(),
+            }),
+            None => Err(Error::new(
+                ErrorKind::MissingModel,
+                format!("`{model}` does not say which provider serves it"),
+            )
+            .with_hint(format!(
+                "write it as \"provider/{model}\", or set a default provider; known are {}",
+                self.names()
+            ))),
+        }
+    }
+
+    fn names(&self) -> String {
+        self.providers()
+            .map(|provider| provider.name.as_ref())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        if let Some((name, protocol)) = table::NOT_YET.iter().find(|(known, _)| *known == name) {
+            return Error::new(
+                ErrorKind::UnknownProvider,
+                format!(
+                    "{name} is known, but this version does not speak its protocol ({protocol}) yet"
+                ),
+            )
+            .with_hint(
+                "many of its models are served by other providers as well, openrouter for example",
+            );
+        }
+        let nearest = self
+            .providers()
+            .map(|provider| (distance(name, &provider.name), provider.name.as_ref()))
+            .min()
+            .filter(|(distance, _)| *distance <= 2);
+        let known = format!("known are {}", self.names());
+        let hint = match nearest {
+            Some((_, near)) => format!("did you mean `{near}`? {known}"),
+            None => format!("{known}; a provider of your own goes into agentloop.toml"),
+        };
+        Error::new(
+            ErrorKind::UnknownProvider,
+            format!("no provider is called `{name}`"),
+        )
+        .with_hint(hint)
+    }
+
+    /// Finds what cannot work before anything is sent.
+    pub(crate) fn check(&self) -> Result<()> {
+        let config = |message: String| Error::new(ErrorKind::Config, message);
+        for provider in &self.providers {
+            let name = &provider.name;
+            let usable = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
+            if name.is_empty() || !name.chars().all(usable) {
+                return Err(config(format!("`{name}` cannot be a provider's name"))
+                    .with_hint("use letters, digits, `-`, `_` and `.`"));
+            }
+            let address = &provider.base_url;
+            if !address.contains("://") && !address.starts_with("${") {
+                return Err(
+                    config(format!("the address of {name} is not a URL: `{address}`"))
+                        .with_provider(name.as_ref())
+                        .with_hint("write it with its scheme, https://… or http://…"),
+                );
+            }
+        }
+        if let Some(name) = &self.default_provider {
+            self.provider(name).map_err(|error| {
+                let hint = error.hint().unwrap_or_default().to_owned();
+                config(format!("the default provider: {}", error.message())).with_hint(hint)
+            })?;
+        }
+        for name in self.aliases.keys() {
+            self.resolve(name).map_err(|error| {
+                let hint = error.hint().unwrap_or_default().to_owned();
+                config(format!("the alias `{name}`: {}", error.message())).with_hint(hint)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn is_not_yet(name: &str) -> bool {
+    table::NOT_YET.iter().any(|(known, _)| *known == name)
+}
+
+/// How many letters have to be added, removed or changed to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let change = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

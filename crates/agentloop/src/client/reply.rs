@@ -1,0 +1,286 @@
+//! Reads an answer: bytes in, events out.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::BytesMut;
+use futures_core::Stream;
+use tokio::time::{Instant, Sleep};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::ChatStreamEvent;
+use crate::framing::{SseReader, looks_like_json};
+use crate::limits::MAX_BODY_BYTES;
+use crate::protocol::{ChatDecoder, Emitter, Flow};
+use crate::timeouts::Timeouts;
+use crate::transport::Body;
+
+/// How the bytes of an answer are read.
+#[derive(Debug)]
+pub(crate) enum Reading {
+    /// As server-sent events.
+    Stream(SseReader),
+    /// As one JSON body.
+    Whole(BytesMut),
+    /// As whatever the first bytes look like.
+    Unknown(BytesMut),
+}
+
+impl Reading {
+    /// From what the answer says it is: a host may stream unasked, or answer whole when asked to stream.
+    pub(crate) fn of(content_type: &str, stream: bool) -> Self {
+        let kind = content_type
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
+        match kind.as_str() {
+            "text/event-stream" => Self::Stream(SseReader::new()),
+            _ if stream => Self::Unknown(BytesMut::new()),
+            _ => Self::Whole(BytesMut::new()),
+        }
+    }
+}
+
+/// An answer while it is read.
+pub(crate) struct Reply {
+    body: Body,
+    reading: Reading,
+    decoder: ChatDecoder,
+    emitter: Emitter,
+    /// Events that were read ahead to see how the answer begins.
+    ahead: VecDeque<ChatStreamEvent>,
+    state: State,
+    model: Option<String>,
+    /// Whether content has been handed on: from then on the call cannot be repeated unseen.
+    handed_on: bool,
+    idle: Option<Duration>,
+    idle_timer: Option<Pin<Box<Sleep>>>,
+    last_life: Instant,
+    total: Option<(Duration, Pin<Box<Sleep>>)>,
+}
+
+#[derive(Debug)]
+enum State {
+    Reading,
+    /// The decoder has seen the end; what is queued is all there is.
+    Ended,
+    /// It failed; the error follows what is queued.
+    Failed(Option<Error>),
+}
+
+impl Reply {
+    pub(crate) fn new(
+        body: Body,
+        reading: Reading,
+        decoder: ChatDecoder,
+        emitter: Emitter,
+    ) -> Self {
+        Self {
+            body,
+            reading,
+            decoder,
+            emitter,
+            ahead: VecDeque::new(),
+            state: State::Reading,
+            model: None,
+            handed_on: false,
+            idle: None,
+            idle_timer: None,
+            last_life: Instant::now(),
+            total: None,
+        }
+    }
+
+    pub(crate) fn with_model(mut self, model: &str) -> Self {
+        self.model = Some(model.to_owned());
+        self
+    }
+
+    pub(crate) fn with_timeouts(mut self, timeouts: &Timeouts, began: Instant) -> Self {
+        self.idle = timeouts.idle;
+        self.total = timeouts
+            .total
+            .map(|total| (total, Box::pin(tokio::time::sleep_until(began + total))));
+        self
+    }
+
+    /// Reads until the first content is there, or the end: what fails before fails the call.
+    pub(crate) async fn prime(&mut self) -> Result<()> {
+        std::future::poll_fn(|context| {
+            loop {
+                match self.poll_event(context) {
+                    Poll::Ready(Some(Ok(event))) => {
+                        let enough = event.is_content()
+                            || matches!(event, ChatStreamEvent::MessageDone { .. });
+                        self.ahead.push_back(event);
+                        if enough {
+                            return Poll::Ready(Ok(()));
+                        }
+                    }
+                    Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
+                    Poll::Ready(None) => return Poll::Ready(Ok(())),
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        })
+        .await
+    }
+
+    fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<ChatStreamEvent>>> {
+        loop {
+            if let Some(event) = self.emitter.pop() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            match &mut self.state {
+                State::Reading => {}
+                State::Ended => return Poll::Ready(None),
+                State::Failed(error) => return Poll::Ready(error.take().map(Err)),
+            }
+            let step = match Pin::new(&mut self.body).poll_next(context) {
+                Poll::Ready(Some(Ok(bytes))) => {
+                    self.last_life = Instant::now();
+                    self.bytes(&bytes)
+                }
+                Poll::Ready(Some(Err(error))) => Err(error),
+                Poll::Ready(None) => self.end_of_body(),
+                Poll::Pending => match self.poll_timers(context) {
+                    Poll::Ready(error) => Err(error),
+                    Poll::Pending => return Poll::Pending,
+                },
+            };
+            if let Err(error) = step {
+                let mut error = error.with_provider(self.emitter.provider());
+                if let Some(model) = &self.model {
+                    error = error.with_model(model);
+                }
+                if let Some(partial) = self.emitter.partial() {
+                    error = error.with_partial(partial);
+                }
+                self.state = State::Failed(Some(error));
+            }
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let Self {
+            reading,
+            decoder,
+            emitter,
+            state,
+            ..
+        } = self;
+        if let Reading::Unknown(begin) = reading {
+            begin.extend_from_slice(bytes);
+            let Some(json) = looks_like_json(begin) else {
+                return Ok(());
+            };
+            let begin = std::mem::take(begin);
+            *reading = if json {
+                Reading::Whole(BytesMut::new())
+            } else {
+                Reading::Stream(SseReader::new())
+            };
+            return self.bytes(&begin);
+        }
+        match reading {
+            Reading::Stream(reader) => {
+                let flow = reader.feed(bytes, &mut |frame| decoder.frame(&frame, emitter))?;
+                if flow == Flow::Done {
+                    *state = State::Ended;
+                }
+                Ok(())
+            }
+            Reading::Whole(body) | Reading::Unknown(body) => {
+                if body.len() + bytes.len() > MAX_BODY_BYTES {
+                    return Err(Error::new(
+                        ErrorKind::TooLarge,
+                        format!("the answer is larger than {MAX_BODY_BYTES} bytes"),
+                    ));
+                }
+                body.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    fn end_of_body(&mut self) -> Result<()> {
+        let Self {
+            reading,
+            decoder,
+            emitter,
+            state,
+            ..
+        } = self;
+        let done = match reading {
+            Reading::Stream(reader) => {
+                match reader.finish(&mut |frame| decoder.frame(&frame, emitter))? {
+                    Flow::Done => Ok(()),
+                    Flow::Continue => decoder.finish(emitter),
+                }
+            }
+            Reading::Unknown(body) | Reading::Whole(body) if body.trim_ascii().is_empty() => Err(
+                Error::new(ErrorKind::IncompleteStream, "the answer is empty"),
+            ),
+            Reading::Unknown(body) | Reading::Whole(body) => decoder.body(body, emitter),
+        };
+        done?;
+        *state = State::Ended;
+        Ok(())
+    }
+
+    /// Whether a wait has taken too long. The idle timer is set again only when it has run out, not at every piece.
+    fn poll_timers(&mut self, context: &mut Context<'_>) -> Poll<Error> {
+        if let Some((limit, timer)) = &mut self.total
+            && timer.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(late("the whole answer", *limit));
+        }
+        let Some(limit) = self.idle else {
+            return Poll::Pending;
+        };
+        let due = self.last_life + limit;
+        let timer = self
+            .idle_timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+        while timer.as_mut().poll(context).is_ready() {
+            if Instant::now() >= due {
+                return Poll::Ready(late("the next piece of the answer", limit));
+            }
+            timer.as_mut().reset(due);
+        }
+        Poll::Pending
+    }
+}
+
+fn late(what: &str, limit: Duration) -> Error {
+    Error::new(
+        ErrorKind::Timeout,
+        format!("{what} did not come within {} s", limit.as_secs_f64()),
+    )
+}
+
+impl Stream for Reply {
+    type Item = Result<ChatStreamEvent>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let item = match self.ahead.pop_front() {
+            Some(event) => Poll::Ready(Some(Ok(event))),
+            None => self.poll_event(context),
+        };
+        match item {
+            Poll::Ready(Some(Ok(event))) => {
+                self.handed_on |= event.is_content();
+                Poll::Ready(Some(Ok(event)))
+            }
+            // What the consumer has seen cannot be repeated unseen.
+            Poll::Ready(Some(Err(error))) if self.handed_on => {
+                Poll::Ready(Some(Err(error.with_retryable(false))))
+            }
+            item => item,
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! `agentloop.toml`: providers, keys, default model, aliases.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Protocol;
+use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
+use crate::timeouts::Timeouts;
+
+/// The name of the file.
+pub(crate) const FILE_NAME: &str = "agentloop.toml";
+
+/// What a configuration file says.
+///
+/// ```
+/// let config = agentloop::Config::parse(r#"
+///     default_model = "fast"
+///
+///     [aliases]
+///     fast = "groq/openai/gpt-oss-20b"
+///
+///     [providers.groq]                      # a built-in one, with another key
+///     key_env = "MY_GROQ_KEY"
+///
+///     [providers.lab]                       # one of your own
+///     base_url = "http://localhost:8000/v1"
+///     strip = ["logit_bias"]
+///     quirks = { token_cap = "max_completion_tokens" }
+/// "#)?;
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Config {
+    /// Providers, new ones and changed built-in ones.
+    pub providers: Vec<Provider>,
+    /// Other names for models.
+    pub aliases: BTreeMap<String, String>,
+    /// The provider of models whose name begins with no provider.
+    pub default_provider: Option<String>,
+    /// The model of requests that name none.
+    pub default_model: Option<String>,
+    /// How long to wait.
+    pub timeouts: Option<Timeouts>,
+}
+
+/// The file, as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    default_provider: Option<String>,
+    default_model: Option<String>,
+    aliases: BTreeMap<String, String>,
+    providers: BTreeMap<String, Row>,
+    timeouts: Option<TimeoutsTable>,
+}
+
+/// A provider's table.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Row {
+    base_url: Option<String>,
+    protocol: Option<Protocol>,
+    auth: Option<Auth>,
+    key_env: Option<OneOrMany>,
+    key_file: Option<PathBuf>,
+    headers: BTreeMap<String, String>,
+    strip: Vec<Param>,
+    rename: BTreeMap<String, String>,
+    clamp: BTreeMap<String, Range>,
+    ignored: Vec<Param>,
+    defaults: BTreeMap<String, Value>,
+    quirks: Option<Quirks>,
+    models: Vec<ModelRule>,
+    embeddings: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+/// A value to force, or a range to keep.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Range {
+    Fixed(f64),
+    Between([f64; 2]),
+}
+
+/// Seconds; 0 waits for ever.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TimeoutsTable {
+    connect: Option<f64>,
+    first_content: Option<f64>,
+    idle: Option<f64>,
+    total: Option<f64>,
+}
+
+impl Config {
+    /// Reads the text of a configuration file.
+    ///
+    /// # Errors
+    ///
+    /// When it is not TOML, or has a key that is not known; the error says where.
+    pub fn parse(text: &str) -> Result<Self> {
+        let file: File = toml::from_str(text).map_err(|error| {
+            Error::new(
+                ErrorKind::Config,
+                format!("the configuration cannot be read: {error}"),
+            )
+        })?;
+        let mut config = Self {
+            aliases: file.aliases,
+            default_provider: file.default_provider,
+            default_model: file.default_model,
+            timeouts: file.timeouts.map(|table| table.timeouts()).transpose()?,
+            ..Self::default()
+        };
+        for (name, row) in file.providers {
+            config.providers.push(row.provider(&name)?);
+        }
+        Ok(config)
+    }
+
+    /// Reads a configuration file.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or [`parse`](Self::parse) fails; the error names the file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let named = |error: &dyn std::fmt::Display| {
+            Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+        Self::parse(&text).map_err(|error| named(&error.message()))
+    }
+
+    /// The configuration file that applies here, if there is one: the file that `AGENTLOOP_CONFIG` names, else
+    /// `agentloop.toml` in this folder or one above it, else in the user's configuration folder.
+    pub fn find() -> Option<PathBuf> {
+        if let Some(path) = std::env::var_os("AGENTLOOP_CONFIG").filter(|path| !path.is_empty()) {
+            return Some(PathBuf::from(path));
+        }
+        let here = std::env::current_dir().ok();
+        let above = here
+            .iter()
+            .flat_map(|folder| folder.ancestors())
+            .map(Path::to_owned);
+        let home = |variable: &str, rest: &str| {
+            let folder = std::env::var_os(variable).filter(|folder| !folder.is_empty())?;
+            Some(PathBuf::from(folder).join(rest))
+        };
+        let user =
+            home("XDG_CONFIG_HOME", "agentloop").or_else(|| home("HOME", ".config/agentloop"));
+        above
+            .chain(user)
+            .map(|folder| folder.join(FILE_NAME))
+            .find(|path| path.is_file())
+    }
+}
+
+impl TimeoutsTable {
+    fn timeouts(&self) -> Result<Timeouts> {
+        let usual = Timeouts::default();
+        let read = |name: &str, seconds: Option<f64>, usual: Option<Duration>| match seconds {
+            None => Ok(usual),
+            Some(0.0) => Ok(None),
+            Some(seconds) => Duration::try_from_secs_f64(seconds)
+                .map(Some)
+                .map_err(|error| {
+                    Error::new(ErrorKind::Config, format!("timeouts.{name}: {error}"))
+                }),
+        };
+        Ok(Timeouts {
+            connect: read("connect", self.connect, usual.connect)?,
+            first_content: read("first_content", self.first_content, usual.first_content)?,
+            idle: read("idle", self.idle, usual.idle)?,
+            total: read("total", self.total, usual.total)?,
+        })
+    }
+}
+
+impl Row {
+    /// The built-in row of that name with these changes, or a new one.
+    fn provider(self, name: &str) -> Result<Provider> {
+        let wrong = |what: String| {
+            Error::new(ErrorKind::Config, format!("providers.{name}: {what}")).with_provider(name)
+        };
+        let mut provider = match (Provider::builtin(name), &self.base_url) {
+            (Some(builtin), _) => builtin,
+            (None, Some(url)) => Provider::openai_compatible(name.to_owned(), url.clone()),
+            (None, None) => {
+                return Err(wrong("`base_url` is missing".to_owned())
+                    .with_hint("a provider that is not built in needs an address"));
+            }
+        };
+        if let Some(url) = self.base_url {
+            provider.base_url = url.into();
+        }
+        provider.protocol = self.protocol.unwrap_or(provider.protocol);
+        provider.auth = self.auth.unwrap_or(provider.auth);
+        match (self.key_env, self.key_file) {
+            (Some(_), Some(_)) => {
+                return Err(wrong(
+                    "`key_env` and `key_file` exclude each other".to_owned(),
+                ));
+            }
+            (Some(OneOrMany::One(variable)), None) => provider.key = KeySource::env(variable),
+            (Some(OneOrMany::Many(variables)), None) => {
+                provider.key = KeySource::Env(variables.into_iter().map(Into::into).collect());
+            }
+            (None, Some(path)) => provider.key = KeySource::File(path),
+            (None, None) => {}
+        }
+        let param = |word: &str| {
+            Param::ALL
+                .iter()
+                .copied()
+                .find(|param| param.name() == word)
+                .ok_or_else(|| {
+                    let known: Vec<&str> = Param::ALL.iter().map(|param| param.name()).collect();
+                    wrong(format!("`{word}` is no parameter"))
+                        .with_hint(format!("known are {}", known.join(", ")))
+                })
+        };
+        for (header, value) in self.headers {
+            provider = provider.header(header, value);
+        }
+        provider = provider.strip(self.strip);
+        for (from, to) in self.rename {
+            provider = provider.rename(param(&from)?, to);
+        }
+        for (word, range) in self.clamp {
+            let (min, max) = match range {
+                Range::Fixed(value) => (value, value),
+                Range::Between([min, max]) => (min, max),
+            };
+            if !(min <= max) {
+                return Err(wrong(format!("clamp.{word} is not a range")));
+            }
+            provider = provider.clamp(param(&word)?, min, max);
+        }
+        for param in self.ignored {
+            provider = provider.ignored(param);
+        }
+        for (field, value) in self.defaults {
+            provider.rules.push(Rule::Default(field.into(), value));
+        }
+        provider.quirks = self.quirks.unwrap_or(provider.quirks);
+        // The file's rules come first, so that they count.
+        provider.models.splice(0..0, self.models);
+        provider.serves.embeddings = self.embeddings.unwrap_or(provider.serves.embeddings);
+        Ok(provider)
+    }
+}

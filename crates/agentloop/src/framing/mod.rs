@@ -1,0 +1,14 @@
+//! Bytes → frames, without I/O.
+
+mod sse;
+
+pub(crate) use sse::{SseReader, looks_like_json};
+
+/// One message of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    /// Its name; empty when it has none.
+    pub(crate) event: &'a str,
+    /// Its content.
+    pub(crate) data: &'a [u8],
+}

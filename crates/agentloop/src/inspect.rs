@@ -1,0 +1,206 @@
+//! Two faces for looking inside: what would be sent, and what an answer would be read as. No network is used.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::AgentLoop;
+use crate::client::{Reading, Reply, prepare_chat};
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Protocol};
+use crate::request::{ChatRequest, EmbedResponse};
+use crate::response::Warning;
+use crate::stream::ChatStream;
+use crate::transport::Body;
+
+/// A request as it would be sent, with `***` in place of the key.
+#[derive(Debug, Serialize)]
+#[non_exhaustive]
+pub struct EncodedRequest {
+    /// The HTTP method.
+    pub method: String,
+    /// The address.
+    pub url: String,
+    /// The headers.
+    pub headers: BTreeMap<String, String>,
+    /// The body.
+    pub body: Box<RawValue>,
+    /// What was changed or left out.
+    pub warnings: Vec<Warning>,
+}
+
+/// Encodes a request as `ai` would send it.
+///
+/// # Errors
+///
+/// When the request could not be sent; a missing key is no reason.
+pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<EncodedRequest> {
+    let registry = &ai.inner().registry;
+    let (target, encoded) = prepare_chat(registry, request, stream)?;
+    let provider = &target.provider;
+    let mut headers: BTreeMap<String, String> = encoded
+        .headers
+        .iter()
+        .map(|(name, value)| {
+            (
+                name.to_string(),
+                String::from_utf8_lossy(value.as_bytes()).into_owned(),
+            )
+        })
+        .collect();
+    if let Some(name) = provider.auth.header() {
+        headers.insert(name.to_owned(), provider.auth.value(crate::secret::MASK));
+    }
+    let body = String::from_utf8_lossy(&encoded.body).into_owned();
+    Ok(EncodedRequest {
+        method: encoded.method.to_string(),
+        url: format!("{}{}", registry.base_url(provider)?, encoded.path),
+        headers,
+        body: RawValue::from_string(body).map_err(|error| {
+            Error::new(ErrorKind::InvalidRequest, "the body is no JSON").with_source(error)
+        })?,
+        warnings: encoded.warnings,
+    })
+}
+
+/// An answer of a provider, as its bytes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RawAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// The HTTP headers.
+    pub headers: HeaderMap,
+    /// The bytes of the body, in the pieces in which they arrive.
+    pub pieces: Vec<Bytes>,
+}
+
+impl RawAnswer {
+    /// An answer of status 200 whose body comes in one piece.
+    pub fn new(body: impl Into<Bytes>) -> Self {
+        Self {
+            status: 200,
+            headers: HeaderMap::new(),
+            pieces: vec![body.into()],
+        }
+    }
+
+    /// The same, cut into pieces of so many bytes.
+    #[must_use]
+    pub fn cut(mut self, size: usize) -> Self {
+        let size = size.max(1);
+        let whole = self.pieces.concat();
+        self.pieces = whole.chunks(size).map(Bytes::copy_from_slice).collect();
+        self
+    }
+
+    fn error(&self, protocol: Protocol, provider: &str) -> Option<Error> {
+        let failed = !(200..300).contains(&self.status);
+        failed.then(|| {
+            let body = self.pieces.concat();
+            protocol::decode_error(protocol, provider, self.status, &self.headers, &body)
+        })
+    }
+}
+
+/// How an answer is to be read.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct DecodeOptions {
+    /// The provider that sent it.
+    pub provider: String,
+    /// The protocol, if it is not the provider's default.
+    pub protocol: Option<Protocol>,
+    /// The model that was asked.
+    pub model: Option<String>,
+    /// Whether a stream was asked for.
+    pub stream: bool,
+}
+
+impl DecodeOptions {
+    /// An answer of that provider.
+    pub fn new(provider: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Reads an answer to a chat as `ai` would.
+///
+/// # Errors
+///
+/// When the answer says that the call failed.
+pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Result<ChatStream> {
+    let provider = ai.inner().registry.provider(&options.provider)?;
+    let protocol = options.protocol.unwrap_or(provider.protocol);
+    if let Some(error) = answer.error(protocol, &provider.name) {
+        return Err(error);
+    }
+    let content_type = answer
+        .headers
+        .get(http::header::CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
+    let reading = Reading::of(content_type, options.stream);
+    let emitter = Emitter::new(
+        provider.name.as_ref(),
+        protocol::request_id(&answer.headers),
+        Vec::new(),
+    );
+    let context = DecodeContext {
+        provider,
+        model: options.model.clone(),
+        audio_format: None,
+    };
+    let body = Body::stream(Pieces(answer.pieces.into_iter()));
+    Ok(ChatStream::new(Reply::new(
+        body,
+        reading,
+        ChatDecoder::new(protocol, context),
+        emitter,
+    )))
+}
+
+/// Reads an answer to an embeddings call as `ai` would.
+///
+/// # Errors
+///
+/// When the answer says that the call failed, or cannot be understood.
+pub fn decode_embed(
+    ai: &AgentLoop,
+    options: &DecodeOptions,
+    answer: &RawAnswer,
+) -> Result<EmbedResponse> {
+    let provider = ai.inner().registry.provider(&options.provider)?;
+    let protocol = options.protocol.unwrap_or(provider.protocol);
+    if let Some(error) = answer.error(protocol, &provider.name) {
+        return Err(error);
+    }
+    let embedded = protocol::decode_embed(protocol, &provider, &answer.pieces.concat())?;
+    let model = embedded
+        .model
+        .or_else(|| options.model.clone())
+        .unwrap_or_default();
+    let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
+    response.usage = embedded.usage;
+    response.request_id = protocol::request_id(&answer.headers);
+    Ok(response)
+}
+
+struct Pieces(std::vec::IntoIter<Bytes>);
+
+impl futures_core::Stream for Pieces {
+    type Item = Result<Bytes>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        std::task::Poll::Ready(self.0.next().map(Ok))
+    }
+}

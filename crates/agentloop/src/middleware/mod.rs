@@ -1,0 +1,168 @@
+//! What wraps a call.
+//!
+//! A middleware is one method. The service always answers with events (or with vectors), so that one
+//! implementation serves `chat`, `stream` and `embed`. Everything that is known to have failed before the first
+//! content event fails the call itself and not the stream, so that a middleware can try again.
+//!
+//! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
+//! a request reaches another provider.
+
+mod warn;
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+pub use warn::WarningsTo;
+
+use crate::client::{Inner, Target};
+use crate::error::Result;
+use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
+use crate::stream::ChatStream;
+use crate::transport::BoxFuture;
+
+/// A call on its way in.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Request {
+    /// A chat whose answer is wanted whole.
+    Chat(ChatRequest),
+    /// A chat whose answer is wanted as it comes.
+    Stream(ChatRequest),
+    /// Texts to turn into vectors.
+    Embed(EmbedRequest),
+}
+
+impl Request {
+    /// The model that is asked, as the caller named it.
+    pub fn model(&self) -> &str {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => &request.model,
+            Self::Embed(request) => &request.model,
+        }
+    }
+
+    /// Asks another model, perhaps of another provider.
+    pub fn set_model(&mut self, model: impl Into<String>) {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => request.model = model.into(),
+            Self::Embed(request) => request.model = model.into(),
+        }
+    }
+
+    /// The chat request; `None` for embeddings.
+    pub fn chat(&self) -> Option<&ChatRequest> {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => Some(request),
+            Self::Embed(_) => None,
+        }
+    }
+
+    /// The chat request, to change; `None` for embeddings.
+    pub fn chat_mut(&mut self) -> Option<&mut ChatRequest> {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => Some(request),
+            Self::Embed(_) => None,
+        }
+    }
+}
+
+/// A call's answer on its way out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Answer {
+    /// The events of a chat, also when it is wanted whole: it is their fold.
+    Events(ChatStream),
+    /// Vectors.
+    Embedding(EmbedResponse),
+}
+
+/// Wraps calls.
+///
+/// ```
+/// use agentloop::middleware::{Answer, Middleware, Next, Request};
+/// use agentloop::{BoxFuture, Result};
+///
+/// /// Asks the second model when the first cannot answer.
+/// struct Second(String);
+///
+/// impl Middleware for Second {
+///     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+///         Box::pin(async move {
+///             let mut again = request.clone();
+///             match next.run(request).await {
+///                 Err(error) if error.is_retryable() => {
+///                     again.set_model(&self.0);
+///                     next.run(again).await
+///                 }
+///                 answer => answer,
+///             }
+///         })
+///     }
+/// }
+/// ```
+pub trait Middleware: Send + Sync {
+    /// Handles a call, usually by handing it on to `next` and doing something before, after or instead.
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>>;
+}
+
+/// A middleware that is a function.
+pub(crate) struct FromFn<F>(pub(crate) F);
+
+impl<F, Fut> Middleware for FromFn<F>
+where
+    F: Fn(Request, Next) -> Fut + Send + Sync,
+    Fut: Future<Output = Result<Answer>> + Send + 'static,
+{
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+        Box::pin((self.0)(request, next))
+    }
+}
+
+/// The rest of the stack, down to the provider.
+#[derive(Clone)]
+pub struct Next {
+    client: Arc<Inner>,
+    at: usize,
+}
+
+impl Next {
+    pub(crate) fn new(client: Arc<Inner>) -> Self {
+        Self { client, at: 0 }
+    }
+
+    /// Hands the request on. It can be done more than once.
+    ///
+    /// # Errors
+    ///
+    /// What the call fails with, if it fails before its first content.
+    pub async fn run(&self, request: Request) -> Result<Answer> {
+        match self.client.middleware.get(self.at) {
+            Some(middleware) => {
+                let next = Self {
+                    client: Arc::clone(&self.client),
+                    at: self.at + 1,
+                };
+                middleware.call(request, next).await
+            }
+            None => self.client.dispatch(request).await,
+        }
+    }
+
+    /// Which provider and model the name of a model leads to.
+    ///
+    /// # Errors
+    ///
+    /// When it leads to none.
+    pub fn resolve(&self, model: &str) -> Result<Target> {
+        self.client.registry.resolve(model)
+    }
+}
+
+impl fmt::Debug for Next {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Next")
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,56 @@
+//! Tells someone of every warning: the simplest middleware there is.
+
+use crate::error::Result;
+use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::response::Warning;
+use crate::stream::ChatStream;
+use crate::transport::BoxFuture;
+
+/// Calls a function with every warning of every answer, as soon as it is known.
+///
+/// ```
+/// use agentloop::{AgentLoop, middleware::WarningsTo};
+///
+/// let ai = AgentLoop::builder()
+///     .layer(WarningsTo::new(|warning| eprintln!("warning: {warning}")))
+///     .build()?;
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+pub struct WarningsTo<F>(std::sync::Arc<F>);
+
+impl<F: Fn(&Warning) + Send + Sync + 'static> WarningsTo<F> {
+    /// Calls `tell` with every warning.
+    pub fn new(tell: F) -> Self {
+        Self(std::sync::Arc::new(tell))
+    }
+}
+
+impl<F> std::fmt::Debug for WarningsTo<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WarningsTo")
+    }
+}
+
+impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+        Box::pin(async move {
+            Ok(match next.run(request).await? {
+                Answer::Events(events) => {
+                    let tell = std::sync::Arc::clone(&self.0);
+                    Answer::Events(ChatStream::inspect(events, move |event| {
+                        if let crate::ChatStreamEvent::Warning { warning } = event {
+                            tell(warning);
+                        }
+                    }))
+                }
+                Answer::Embedding(response) => {
+                    response
+                        .warnings
+                        .iter()
+                        .for_each(|warning| (self.0)(warning));
+                    Answer::Embedding(response)
+                }
+            })
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! What a provider says about its models.
+
+use serde::{Deserialize, Serialize};
+
+/// A model that a provider offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct ModelInfo {
+    /// Its id: what stands after the slash.
+    pub id: String,
+    /// The provider that offers it.
+    pub provider: String,
+    /// Its name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When it was made (Unix seconds).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<i64>,
+    /// How many tokens it can look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// How many tokens it can write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owned_by: Option<String>,
+}
+
+impl ModelInfo {
+    /// The model in the form that a request names it in: `provider/id`.
+    pub fn qualified(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+}
+
+impl ModelInfo {
+    /// A model of which nothing but its id is known.
+    pub fn new(provider: impl Into<String>, id: impl Into<String>) -> Self {
+        Self {
+            provider: provider.into(),
+            id: id.into(),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Where decoders put what they read: steps in, well-formed events out.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+use crate::limits::{MAX_CHOICES, MAX_PARTS, MAX_RESPONSE_BYTES};
+use crate::response::{
+    ChatResponse, Cost, FinishReason, Fold, Logprobs, ResponsePart, Usage, Warning,
+};
+
+/// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
+/// response and a partial one can be had at any time.
+#[derive(Debug)]
+pub(crate) struct Emitter {
+    fold: Fold,
+    events: VecDeque<ChatStreamEvent>,
+    provider: String,
+    request_id: Option<String>,
+    /// Warnings from before the answer began.
+    early_warnings: Vec<Warning>,
+    usage: Option<(Usage, Option<Cost>)>,
+    content_bytes: usize,
+}
+
+impl Emitter {
+    pub(crate) fn new(
+        provider: impl Into<String>,
+        request_id: Option<String>,
+        warnings: Vec<Warning>,
+    ) -> Self {
+        Self {
+            fold: Fold::new(),
+            events: VecDeque::with_capacity(8),
+            provider: provider.into(),
+            request_id,
+            early_warnings: warnings,
+            usage: None,
+            content_bytes: 0,
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<ChatStreamEvent> {
+        self.events.pop_front()
+    }
+
+    pub(crate) fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    pub(crate) fn is_started(&self) -> bool {
+        self.fold.is_started()
+    }
+
+    /// Starts the message, unless it has started.
+    pub(crate) fn start(&mut self, id: &str, model: &str, created: Option<i64>) {
+        if self
+            .fold
+            .start(
+                id,
+                model,
+                &self.provider,
+                created,
+                self.request_id.as_deref(),
+            )
+            .is_err()
+        {
+            return;
+        }
+        self.events.push_back(ChatStreamEvent::MessageStart {
+            id: id.to_owned(),
+            model: model.to_owned(),
+            provider: self.provider.clone(),
+            created,
+            request_id: self.request_id.clone(),
+        });
+        for warning in std::mem::take(&mut self.early_warnings) {
+            self.warn(warning);
+        }
+    }
+
+    pub(crate) fn ensure_choice(&mut self, choice_index: u32) -> Result<()> {
+        self.fold.ensure_choice(choice_index);
+        if self.fold.response().choices.len() > MAX_CHOICES {
+            return Err(too_large(format!(
+                "the answer has more than {MAX_CHOICES} choices"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Opens the next part of a choice and says which it is.
+    pub(crate) fn open(&mut self, choice_index: u32, part: PartStart) -> Result<u32> {
+        let part_index = self.fold.open(choice_index, &part);
+        if part_index as usize >= MAX_PARTS {
+            return Err(too_large(format!(
+                "the answer has more than {MAX_PARTS} parts"
+            )));
+        }
+        self.events.push_back(ChatStreamEvent::ContentStart {
+            choice_index,
+            part_index,
+            part,
+        });
+        Ok(part_index)
+    }
+
+    pub(crate) fn delta(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+        delta: PartDelta,
+    ) -> Result<()> {
+        self.content_bytes += match &delta {
+            PartDelta::Text { text: bytes }
+            | PartDelta::ToolCallArguments { arguments: bytes }
+            | PartDelta::Thinking { thinking: bytes }
+            | PartDelta::ThinkingSignature { signature: bytes }
+            | PartDelta::Image { data: bytes }
+            | PartDelta::Audio { data: bytes }
+            | PartDelta::AudioTranscript { transcript: bytes }
+            | PartDelta::Code { code: bytes }
+            | PartDelta::ServerToolCallArguments { arguments: bytes } => bytes.len(),
+            PartDelta::Citation { .. } | PartDelta::ProviderState { .. } => 0,
+        };
+        if self.content_bytes > MAX_RESPONSE_BYTES {
+            return Err(too_large(format!(
+                "the answer is larger than {MAX_RESPONSE_BYTES} bytes"
+            )));
+        }
+        self.fold
+            .grow(choice_index, part_index, &delta)
+            .map_err(Self::out_of_order)?;
+        self.events.push_back(ChatStreamEvent::ContentDelta {
+            choice_index,
+            part_index,
+            delta,
+        });
+        Ok(())
+    }
+
+    /// Closes a part. `complete` may first fill in what no delta carries.
+    pub(crate) fn close(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+        complete: impl FnOnce(&mut ResponsePart),
+    ) -> Result<()> {
+        let part = self
+            .fold
+            .close(choice_index, part_index)
+            .map_err(Self::out_of_order)?;
+        complete(part);
+        let part = part.clone();
+        self.events.push_back(ChatStreamEvent::ContentDone {
+            choice_index,
+            part_index,
+            part,
+        });
+        Ok(())
+    }
+
+    /// A part that came whole.
+    pub(crate) fn whole(&mut self, choice_index: u32, part: ResponsePart) -> Result<()> {
+        let part_index = self.open(choice_index, PartStart::of(&part))?;
+        self.close(choice_index, part_index, |place| *place = part)
+    }
+
+    pub(crate) fn logprobs(&mut self, choice_index: u32, logprobs: Logprobs) {
+        if !logprobs.is_empty() {
+            self.fold.logprobs(choice_index, &logprobs);
+            self.events.push_back(ChatStreamEvent::Logprobs {
+                choice_index,
+                logprobs,
+            });
+        }
+    }
+
+    pub(crate) fn finish_choice(
+        &mut self,
+        choice_index: u32,
+        reason: FinishReason,
+        raw: Option<String>,
+    ) {
+        self.fold
+            .finish_choice(choice_index, reason.clone(), raw.clone());
+        self.events.push_back(ChatStreamEvent::MessageDelta {
+            choice_index,
+            finish_reason: reason,
+            raw_finish_reason: raw,
+        });
+    }
+
+    pub(crate) fn warn(&mut self, warning: Warning) {
+        if self.fold.is_started() {
+            self.fold.warn(warning.clone());
+            self.events.push_back(ChatStreamEvent::Warning { warning });
+        } else {
+            self.early_warnings.push(warning);
+        }
+    }
+
+    pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
+        if !more.is_empty() {
+            self.fold.metadata(&more);
+            self.events.push_back(ChatStreamEvent::Metadata {
+                provider_metadata: more,
+            });
+        }
+    }
+
+    /// Notes the usage. Providers repeat it; the last one counts, and one event tells it at the end.
+    pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
+        self.fold.usage(usage.clone(), cost.clone());
+        self.usage = Some((usage, cost));
+    }
+
+    /// Ends the message.
+    pub(crate) fn done(&mut self) -> Result<()> {
+        if let Some((usage, cost)) = self.usage.take() {
+            self.events
+                .push_back(ChatStreamEvent::Usage { usage, cost });
+        }
+        let response = std::mem::take(&mut self.fold)
+            .finish()
+            .map_err(Self::out_of_order)?;
+        self.events.push_back(ChatStreamEvent::MessageDone {
+            response: Box::new(response),
+        });
+        Ok(())
+    }
+
+    /// What has arrived so far; `None` before the message has started.
+    pub(crate) fn partial(&self) -> Option<ChatResponse> {
+        self.fold.is_started().then(|| self.fold.partial())
+    }
+
+    /// A decoder that breaks the grammar is our fault, and still only an error.
+    fn out_of_order(error: crate::response::FoldError) -> Error {
+        Error::new(
+            ErrorKind::Protocol,
+            "the answer's pieces do not fit together",
+        )
+        .with_source(error)
+    }
+}
+
+fn too_large(message: String) -> Error {
+    Error::new(ErrorKind::TooLarge, message)
+}

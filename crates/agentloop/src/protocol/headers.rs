@@ -1,0 +1,73 @@
+//! The headers of a request, but for the key.
+
+use std::collections::BTreeMap;
+
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::provider::{AUTH_HEADERS, Provider};
+use crate::response::{Warning, WarningKind};
+
+const AGENT: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));
+
+/// What the transport and the body decide, not the caller.
+const FIXED: [&str; 4] = ["content-length", "host", "transfer-encoding", "connection"];
+
+/// The headers of a request to `provider`: ours, the row's, then the caller's `extra` ones, which never replace
+/// those that authenticate.
+pub(crate) fn build(
+    provider: &Provider,
+    extra: &BTreeMap<String, String>,
+    stream: bool,
+    warnings: &mut Vec<Warning>,
+) -> Result<HeaderMap> {
+    let mut headers = HeaderMap::with_capacity(8 + extra.len());
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+    if stream {
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+    } else {
+        // Not for streams: compressors hold bytes back.
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br"));
+    }
+    for (name, value) in &provider.headers {
+        headers.insert(header_name(name)?, header_value(name, value)?);
+    }
+    for (name, value) in extra {
+        let parsed = header_name(name)?;
+        let refused = AUTH_HEADERS.contains(&parsed.as_str()) || FIXED.contains(&parsed.as_str());
+        if refused {
+            warnings.push(Warning::new(
+                WarningKind::Dropped,
+                format!("extra_headers.{name}"),
+                format!("the header {name} is set by the client and cannot be replaced"),
+            ));
+            continue;
+        }
+        headers.insert(parsed, header_value(name, value)?);
+    }
+    Ok(headers)
+}
+
+fn header_name(name: &str) -> Result<HeaderName> {
+    HeaderName::from_bytes(name.as_bytes()).map_err(|error| {
+        Error::new(
+            ErrorKind::InvalidRequest,
+            format!("`{name}` is not a header's name"),
+        )
+        .with_source(error)
+    })
+}
+
+fn header_value(name: &str, value: &str) -> Result<HeaderValue> {
+    HeaderValue::from_str(value).map_err(|error| {
+        // The value itself is not shown: it may be a secret.
+        Error::new(
+            ErrorKind::InvalidRequest,
+            format!("the value of {name} fits no header"),
+        )
+        .with_source(error)
+    })
+}

@@ -1,0 +1,340 @@
+//! Reading foreign JSON tolerantly: a field of an unexpected shape is as good as absent.
+//!
+//! The types here never fail on well-formed JSON, so that no field can fail an answer that does not need it.
+//! They borrow from the input wherever it has no escapes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+/// Visits the shapes that a tolerant reader does not want, and makes `$none` of them.
+macro_rules! ignore {
+    ($none:expr; $($shape:ident)*) => {
+        $(ignore!(@ $shape $none);)*
+    };
+    (@ bool $none:expr) => {
+        fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok($none) }
+    };
+    (@ number $none:expr) => {
+        fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> { Ok($none) }
+        fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> { Ok($none) }
+        fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> { Ok($none) }
+    };
+    (@ str $none:expr) => {
+        fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> { Ok($none) }
+    };
+    (@ unit $none:expr) => {
+        fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok($none) }
+        fn visit_none<E>(self) -> Result<Self::Value, E> { Ok($none) }
+    };
+    (@ seq $none:expr) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            while seq.next_element::<IgnoredAny>()?.is_some() {}
+            Ok($none)
+        }
+    };
+    (@ map $none:expr) => {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok($none)
+        }
+    };
+}
+
+/// Text, or nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
+
+impl<'a> Text<'a> {
+    /// The text, unless it is empty.
+    pub(crate) fn non_empty(&self) -> Option<&str> {
+        self.0.as_deref().filter(|text| !text.is_empty())
+    }
+
+    /// The text, unless it is empty, to keep.
+    pub(crate) fn into_non_empty(self) -> Option<Cow<'a, str>> {
+        self.0.filter(|text| !text.is_empty())
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Text<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+        Ok(Text(Some(Cow::Borrowed(text))))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+        Ok(Text(Some(Cow::Owned(text.to_owned()))))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Text<'de>, E> {
+        Ok(Text(Some(Cow::Owned(text))))
+    }
+
+    ignore!(Text(None); bool number unit seq map);
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TextVisitor)
+    }
+}
+
+/// A whole number, also when it is written as text or as `3.0`; or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Int(pub(crate) Option<i64>);
+
+impl Int {
+    /// The number, unless it is negative.
+    pub(crate) fn unsigned(self) -> Option<u64> {
+        self.0.and_then(|number| u64::try_from(number).ok())
+    }
+}
+
+struct IntVisitor;
+
+impl<'de> Visitor<'de> for IntVisitor {
+    type Value = Int;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number")
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Int, E> {
+        Ok(Int(Some(number)))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Int, E> {
+        Ok(Int(i64::try_from(number).ok()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Int, E> {
+        // 2^53: beyond it a float is not a whole number any more.
+        let whole = number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0;
+        #[expect(clippy::cast_possible_truncation, reason = "checked on the line above")]
+        Ok(Int(whole.then_some(number as i64)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Int, E> {
+        Ok(Int(text.trim().parse().ok()))
+    }
+
+    ignore!(Int(None); bool unit seq map);
+}
+
+impl<'de> Deserialize<'de> for Int {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IntVisitor)
+    }
+}
+
+/// A list of which nearly all have one element, which then costs no allocation. `null` is an empty list;
+/// anything else that is no list is an error, for a list of answers cannot be guessed.
+#[derive(Debug)]
+pub(crate) struct Few<T> {
+    first: Option<T>,
+    rest: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            rest: Vec::new(),
+        }
+    }
+}
+
+impl<T> Few<T> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+}
+
+impl<T> IntoIterator for Few<T> {
+    type Item = T;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.rest)
+    }
+}
+
+struct FewVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+    type Value = Few<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
+        // A `null` among the elements is no element.
+        let mut few = Few::default();
+        while let Some(element) = seq.next_element::<Option<T>>()? {
+            match element {
+                Some(element) if few.first.is_none() => few.first = Some(element),
+                Some(element) => few.rest.push(element),
+                None => {}
+            }
+        }
+        Ok(few)
+    }
+
+    ignore!(Few::default(); unit);
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(FewVisitor(PhantomData))
+    }
+}
+
+/// JSON text: of a string its content, of anything else its JSON. Tool arguments come in both forms.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct JsonText<'a>(pub(crate) Option<Cow<'a, str>>);
+
+struct JsonTextVisitor;
+
+fn written<'de, E: serde::de::Error>(value: &Value) -> Result<JsonText<'de>, E> {
+    Ok(JsonText(Some(Cow::Owned(value.to_string()))))
+}
+
+impl<'de> Visitor<'de> for JsonTextVisitor {
+    type Value = JsonText<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonText<'de>, E> {
+        Ok(JsonText(Some(Cow::Borrowed(text))))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<JsonText<'de>, E> {
+        Ok(JsonText(Some(Cow::Owned(text.to_owned()))))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<JsonText<'de>, E> {
+        Ok(JsonText(Some(Cow::Owned(text))))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<JsonText<'de>, A::Error> {
+        let value =
+            Value::deserialize(MapAccessDeserializer::new(map)).map_err(A::Error::custom)?;
+        written(&value)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<JsonText<'de>, A::Error> {
+        let value =
+            Value::deserialize(SeqAccessDeserializer::new(seq)).map_err(A::Error::custom)?;
+        written(&value)
+    }
+
+    ignore!(JsonText(None); bool number unit);
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(JsonTextVisitor)
+    }
+}
+
+/// An object, or nothing: what is no object is as good as absent.
+#[derive(Debug)]
+pub(crate) struct Object<T>(pub(crate) Option<T>);
+
+impl<T> Default for Object<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = Object<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(|object| Object(Some(object)))
+    }
+
+    ignore!(Object(None); bool number str unit seq);
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ObjectVisitor(PhantomData))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_of_any_shape_never_fails() {
+        for shape in [
+            "null",
+            "true",
+            "3",
+            "-3.5",
+            "\"\"",
+            "[1,{\"a\":[]}]",
+            "{\"a\":{\"b\":1}}",
+        ] {
+            serde_json::from_str::<Text>(shape).unwrap();
+            serde_json::from_str::<Int>(shape).unwrap();
+            serde_json::from_str::<JsonText>(shape).unwrap();
+            serde_json::from_str::<Object<std::collections::HashMap<String, IgnoredAny>>>(shape)
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_in_every_spelling() {
+        for (text, number) in [
+            ("3", Some(3)),
+            ("\"3\"", Some(3)),
+            ("3.0", Some(3)),
+            ("3.5", None),
+            ("\"x\"", None),
+        ] {
+            assert_eq!(
+                serde_json::from_str::<Int>(text).unwrap().0,
+                number,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn text_without_escapes_is_borrowed() {
+        let Text(text) = serde_json::from_str("\"plain\"").unwrap();
+        assert!(matches!(text, Some(Cow::Borrowed("plain"))));
+    }
+
+    #[test]
+    fn arguments_may_be_text_or_an_object() {
+        let text: JsonText = serde_json::from_str(r#""{\"a\":1}""#).unwrap();
+        let object: JsonText = serde_json::from_str(r#"{"a":1}"#).unwrap();
+        assert_eq!(text, object);
+    }
+}

@@ -1,0 +1,210 @@
+//! A protocol is a folder of pure functions: how to write a request, how to read an answer.
+//!
+//! No I/O happens here, and no provider's name stands here: what bends is a
+//! [quirk](crate::provider::quirks) of the provider's row.
+
+mod classify;
+mod emit;
+mod error_body;
+mod headers;
+mod json;
+mod lenient;
+pub mod openai_chat;
+mod retry_after;
+mod think_tags;
+mod tool_calls;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use emit::Emitter;
+
+use crate::error::{Error, Result};
+use crate::framing::Frame;
+use crate::model_info::ModelInfo;
+use crate::provider::Provider;
+use crate::request::{ChatRequest, EmbedRequest};
+use crate::response::Warning;
+
+/// How a provider talks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Protocol {
+    /// OpenAI's chat completions, which most hosts speak.
+    #[serde(rename = "openai_chat")]
+    OpenAiChat,
+}
+
+impl Protocol {
+    /// Every protocol.
+    pub const ALL: &'static [Self] = &[Self::OpenAiChat];
+
+    /// The name as it stands in configuration and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "openai_chat",
+        }
+    }
+
+    /// The protocol of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|protocol| protocol.name() == name)
+    }
+}
+
+/// A request, ready to be sent but for the key.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    pub(crate) method: Method,
+    /// What follows the provider's address.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// What an answer is read against.
+#[derive(Clone, Debug)]
+pub(crate) struct DecodeContext {
+    pub(crate) provider: Arc<Provider>,
+    /// The model that was asked; `None` when only the bytes are known.
+    pub(crate) model: Option<String>,
+    /// The format of spoken output that was asked for.
+    pub(crate) audio_format: Option<String>,
+}
+
+pub(crate) fn encode_chat(
+    protocol: Protocol,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+    stream: bool,
+) -> Result<Encoded> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, request, stream),
+    }
+}
+
+pub(crate) fn encode_embed(
+    protocol: Protocol,
+    provider: &Provider,
+    model: &str,
+    request: &EmbedRequest,
+    texts: &[String],
+) -> Result<Encoded> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::embed::encode(provider, model, request, texts),
+    }
+}
+
+/// The vectors of one call, as they came.
+#[derive(Debug, Default)]
+pub(crate) struct Embedded {
+    pub(crate) model: Option<String>,
+    pub(crate) vectors: Vec<Vec<f32>>,
+    pub(crate) usage: Option<crate::request::EmbedUsage>,
+}
+
+pub(crate) fn decode_embed(
+    protocol: Protocol,
+    provider: &Provider,
+    body: &[u8],
+) -> Result<Embedded> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::embed::decode(provider, body),
+    }
+}
+
+pub(crate) fn encode_models(protocol: Protocol) -> Encoded {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::models::encode(),
+    }
+}
+
+pub(crate) fn decode_models(
+    protocol: Protocol,
+    provider: &Provider,
+    body: &[u8],
+) -> Result<Vec<ModelInfo>> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::models::decode(provider, body),
+    }
+}
+
+/// Reads an answer whose status says that the call failed.
+pub(crate) fn decode_error(
+    protocol: Protocol,
+    provider: &str,
+    status: u16,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Error {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::error::decode(provider, status, headers, body),
+    }
+}
+
+/// The id by which the provider's support knows a call.
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
+    const NAMES: [&str; 5] = [
+        "x-request-id",
+        "request-id",
+        "apim-request-id",
+        "x-amzn-requestid",
+        "cf-ray",
+    ];
+    NAMES
+        .iter()
+        .filter_map(|name| headers.get(*name)?.to_str().ok())
+        .find(|id| !id.is_empty())
+        .map(str::to_owned)
+}
+
+/// Reads the answer of a chat call, whole or streamed, of any protocol.
+#[derive(Debug)]
+pub(crate) enum ChatDecoder {
+    OpenAiChat(Box<openai_chat::Decoder>),
+}
+
+/// Whether a stream has said that it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    /// Nothing that follows counts.
+    Done,
+}
+
+impl ChatDecoder {
+    pub(crate) fn new(protocol: Protocol, context: DecodeContext) -> Self {
+        match protocol {
+            Protocol::OpenAiChat => Self::OpenAiChat(Box::new(openai_chat::Decoder::new(context))),
+        }
+    }
+
+    /// Takes the next frame of a stream.
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        match self {
+            Self::OpenAiChat(decoder) => decoder.frame(frame, emitter),
+        }
+    }
+
+    /// Takes the end of a stream.
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        match self {
+            Self::OpenAiChat(decoder) => decoder.finish(emitter),
+        }
+    }
+
+    /// Takes a whole body: the same steps as a stream's.
+    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        match self {
+            Self::OpenAiChat(decoder) => decoder.body(body, emitter),
+        }
+    }
+}

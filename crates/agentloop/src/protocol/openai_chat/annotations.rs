@@ -1,0 +1,203 @@
+//! What stands beside the text: sources, images, log probabilities, the record of reasoning.
+//!
+//! None of it is needed to read the answer, so every shape is accepted and an unknown one is left out or kept
+//! as it came.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::response::{Citation, ImagePart, Logprobs, OpaqueCitation, TokenLogprob, UrlCitation};
+
+fn list(raw: &str) -> Vec<Value> {
+    serde_json::from_str(raw).unwrap_or_default()
+}
+
+fn text(value: &Value, name: &str) -> Option<String> {
+    value
+        .get(name)?
+        .as_str()
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+}
+
+/// `annotations`: sources of parts of the text.
+pub(super) fn citations(raw: &str, provider: &str) -> Vec<Citation> {
+    list(raw)
+        .into_iter()
+        .map(|annotation| {
+            let kind = text(&annotation, "type").unwrap_or_default();
+            let source = annotation.get("url_citation").unwrap_or(&annotation);
+            match text(source, "url") {
+                Some(url) if kind == "url_citation" => Citation::Url(UrlCitation {
+                    url,
+                    title: text(source, "title"),
+                    cited_text: text(source, "content"),
+                    start_index: source.get("start_index").and_then(Value::as_u64),
+                    end_index: source.get("end_index").and_then(Value::as_u64),
+                    ..UrlCitation::default()
+                }),
+                _ => Citation::Opaque(OpaqueCitation {
+                    provider: provider.to_owned(),
+                    kind,
+                    data: annotation,
+                }),
+            }
+        })
+        .collect()
+}
+
+/// A list of addresses for the whole answer, numbered as in its text, with what the search results say of them.
+pub(super) fn numbered_citations(addresses: &str, search_results: &str) -> Vec<Citation> {
+    let results = list(search_results);
+    let mut addresses = list(addresses);
+    if addresses.is_empty() {
+        addresses.clone_from(&results);
+    }
+    (1u32..)
+        .zip(addresses)
+        .filter_map(|(number, address)| {
+            let url = match &address {
+                Value::String(url) => url.clone(),
+                other => text(other, "url")?,
+            };
+            let result = results
+                .iter()
+                .find(|result| result.get("url").and_then(Value::as_str) == Some(url.as_str()));
+            Some(Citation::Url(UrlCitation {
+                title: result.and_then(|result| text(result, "title")),
+                cited_text: result.and_then(|result| text(result, "snippet")),
+                number: Some(number),
+                url,
+                ..UrlCitation::default()
+            }))
+        })
+        .collect()
+}
+
+/// `images`: a list of image references.
+pub(super) fn images(raw: &str) -> Vec<ImagePart> {
+    list(raw).iter().filter_map(image_of).collect()
+}
+
+/// One image reference.
+pub(super) fn image(raw: &str) -> Option<ImagePart> {
+    image_of(&serde_json::from_str(raw).ok()?)
+}
+
+fn image_of(value: &Value) -> Option<ImagePart> {
+    let place = value.get("image_url").unwrap_or(value);
+    let url = match place {
+        Value::String(url) => url.as_str(),
+        other => other.get("url")?.as_str()?,
+    };
+    match url
+        .strip_prefix("data:")
+        .and_then(|data| data.split_once(";base64,"))
+    {
+        Some((mime_type, data)) => Some(ImagePart {
+            mime_type: mime_type.to_owned(),
+            data: data.to_owned(),
+            ..ImagePart::default()
+        }),
+        None => Some(ImagePart {
+            // The kind is not known before the image is fetched, and is not guessed.
+            mime_type: "image/*".to_owned(),
+            url: Some(url.to_owned()),
+            ..ImagePart::default()
+        }),
+    }
+}
+
+/// `reasoning_details`: the provider's own record of its reasoning.
+pub(super) fn reasoning_details(raw: &str) -> Vec<Value> {
+    list(raw).into_iter().filter(Value::is_object).collect()
+}
+
+/// The readable text of one entry of that record.
+pub(super) fn detail_text(detail: &Value) -> Option<String> {
+    text(detail, "text").or_else(|| text(detail, "summary"))
+}
+
+/// Adds an entry to the record. In a stream the text of one entry comes in pieces.
+pub(super) fn merge_detail(details: &mut Vec<Value>, detail: Value) {
+    let same = |name: &str, a: &Value, b: &Value| a.get(name) == b.get(name);
+    if let Some(last) = details.last_mut()
+        && same("type", last, &detail)
+        && same("index", last, &detail)
+        && (text(&detail, "text").is_some() || text(&detail, "signature").is_some())
+        && let (Some(last), Value::Object(detail)) = (last.as_object_mut(), &detail)
+    {
+        for (name, value) in detail {
+            match (last.get_mut(name), value) {
+                (Some(Value::String(sum)), Value::String(more)) if name == "text" => {
+                    sum.push_str(more);
+                }
+                (Some(known), value) if !value.is_null() => *known = value.clone(),
+                (None, value) => {
+                    last.insert(name.clone(), value.clone());
+                }
+                _ => {}
+            }
+        }
+        return;
+    }
+    details.push(detail);
+}
+
+/// `logprobs`, in OpenAI's form or in the older one of parallel lists.
+pub(super) fn logprobs(raw: &str) -> Logprobs {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Wire {
+        content: Option<Vec<Value>>,
+        refusal: Option<Vec<Value>>,
+        tokens: Option<Vec<Value>>,
+        token_logprobs: Option<Vec<Value>>,
+    }
+    let wire: Wire = serde_json::from_str(raw).unwrap_or_default();
+    let read = |tokens: Option<Vec<Value>>| -> Vec<TokenLogprob> {
+        tokens
+            .unwrap_or_default()
+            .iter()
+            .filter_map(token)
+            .collect()
+    };
+    let mut logprobs = Logprobs {
+        content: read(wire.content),
+        refusal: read(wire.refusal),
+    };
+    if let Some(tokens) = wire.tokens.filter(|_| logprobs.content.is_empty()) {
+        let numbers = wire.token_logprobs.unwrap_or_default();
+        logprobs.content = tokens
+            .iter()
+            .enumerate()
+            .filter_map(|(at, token)| {
+                Some(TokenLogprob {
+                    token: token.as_str()?.to_owned(),
+                    logprob: numbers.get(at).and_then(Value::as_f64),
+                    ..TokenLogprob::default()
+                })
+            })
+            .collect();
+    }
+    logprobs
+}
+
+fn token(value: &Value) -> Option<TokenLogprob> {
+    let bytes = value.get("bytes").and_then(Value::as_array).map(|bytes| {
+        bytes
+            .iter()
+            .filter_map(|byte| u8::try_from(byte.as_u64()?).ok())
+            .collect()
+    });
+    Some(TokenLogprob {
+        token: value.get("token")?.as_str()?.to_owned(),
+        logprob: value.get("logprob").and_then(Value::as_f64),
+        bytes,
+        top_logprobs: value
+            .get("top_logprobs")
+            .and_then(Value::as_array)
+            .map(|tokens| tokens.iter().filter_map(token).collect())
+            .unwrap_or_default(),
+    })
+}

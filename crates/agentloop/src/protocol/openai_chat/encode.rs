@@ -1,0 +1,424 @@
+//! Request → the body that the host takes.
+
+use http::Method;
+use serde_json::json;
+
+use super::message::Messages;
+use super::params::Params;
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::{Encoded, headers};
+use crate::provider::quirks::{
+    JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap,
+};
+use crate::provider::{Param, Provider, Sampling};
+use crate::request::{
+    ChatMessage, ChatRequest, Effort, FunctionDefinition, JsonSchemaFormat, ResponseFormat,
+    ToolDefinition,
+};
+use crate::response::{Warning, WarningKind};
+
+/// The chat call.
+pub(crate) fn chat(
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+    stream: bool,
+) -> Result<Encoded> {
+    if request.messages.is_empty() {
+        return Err(
+            Error::new(ErrorKind::InvalidRequest, "the request has no messages")
+                .with_provider(provider.name.as_ref())
+                .with_hint("add at least one, with `.user(…)`"),
+        );
+    }
+    let mut params = Params::new(provider, &request.extra_body);
+    params.always("model", model)?;
+    sampling(&mut params, provider, model, request)?;
+    output(&mut params, request)?;
+    reasoning(&mut params, provider, request)?;
+    tools(&mut params, provider, request)?;
+    let instructions = response_format(&mut params, provider, request)?;
+    params.put(Param::ServiceTier, request.service_tier.as_ref())?;
+    params.put(Param::PromptCacheKey, request.prompt_cache_key.as_ref())?;
+    params.put(Param::User, request.user.as_ref())?;
+    params.put(Param::Metadata, request.metadata.as_ref())?;
+    if stream {
+        params.always("stream", &true)?;
+        let wanted = request
+            .stream_options
+            .is_none_or(|options| options.include_usage);
+        if wanted && provider.quirks.stream_usage == StreamUsage::Asked {
+            params.always("stream_options", &json!({ "include_usage": true }))?;
+        }
+    }
+    params.defaults()?;
+    params.extras()?;
+    // The messages come last: a conversation that grows only adds to the end of what was sent before.
+    let mut warnings = std::mem::take(&mut params.warnings);
+    let messages =
+        Messages::new(provider, request, instructions.as_ref(), &mut warnings).encode()?;
+    params.always("messages", &messages)?;
+    let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    Ok(Encoded {
+        method: Method::POST,
+        path: "/chat/completions".to_owned(),
+        headers,
+        body: params.finish(),
+        warnings,
+    })
+}
+
+/// How words are chosen, and when to stop.
+fn sampling(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+) -> Result<()> {
+    let traits = provider.model_traits(model);
+    let without_effort = request.reasoning_effort == Some(Effort::None);
+    let (softly, strictly) = match traits.sampling {
+        Sampling::Free => (false, false),
+        Sampling::Refused => (true, true),
+        Sampling::WithoutEffort => (!without_effort, true),
+    };
+    for param in [
+        Param::Temperature,
+        Param::TopP,
+        Param::Logprobs,
+        Param::TopLogprobs,
+    ] {
+        params.refuse_if(softly, param, model);
+    }
+    for param in [
+        Param::FrequencyPenalty,
+        Param::PresencePenalty,
+        Param::LogitBias,
+        Param::Stop,
+    ] {
+        params.refuse_if(strictly, param, model);
+    }
+    params.number(Param::Temperature, request.temperature)?;
+    params.number(Param::TopP, request.top_p)?;
+    params.number(Param::TopK, request.top_k.map(f64::from))?;
+    params.number(Param::FrequencyPenalty, request.frequency_penalty)?;
+    params.number(Param::PresencePenalty, request.presence_penalty)?;
+    let cap = match provider.quirks.token_cap {
+        TokenCap::MaxTokens => "max_tokens",
+        TokenCap::MaxCompletionTokens => "max_completion_tokens",
+    };
+    params.put_as(Param::MaxTokens, cap, request.max_tokens.as_ref())?;
+    let mut stops = request
+        .stop
+        .as_ref()
+        .map(|stop| stop.as_slice())
+        .unwrap_or_default();
+    if let Some(most) = provider.quirks.max_stops
+        && stops.len() > most
+    {
+        stops = &stops[..most];
+        params.warn(
+            WarningKind::Clamped,
+            Param::Stop,
+            format!("only the first {most} are sent"),
+        );
+    }
+    params.put(Param::Stop, (!stops.is_empty()).then_some(stops))?;
+    params.put(Param::Seed, request.seed.as_ref())?;
+    params.number(Param::N, request.n.map(f64::from))?;
+    match provider.quirks.logprobs {
+        LogprobsForm::Flag => {
+            params.put(Param::Logprobs, request.logprobs.as_ref())?;
+            params.put(Param::TopLogprobs, request.top_logprobs.as_ref())?;
+        }
+        LogprobsForm::Count => {
+            let count = request.top_logprobs.unwrap_or(1);
+            let wanted = request.logprobs == Some(true) || request.top_logprobs.is_some();
+            params.put(Param::Logprobs, wanted.then_some(&count))?;
+        }
+    }
+    params
+        .put(Param::LogitBias, request.logit_bias.as_ref())
+        .map(drop)
+}
+
+/// What kinds of output, and how they sound.
+fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
+    let modalities = (!request.modalities.is_empty()).then_some(&request.modalities);
+    params.put(Param::Modalities, modalities)?;
+    params.put(Param::Audio, request.audio.as_ref())?;
+    params
+        .put(Param::Verbosity, request.verbosity.as_ref())
+        .map(drop)
+}
+
+/// Effort and thinking, in the form that the host knows.
+fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
+    let quirks = &provider.quirks;
+    let mut thinking = request.thinking.unwrap_or_default();
+    let mut effort = request.reasoning_effort;
+    let has_switch = !matches!(
+        quirks.thinking,
+        ThinkingForm::EffortOnly | ThinkingForm::ReasoningFormat | ThinkingForm::ReasoningObject
+    );
+    let knows_none = quirks
+        .efforts
+        .as_ref()
+        .is_none_or(|known| known.contains(&Effort::None));
+    if effort == Some(Effort::None) && has_switch && !knows_none {
+        // No effort at all is the switch, where no level says it.
+        effort = None;
+        thinking.enabled.get_or_insert(false);
+    }
+    if let (Some(asked), Some(known)) = (effort, &quirks.efforts) {
+        effort = nearest(asked, known);
+        match effort {
+            Some(sent) if sent != asked => params.warn(
+                WarningKind::Clamped,
+                Param::ReasoningEffort,
+                format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str()),
+            ),
+            None => params.warn(
+                WarningKind::Dropped,
+                Param::ReasoningEffort,
+                format!("{} does not take it", provider.name),
+            ),
+            Some(_) => {}
+        }
+    }
+    if quirks.thinking == ThinkingForm::ReasoningObject {
+        return reasoning_object(params, effort, request);
+    }
+    // Only some forms have a place for each wish.
+    let (enabled, budget, include) = match quirks.thinking {
+        ThinkingForm::TypeSwitch => (true, false, false),
+        ThinkingForm::TypeSwitchWithBudget => (true, true, false),
+        ThinkingForm::ReasoningEnabled | ThinkingForm::TemplateArgument => (true, false, false),
+        ThinkingForm::ReasoningFormat => (false, false, true),
+        ThinkingForm::EffortOnly | ThinkingForm::ReasoningObject => (false, false, false),
+    };
+    if thinking.enabled == Some(false) && !enabled && effort.is_none() {
+        // Not to think is the lowest effort, where there is one.
+        effort = knows_none.then_some(Effort::None);
+        if !knows_none {
+            params.lost("thinking.enabled");
+        }
+    }
+    params.put(Param::ReasoningEffort, effort.map(Effort::as_str))?;
+    if thinking.budget_tokens.is_some() && !budget {
+        params.lost("thinking.budget_tokens");
+    }
+    if thinking.include == Some(false) && !include {
+        params.lost("thinking.include");
+    }
+    let word = |on: bool| if on { "enabled" } else { "disabled" };
+    match (quirks.thinking, thinking.enabled) {
+        (ThinkingForm::TypeSwitch, Some(on)) => {
+            params.always("thinking", &json!({ "type": word(on) }))
+        }
+        (ThinkingForm::TypeSwitchWithBudget, Some(on)) => {
+            let mut fields = json!({ "type": word(on) });
+            if let Some(tokens) = thinking.budget_tokens {
+                fields["budget_tokens"] = tokens.into();
+            }
+            params.always("thinking", &fields)
+        }
+        (ThinkingForm::ReasoningEnabled, Some(on)) => {
+            params.always("reasoning", &json!({ "enabled": on }))
+        }
+        (ThinkingForm::TemplateArgument, Some(on)) => {
+            params.always("chat_template_kwargs", &json!({ "enable_thinking": on }))
+        }
+        (ThinkingForm::ReasoningFormat, _) => match thinking.include {
+            Some(true) => params.always("reasoning_format", "parsed"),
+            Some(false) => params.always("reasoning_format", "hidden"),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// `reasoning: {effort, max_tokens, exclude, enabled}`.
+fn reasoning_object(
+    params: &mut Params<'_>,
+    effort: Option<Effort>,
+    request: &ChatRequest,
+) -> Result<()> {
+    let thinking = request.thinking.unwrap_or_default();
+    let mut fields = serde_json::Map::new();
+    if let Some(tokens) = thinking.budget_tokens {
+        // The host takes one of the two; the budget is the more exact wish.
+        fields.insert("max_tokens".to_owned(), tokens.into());
+        if effort.is_some() {
+            params.lost("reasoning_effort");
+        }
+    } else if let Some(effort) = effort {
+        fields.insert("effort".to_owned(), effort.as_str().into());
+    }
+    if let Some(include) = thinking.include {
+        fields.insert("exclude".to_owned(), (!include).into());
+    }
+    if let Some(enabled) = thinking.enabled {
+        fields.insert("enabled".to_owned(), enabled.into());
+    }
+    if fields.is_empty() {
+        Ok(())
+    } else {
+        params.always("reasoning", &fields)
+    }
+}
+
+/// The level that is nearest to the one asked for; of two, the lower. Only `none` itself means none.
+fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
+    known
+        .iter()
+        .copied()
+        .filter(|level| *level == asked || *level != Effort::None)
+        .min_by_key(|level| ((*level as i32 - asked as i32).abs(), *level as i32))
+}
+
+fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
+    #[derive(serde::Serialize)]
+    #[serde(untagged)]
+    enum Wire<'a> {
+        Function {
+            r#type: &'static str,
+            function: WireFunction<'a>,
+        },
+        Provider(&'a serde_json::Map<String, serde_json::Value>),
+    }
+    #[derive(serde::Serialize)]
+    struct WireFunction<'a> {
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+        parameters: &'a serde_json::Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
+    }
+    if request.tools.is_empty() {
+        if request.tool_choice.is_some() {
+            params.lost_without_tools("tool_choice");
+        }
+        if request.parallel_tool_calls.is_some() {
+            params.lost_without_tools("parallel_tool_calls");
+        }
+        return Ok(());
+    }
+    let no_parameters = json!({ "type": "object", "properties": {} });
+    let wire: Vec<Wire<'_>> = request
+        .tools
+        .iter()
+        .map(|tool| match tool {
+            ToolDefinition::Function {
+                function,
+                cache_control,
+            } => {
+                if cache_control.is_some() {
+                    params.warnings.push(Warning::new(
+                        WarningKind::Dropped,
+                        format!("tools.{}.cache_control", function.name),
+                        format!("{} takes no cache markers on tools", provider.name),
+                    ));
+                }
+                let FunctionDefinition {
+                    name,
+                    description,
+                    parameters,
+                    strict,
+                } = function;
+                Wire::Function {
+                    r#type: "function",
+                    function: WireFunction {
+                        name,
+                        description: description.as_deref(),
+                        parameters: parameters.as_ref().unwrap_or(&no_parameters),
+                        strict: *strict,
+                    },
+                }
+            }
+            ToolDefinition::Provider(fields) => Wire::Provider(fields),
+        })
+        .collect();
+    if params.put(Param::Tools, Some(&wire))? {
+        params.put(Param::ToolChoice, request.tool_choice.as_ref())?;
+        params.put(
+            Param::ParallelToolCalls,
+            request.parallel_tool_calls.as_ref(),
+        )?;
+    } else {
+        params.refuse_rest(&[
+            (Param::ToolChoice, request.tool_choice.is_some()),
+            (
+                Param::ParallelToolCalls,
+                request.parallel_tool_calls.is_some(),
+            ),
+        ]);
+    }
+    Ok(())
+}
+
+/// The form of the text. Where the host cannot keep to a schema, it comes back as instructions to add.
+fn response_format(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    request: &ChatRequest,
+) -> Result<Option<ChatMessage>> {
+    let Some(format) = &request.response_format else {
+        return Ok(None);
+    };
+    let convert = |params: &mut Params<'_>, kind, what: String| {
+        params.warn(kind, Param::ResponseFormat, what);
+    };
+    match (provider.quirks.json_schema, format) {
+        (JsonSchemaSupport::InInstructions, ResponseFormat::JsonSchema { json_schema }) => {
+            convert(
+                params,
+                WarningKind::Converted,
+                format!(
+                    "{} knows no schemas: sent as JSON mode and instructions",
+                    provider.name
+                ),
+            );
+            params.put(Param::ResponseFormat, Some(&ResponseFormat::json()))?;
+            Ok(Some(schema_instructions(json_schema)))
+        }
+        (JsonSchemaSupport::NotWithTools, ResponseFormat::JsonSchema { json_schema })
+            if !request.tools.is_empty() =>
+        {
+            convert(
+                params,
+                WarningKind::Converted,
+                format!(
+                    "{} takes no schema beside tools: sent as instructions",
+                    provider.name
+                ),
+            );
+            Ok(Some(schema_instructions(json_schema)))
+        }
+        (JsonSchemaSupport::SchemaOnly, ResponseFormat::JsonObject {}) => {
+            convert(
+                params,
+                WarningKind::Converted,
+                format!(
+                    "{} takes JSON mode only with a schema: any object",
+                    provider.name
+                ),
+            );
+            let any = ResponseFormat::json_schema("object", json!({ "type": "object" }));
+            params.put(Param::ResponseFormat, Some(&any))?;
+            Ok(None)
+        }
+        _ => {
+            params.put(Param::ResponseFormat, Some(format))?;
+            Ok(None)
+        }
+    }
+}
+
+fn schema_instructions(format: &JsonSchemaFormat) -> ChatMessage {
+    ChatMessage::system(format!(
+        "Answer with JSON only, without any text around it, that matches this JSON schema:\n{}",
+        format.schema
+    ))
+}

@@ -1,0 +1,432 @@
+//! The conversation, as the host takes it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::parts::{self, WirePart};
+use crate::error::{Error, ErrorKind, Result};
+use crate::provider::Provider;
+use crate::provider::quirks::{ReasoningEcho, SpeakerName, ToolCallIds, ToolResultName};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
+use crate::response::{Warning, WarningKind};
+
+/// A message on the wire. Nothing that is absent is written, but for the content of a turn that has only calls.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct WireMessage<'a> {
+    role: &'static str,
+    content: WireContent<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasoning_details: Vec<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audio: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<WireCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(untagged)]
+enum WireContent<'a> {
+    #[default]
+    Null,
+    Text(Cow<'a, str>),
+    Parts(Vec<WirePart<'a>>),
+}
+
+#[derive(Debug, Serialize)]
+struct WireCall<'a> {
+    id: Cow<'a, str>,
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<WireFunction<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom: Option<WireCustom<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
+}
+
+#[derive(Debug, Serialize)]
+struct WireFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct WireCustom<'a> {
+    name: &'a str,
+    input: &'a str,
+}
+
+/// Writes the messages of one request.
+pub(super) struct Messages<'a, 'w> {
+    provider: &'a Provider,
+    request: &'a ChatRequest,
+    instructions: Option<&'a ChatMessage>,
+    warnings: &'w mut Vec<Warning>,
+    /// The tool that each call named, for hosts that want the name with the result.
+    tools: HashMap<&'a str, &'a str>,
+}
+
+impl<'a, 'w> Messages<'a, 'w> {
+    pub(super) fn new(
+        provider: &'a Provider,
+        request: &'a ChatRequest,
+        instructions: Option<&'a ChatMessage>,
+        warnings: &'w mut Vec<Warning>,
+    ) -> Self {
+        Self {
+            provider,
+            request,
+            instructions,
+            warnings,
+            tools: HashMap::new(),
+        }
+    }
+
+    pub(super) fn encode(mut self) -> Result<Vec<WireMessage<'a>>> {
+        let mut wire = Vec::with_capacity(self.request.messages.len() + 1);
+        // Our own instructions stand first, where they do not move when the conversation grows.
+        if let Some(instructions) = self.instructions {
+            wire.push(self.plain(instructions, 0)?);
+        }
+        for (at, message) in self.request.messages.iter().enumerate() {
+            if message.cache_control.is_some() {
+                self.warn(
+                    WarningKind::Dropped,
+                    format!("messages[{at}].cache_control"),
+                    || "cache markers are taken on parts only".to_owned(),
+                );
+            }
+            wire.push(match message.role {
+                Role::System | Role::User => self.plain(message, at)?,
+                Role::Assistant => self.assistant(message, at)?,
+                Role::Tool => self.tool(message, at)?,
+            });
+        }
+        Ok(wire)
+    }
+
+    fn warn(&mut self, kind: WarningKind, subject: String, why: impl FnOnce() -> String) {
+        let message = format!("{subject}: {}", why());
+        self.warnings.push(Warning::new(kind, subject, message));
+    }
+
+    fn name(&mut self, message: &'a ChatMessage, at: usize) -> Option<&'a str> {
+        let name = message.name.as_deref()?;
+        if self.provider.quirks.speaker_name == SpeakerName::Accepted {
+            return Some(name);
+        }
+        let provider = self.provider.name.clone();
+        self.warn(WarningKind::Dropped, format!("messages[{at}].name"), || {
+            format!("{provider} takes no names of speakers")
+        });
+        None
+    }
+
+    fn plain(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
+        let content = match &message.content {
+            None => WireContent::Text(Cow::Borrowed("")),
+            Some(MessageContent::Text(text)) => WireContent::Text(Cow::Borrowed(text)),
+            Some(MessageContent::Parts(parts)) => self.parts(parts, at, false)?,
+        };
+        Ok(WireMessage {
+            role: message.role.as_str(),
+            content,
+            name: self.name(message, at),
+            ..WireMessage::default()
+        })
+    }
+
+    /// Parts as the host takes them; what it cannot take is an error, or a warning if the caller is lenient.
+    fn parts(
+        &mut self,
+        parts: &'a [ContentPart],
+        at: usize,
+        of_tool: bool,
+    ) -> Result<WireContent<'a>> {
+        if let [ContentPart::Text(text)] = parts
+            && text.cache_control.is_none()
+        {
+            return Ok(WireContent::Text(Cow::Borrowed(&text.text)));
+        }
+        let mut wire = Vec::with_capacity(parts.len());
+        for (part_at, part) in parts.iter().enumerate() {
+            let subject = || format!("messages[{at}].content[{part_at}]");
+            match parts::encode(part, self.provider, of_tool) {
+                Ok((part, None)) => wire.push(part),
+                Ok((part, Some(why))) => {
+                    wire.push(part);
+                    self.warn(WarningKind::Dropped, subject(), || why);
+                }
+                Err(why) if self.request.lenient => {
+                    self.warn(WarningKind::Dropped, subject(), || why);
+                }
+                Err(why) => {
+                    return Err(Error::new(
+                        ErrorKind::Unsupported,
+                        format!("{}: {why}", subject()),
+                    )
+                    .with_provider(self.provider.name.as_ref())
+                    .with_hint(
+                        "leave the part out, use another provider, or set `lenient` to drop it \
+                             with a warning",
+                    ));
+                }
+            }
+        }
+        if wire.is_empty() {
+            return Ok(WireContent::Text(Cow::Borrowed("")));
+        }
+        Ok(WireContent::Parts(wire))
+    }
+
+    fn tool(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
+        let id = message.tool_call_id.as_deref().ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidRequest,
+                format!("messages[{at}] is a tool's turn without `tool_call_id`"),
+            )
+            .with_hint("make it with `ChatMessage::tool(call.id, result)`")
+        })?;
+        let content = match &message.content {
+            None => WireContent::Text(Cow::Borrowed("")),
+            Some(MessageContent::Text(text)) => WireContent::Text(Cow::Borrowed(text)),
+            Some(MessageContent::Parts(parts)) => self.parts(parts, at, true)?,
+        };
+        // The wire has no flag for a failed tool: the model reads it in the text.
+        let content = match content {
+            WireContent::Text(text) if message.is_error => {
+                WireContent::Text(Cow::Owned(format!("Error: {text}")))
+            }
+            content => content,
+        };
+        let name = message
+            .name
+            .as_deref()
+            .or_else(|| self.tools.get(id).copied());
+        Ok(WireMessage {
+            role: "tool",
+            content,
+            name: name
+                .filter(|_| self.provider.quirks.tool_result_name == ToolResultName::Required),
+            tool_call_id: Some(self.call_id(id)),
+            ..WireMessage::default()
+        })
+    }
+
+    fn call_id(&self, id: &'a str) -> Cow<'a, str> {
+        match self.provider.quirks.tool_call_ids {
+            ToolCallIds::Any => Cow::Borrowed(id),
+            ToolCallIds::NineAlphanumeric => nine_alphanumeric(id),
+        }
+    }
+
+    fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
+        let mut turn = Turn::default();
+        match &message.content {
+            None => {}
+            Some(MessageContent::Text(text)) => turn.texts.push(text),
+            Some(MessageContent::Parts(parts)) => {
+                for (part_at, part) in parts.iter().enumerate() {
+                    self.assistant_part(part, message, &mut turn, (at, part_at));
+                }
+            }
+        }
+        for call in &message.tool_calls {
+            let function = &call.function;
+            turn.calls
+                .push(self.call(&call.id, &function.name, &function.arguments, None));
+        }
+        let name = self.name(message, at);
+        let mut wire = WireMessage {
+            role: "assistant",
+            name,
+            ..WireMessage::default()
+        };
+        let echo = self.provider.quirks.reasoning_echo;
+        let thoughts = (!turn.thoughts.is_empty()).then(|| turn.thoughts.concat());
+        match echo {
+            ReasoningEcho::ReasoningContent => wire.reasoning_content = thoughts,
+            ReasoningEcho::ReasoningContentRequired => {
+                let thinks = self
+                    .request
+                    .thinking
+                    .is_none_or(|how| how.enabled != Some(false));
+                wire.reasoning_content = thoughts.or_else(|| thinks.then(String::new));
+            }
+            ReasoningEcho::Reasoning => wire.reasoning = thoughts,
+            ReasoningEcho::ReasoningDetails if turn.details.is_empty() => wire.reasoning = thoughts,
+            ReasoningEcho::ReasoningDetails => wire.reasoning_details = turn.details,
+            ReasoningEcho::ThinkingChunk | ReasoningEcho::Never => {}
+        }
+        wire.content = if !turn.chunks.is_empty() {
+            let texts = turn.texts.iter().filter(|text| !text.is_empty());
+            turn.chunks.extend(texts.map(|text| WirePart::text(text)));
+            WireContent::Parts(turn.chunks)
+        } else if turn.texts.iter().all(|text| text.is_empty()) {
+            // A turn that only calls tools, or only speaks, has no text; an empty one has an empty text.
+            match turn.calls.is_empty() && turn.audio.is_none() {
+                true => WireContent::Text(Cow::Borrowed("")),
+                false => WireContent::Null,
+            }
+        } else if let [text] = turn.texts[..] {
+            WireContent::Text(Cow::Borrowed(text))
+        } else {
+            WireContent::Text(Cow::Owned(turn.texts.concat()))
+        };
+        wire.tool_calls = turn.calls;
+        wire.audio = turn.audio;
+        Ok(wire)
+    }
+
+    fn assistant_part(
+        &mut self,
+        part: &'a ContentPart,
+        message: &'a ChatMessage,
+        turn: &mut Turn<'a>,
+        (at, part_at): (usize, usize),
+    ) {
+        let provider = self.provider.name.as_ref();
+        let foreign = message
+            .origin
+            .as_ref()
+            .map(|origin| origin.provider.as_str())
+            .filter(|o| *o != provider);
+        // State goes back to the provider that made it, and to no other.
+        let state = |state: &'a Option<Box<crate::response::ProviderState>>, name: &str| {
+            state
+                .as_deref()
+                .filter(|state| state.provider == provider)?
+                .data
+                .get(name)
+        };
+        let why = match part {
+            ContentPart::Text(text) => {
+                turn.texts.push(&text.text);
+                return;
+            }
+            ContentPart::ToolCall(call) => {
+                let extra = state(&call.provider_state, "extra_content");
+                let custom = state(&call.provider_state, "type").is_some();
+                let mut wire = self.call(&call.id, &call.name, &call.arguments, extra);
+                if custom {
+                    wire.r#type = "custom";
+                    wire.function = None;
+                    wire.custom = Some(WireCustom {
+                        name: &call.name,
+                        input: &call.arguments,
+                    });
+                }
+                turn.calls.push(wire);
+                return;
+            }
+            ContentPart::Thinking(thinking) => match (foreign, self.provider.quirks.reasoning_echo)
+            {
+                (Some(origin), _) => format!("the thinking of {origin} is not sent to {provider}"),
+                (None, ReasoningEcho::Never) => format!("{provider} takes no thinking back"),
+                (None, ReasoningEcho::ThinkingChunk) => {
+                    turn.chunks.push(WirePart::thinking(thinking));
+                    return;
+                }
+                (None, _) => {
+                    if let Some(Value::Array(details)) =
+                        state(&thinking.provider_state, "reasoning_details")
+                    {
+                        turn.details.extend(details);
+                    }
+                    turn.thoughts.push(&thinking.thinking);
+                    return;
+                }
+            },
+            ContentPart::Audio(audio) => {
+                if let Some(own) = audio.provider_state.as_deref()
+                    && own.provider == provider
+                {
+                    turn.audio = Some(&own.data);
+                    return;
+                }
+                match &audio.transcript {
+                    Some(transcript) => {
+                        turn.texts.push(transcript);
+                        format!(
+                            "{provider} takes no audio in the assistant's turns: its words are sent"
+                        )
+                    }
+                    None => format!("{provider} takes no audio in the assistant's turns"),
+                }
+            }
+            other => format!(
+                "{provider} takes no `{}` in the assistant's turns",
+                other.kind()
+            ),
+        };
+        self.warn(
+            WarningKind::Dropped,
+            format!("messages[{at}].content[{part_at}]"),
+            || why,
+        );
+    }
+
+    fn call(
+        &mut self,
+        id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+        extra_content: Option<&'a Value>,
+    ) -> WireCall<'a> {
+        self.tools.insert(id, name);
+        let arguments = if arguments.trim().is_empty() {
+            "{}"
+        } else {
+            arguments
+        };
+        WireCall {
+            id: self.call_id(id),
+            r#type: "function",
+            function: Some(WireFunction { name, arguments }),
+            custom: None,
+            extra_content,
+        }
+    }
+}
+
+/// The pieces of an assistant's turn, sorted.
+#[derive(Default)]
+struct Turn<'a> {
+    texts: Vec<&'a str>,
+    thoughts: Vec<&'a str>,
+    /// Thoughts as pieces of the content.
+    chunks: Vec<WirePart<'a>>,
+    details: Vec<&'a Value>,
+    calls: Vec<WireCall<'a>>,
+    audio: Option<&'a Value>,
+}
+
+/// An id of nine letters or digits: the id itself if it is one, else the same one for the same id every time.
+pub(super) fn nine_alphanumeric(id: &str) -> Cow<'_, str> {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Cow::Borrowed(id);
+    }
+    // FNV-1a over 128 bits: short, and the same on every machine and in every version.
+    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    for byte in id.bytes() {
+        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+    }
+    let mut mapped = String::with_capacity(9);
+    for _ in 0..9 {
+        mapped.push(char::from(DIGITS[(hash % 62) as usize]));
+        hash /= 62;
+    }
+    Cow::Owned(mapped)
+}

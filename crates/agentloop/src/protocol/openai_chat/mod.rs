@@ -1,0 +1,18 @@
+//! OpenAI's chat completions, and everyone who speaks them.
+
+mod annotations;
+pub(crate) mod decode;
+pub(crate) mod embed;
+pub(crate) mod encode;
+pub(crate) mod error;
+mod executed;
+mod message;
+pub(crate) mod models;
+mod params;
+mod parts;
+pub mod serve;
+mod stream;
+mod usage;
+mod wire;
+
+pub(crate) use decode::Decoder;

@@ -1,0 +1,182 @@
+//! Reads requests, tolerantly.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::{ChatRequest, EmbedRequest};
+
+/// A chat request that arrived.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServedChat {
+    /// What is asked. Fields that have no unified name are in `extra_body`.
+    pub request: ChatRequest,
+    /// Whether the answer shall be streamed.
+    pub stream: bool,
+    /// Whether a stream shall end with the usage.
+    pub include_usage: bool,
+}
+
+/// An embeddings request that arrived.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServedEmbed {
+    /// What is asked.
+    pub request: EmbedRequest,
+    /// Whether the vectors shall be written in base64.
+    pub base64: bool,
+}
+
+/// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
+const CHAT_FIELDS: [&str; 24] = [
+    "model",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "seed",
+    "n",
+    "frequency_penalty",
+    "presence_penalty",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "response_format",
+    "modalities",
+    "audio",
+    "verbosity",
+    "reasoning_effort",
+    "logprobs",
+    "top_logprobs",
+    "service_tier",
+    "prompt_cache_key",
+    "user",
+];
+
+/// Reads the body of a chat request.
+///
+/// # Errors
+///
+/// When the body is no JSON object, or a known field has a form that cannot be read.
+pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
+    let mut fields = object(body)?;
+    let stream = fields
+        .remove("stream")
+        .and_then(|stream| stream.as_bool())
+        .unwrap_or(false);
+    let include_usage = fields
+        .remove("stream_options")
+        .and_then(|options| options.get("include_usage")?.as_bool())
+        .unwrap_or(false);
+    let messages = fields.remove("messages").unwrap_or_default();
+    let mut known = Map::new();
+    known.insert("model".to_owned(), json!(""));
+    known.insert("messages".to_owned(), Value::Array(read_messages(messages)));
+    fields.retain(|name, value| {
+        let is_known = CHAT_FIELDS.contains(&name.as_str());
+        if is_known && !value.is_null() {
+            known.insert(name.clone(), value.take());
+        }
+        !is_known
+    });
+    let mut request: ChatRequest =
+        serde_json::from_value(Value::Object(known)).map_err(|error| refused(&error))?;
+    request.extra_body = fields;
+    Ok(ServedChat {
+        request,
+        stream,
+        include_usage,
+    })
+}
+
+/// Reads the body of an embeddings request.
+///
+/// # Errors
+///
+/// When the body is no JSON object, or a known field has a form that cannot be read.
+pub fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
+    let mut fields = object(body)?;
+    let base64 = fields
+        .remove("encoding_format")
+        .is_some_and(|format| format == "base64");
+    fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
+    let request = serde_json::from_value(Value::Object(fields)).map_err(|error| refused(&error))?;
+    Ok(ServedEmbed { request, base64 })
+}
+
+fn object(body: &[u8]) -> Result<Map<String, Value>> {
+    serde_json::from_slice(body).map_err(|error| refused(&error))
+}
+
+fn refused(error: &serde_json::Error) -> Error {
+    Error::new(
+        ErrorKind::InvalidRequest,
+        format!("the request cannot be read: {error}"),
+    )
+    .with_status(400)
+}
+
+/// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.
+fn read_messages(messages: Value) -> Vec<Value> {
+    const FIELDS: [&str; 5] = ["role", "content", "name", "tool_calls", "tool_call_id"];
+    let Value::Array(messages) = messages else {
+        return Vec::new();
+    };
+    messages
+        .into_iter()
+        .map(|message| {
+            let Value::Object(mut fields) = message else {
+                return message;
+            };
+            let thoughts = ["reasoning_content", "reasoning"]
+                .into_iter()
+                .find_map(|name| fields.get(name)?.as_str().map(str::to_owned))
+                .filter(|thoughts| !thoughts.is_empty());
+            fields.retain(|name, _| FIELDS.contains(&name.as_str()));
+            let parts = match fields.remove("content") {
+                Some(Value::Array(parts)) => parts.into_iter().map(read_part).collect(),
+                Some(Value::String(text)) if thoughts.is_none() => {
+                    fields.insert("content".to_owned(), Value::String(text));
+                    return Value::Object(fields);
+                }
+                Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
+                _ => Vec::new(),
+            };
+            let thoughts = thoughts.map(|text| json!({ "type": "thinking", "thinking": text }));
+            let content: Vec<Value> = thoughts.into_iter().chain(parts).collect();
+            if !content.is_empty() {
+                fields.insert("content".to_owned(), Value::Array(content));
+            }
+            Value::Object(fields)
+        })
+        .collect()
+}
+
+/// Brings a piece of content into the form of a part.
+fn read_part(part: Value) -> Value {
+    match part.get("type").and_then(Value::as_str) {
+        Some("thinking") => {
+            let text: String = match part.get("thinking") {
+                Some(Value::Array(pieces)) => pieces
+                    .iter()
+                    .filter_map(|piece| piece.get("text")?.as_str())
+                    .collect(),
+                Some(Value::String(text)) => text.clone(),
+                _ => String::new(),
+            };
+            json!({ "type": "thinking", "thinking": text })
+        }
+        Some("document_url") => json!({
+            "type": "file",
+            "file": { "file_url": part.get("document_url"), "filename": part.get("document_name") }
+        }),
+        Some("input_audio") if part["input_audio"].is_string() => json!({
+            "type": "input_audio",
+            "input_audio": { "data": part["input_audio"], "format": "" }
+        }),
+        Some("text") => json!({ "type": "text", "text": part.get("text") }),
+        _ => part,
+    }
+}

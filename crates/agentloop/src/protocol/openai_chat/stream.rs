@@ -1,0 +1,185 @@
+//! How an answer ends: the frames of a stream, and a whole body.
+
+use super::annotations;
+use super::decode::{Decoder, Mode};
+use super::wire::Chunk;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::PartDelta;
+use crate::framing::Frame;
+use crate::protocol::{Emitter, Flow, error_body};
+use crate::response::{FinishReason, Warning};
+
+/// What ends a stream, by convention.
+const DONE: &[u8] = b"[DONE]";
+
+impl Decoder {
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        let data = frame.data.trim_ascii();
+        if data.starts_with(DONE) {
+            self.end(true, emitter)?;
+            return Ok(Flow::Done);
+        }
+        if data.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        let chunk = self.parse(data)?;
+        if let Some(error) = self.error_in(&chunk, data, frame.event) {
+            // What stands beside the error still belongs to the answer.
+            self.chunk(chunk, Mode::Stream, emitter)?;
+            return Err(error);
+        }
+        self.chunk(chunk, Mode::Stream, emitter)?;
+        Ok(Flow::Continue)
+    }
+
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.end(false, emitter)
+    }
+
+    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        // Hosts that keep the connection alive send blank lines before the body.
+        let body = body.trim_ascii();
+        let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+        let chunk = self.parse(body)?;
+        if let Some(error) = self.error_in(&chunk, body, "") {
+            return Err(error);
+        }
+        if chunk.choices.is_empty() && chunk.id.non_empty().is_none() {
+            return Err(Error::new(ErrorKind::Protocol, "the answer has no choices").with_raw(body));
+        }
+        self.chunk(chunk, Mode::Whole, emitter)?;
+        self.end(true, emitter)
+    }
+
+    fn parse<'a>(&self, data: &'a [u8]) -> Result<Chunk<'a>> {
+        serde_json::from_slice(data).map_err(|error| {
+            // Bytes that are no JSON may still be an error's text.
+            let kind = if error.is_eof() {
+                ErrorKind::IncompleteStream
+            } else {
+                ErrorKind::Protocol
+            };
+            let what = if error.is_eof() {
+                "is cut off"
+            } else {
+                "cannot be understood"
+            };
+            Error::new(kind, format!("the answer {what}: {error}"))
+                .with_raw(data)
+                .with_source(error)
+        })
+    }
+
+    /// The error that stands in place of an answer, or ends one, inside a status of 200.
+    fn error_in(&self, chunk: &Chunk<'_>, data: &[u8], event: &str) -> Option<Error> {
+        let provider = self.context.provider.name.as_ref();
+        let extension = chunk
+            .x_groq
+            .0
+            .as_ref()
+            .and_then(|extension| extension.error);
+        let present = [chunk.error, extension].into_iter().flatten().find(|raw| {
+            // Some hosts send an empty error with every chunk.
+            !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]")
+        });
+        match present {
+            Some(raw) if chunk.error.is_some() => {
+                let _ = raw;
+                Some(error_body::in_answer(provider, data))
+            }
+            Some(raw) => Some(error_body::in_answer(provider, raw.get().as_bytes())),
+            None if event == "error" => Some(error_body::in_answer(provider, data)),
+            // An error without its wrapper: `{"object": "error", "message": …}`.
+            None if chunk.choices.is_empty() && error_body::is_bare_error(data) => {
+                Some(error_body::in_answer(provider, data))
+            }
+            None => None,
+        }
+    }
+
+    /// Ends the answer. `announced` says that the host itself said that it is over.
+    fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
+        for state in &mut self.choices {
+            state.flush(emitter)?;
+        }
+        let unfinished = self.choices.iter().any(|state| state.finish.is_none());
+        if !announced && (self.choices.is_empty() || unfinished) {
+            let message = if emitter.is_started() {
+                "the stream ended before the answer did"
+            } else {
+                "the stream is empty"
+            };
+            return Err(Error::new(ErrorKind::IncompleteStream, message));
+        }
+        if !emitter.is_started() {
+            emitter.start("", self.context.model.as_deref().unwrap_or_default(), None);
+        }
+        if self.choices.is_empty() {
+            emitter.ensure_choice(0)?;
+            emitter.warn(no_reason());
+            emitter.finish_choice(0, FinishReason::Stop, None);
+        } else if unfinished {
+            emitter.warn(no_reason());
+        }
+        self.attach_citations(emitter)?;
+        for state in &mut self.choices {
+            state.close(emitter)?;
+            let raw = state.finish.take();
+            let reason = match raw.as_deref() {
+                _ if state.refused => FinishReason::ContentFilter,
+                Some(word) => finish_reason(word).with_tool_calls(!state.calls.is_empty()),
+                None => FinishReason::Stop.with_tool_calls(!state.calls.is_empty()),
+            };
+            emitter.finish_choice(state.index, reason, raw);
+        }
+        emitter.metadata(std::mem::take(&mut self.metadata));
+        emitter.done()
+    }
+
+    /// Sources for the whole answer belong to the text that refers to them by number.
+    fn attach_citations(&mut self, emitter: &mut Emitter) -> Result<()> {
+        if !self.search_results.is_empty()
+            && let Ok(results) = serde_json::from_str(&self.search_results)
+        {
+            self.metadata.insert("searchResults".to_owned(), results);
+        }
+        let citations = annotations::numbered_citations(&self.citations, &self.search_results);
+        if citations.is_empty() {
+            return Ok(());
+        }
+        let mut attached = false;
+        for state in &self.choices {
+            let Some(part) = state.open_text() else {
+                continue;
+            };
+            attached = true;
+            for citation in citations.iter().cloned() {
+                emitter.delta(state.index, part, PartDelta::Citation { citation })?;
+            }
+        }
+        if !attached && let Ok(addresses) = serde_json::from_str(&self.citations) {
+            self.metadata.insert("citations".to_owned(), addresses);
+        }
+        Ok(())
+    }
+}
+
+fn no_reason() -> Warning {
+    Warning::about_response("the provider did not say why the answer ended; taken as a stop")
+}
+
+/// The unified word for a host's.
+fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" | "STOP" => FinishReason::Stop,
+        "length" | "model_length" | "max_tokens" | "MAX_TOKENS" => FinishReason::Length,
+        "tool_calls" | "function_call" | "tool_call" | "tool_use" | "TOOL_CALL" => {
+            FinishReason::ToolCalls
+        }
+        "content_filter" | "content_filtered" | "refusal" | "SAFETY" => FinishReason::ContentFilter,
+        "error" | "insufficient_system_resource" | "ERROR" | "failed" | "timeout" => {
+            FinishReason::Error
+        }
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,121 @@
+//! `usage`, in every known spelling.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::protocol::lenient::{Int, Object};
+use crate::provider::Quirks;
+use crate::provider::quirks::ReasoningTokens;
+use crate::response::{Cost, Usage, UsageDetails};
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Wire<'a> {
+    prompt_tokens: Int,
+    completion_tokens: Int,
+    total_tokens: Int,
+    prompt_tokens_details: Object<PromptDetails>,
+    prompt_token_details: Object<PromptDetails>,
+    completion_tokens_details: Object<CompletionDetails>,
+    reasoning_tokens: Int,
+    cached_tokens: Int,
+    num_cached_tokens: Int,
+    prompt_cache_hit_tokens: Int,
+    cache_read_input_tokens: Int,
+    cache_creation_input_tokens: Int,
+    num_search_queries: Int,
+    #[serde(borrow)]
+    cost: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PromptDetails {
+    cached_tokens: Int,
+    cache_write_tokens: Int,
+    audio_tokens: Int,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct CompletionDetails {
+    reasoning_tokens: Int,
+    audio_tokens: Int,
+    accepted_prediction_tokens: Int,
+    rejected_prediction_tokens: Int,
+}
+
+/// The usage, and the cost if the host names one. `None` when nothing of it is a count.
+pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> {
+    let wire: Wire<'_> = serde_json::from_str(raw).ok()?;
+    let prompt = wire
+        .prompt_tokens_details
+        .0
+        .or(wire.prompt_token_details.0)
+        .unwrap_or_default();
+    let completion = wire.completion_tokens_details.0.unwrap_or_default();
+    let first = |spellings: &[Int]| spellings.iter().find_map(|number| number.unsigned());
+    let mut details = UsageDetails {
+        reasoning_tokens: first(&[completion.reasoning_tokens, wire.reasoning_tokens]),
+        cached_tokens: first(&[
+            prompt.cached_tokens,
+            wire.prompt_cache_hit_tokens,
+            wire.cached_tokens,
+            wire.num_cached_tokens,
+            wire.cache_read_input_tokens,
+        ]),
+        cache_write_tokens: first(&[prompt.cache_write_tokens, wire.cache_creation_input_tokens]),
+        audio_prompt_tokens: prompt.audio_tokens.unsigned(),
+        audio_completion_tokens: completion.audio_tokens.unsigned(),
+        accepted_prediction_tokens: completion.accepted_prediction_tokens.unsigned(),
+        rejected_prediction_tokens: completion.rejected_prediction_tokens.unsigned(),
+        ..UsageDetails::default()
+    };
+    if let Some(queries) = wire.num_search_queries.unsigned() {
+        details
+            .server_tool_requests
+            .insert("num_search_queries".to_owned(), queries);
+    }
+    let usage = Usage {
+        prompt_tokens: wire.prompt_tokens.unsigned(),
+        completion_tokens: wire.completion_tokens.unsigned(),
+        total_tokens: wire.total_tokens.unsigned(),
+        details,
+    };
+    let cost = wire.cost.and_then(|raw| cost(raw.get()));
+    if usage.is_empty() && cost.is_none() {
+        return None;
+    }
+    Some((with_reasoning(usage, quirks).normalized(), cost))
+}
+
+/// Adds reasoning to the completion where the host counts it beside: it says so, or its total does.
+fn with_reasoning(mut usage: Usage, quirks: &Quirks) -> Usage {
+    let Some(reasoning) = usage.details.reasoning_tokens.filter(|tokens| *tokens > 0) else {
+        return usage;
+    };
+    if let Some(completion) = usage.completion_tokens {
+        let told_by_total = match (usage.prompt_tokens, usage.total_tokens) {
+            (Some(prompt), Some(total)) => total == prompt + completion + reasoning,
+            _ => false,
+        };
+        if told_by_total || quirks.reasoning_tokens == ReasoningTokens::Beside {
+            usage.completion_tokens = Some(completion + reasoning);
+        }
+    }
+    usage
+}
+
+/// A number, or an object with the total: the digits are read as they stand, never through a float.
+fn cost(raw: &str) -> Option<Cost> {
+    #[derive(Deserialize)]
+    struct Total<'a> {
+        #[serde(borrow)]
+        total_cost: &'a RawValue,
+    }
+    let text = match serde_json::from_str::<Total<'_>>(raw) {
+        Ok(total) => total.total_cost.get(),
+        Err(_) => raw,
+    };
+    text.trim_matches('"').parse().ok().map(Cost::from_provider)
+}

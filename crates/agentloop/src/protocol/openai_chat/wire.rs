@@ -1,0 +1,313 @@
+//! The JSON of answers, exactly as the API names it. A chunk of a stream and a whole body are one type.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
+
+/// A chunk of a stream, or a whole body.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model: Text<'a>,
+    pub(super) created: Int,
+    #[serde(borrow)]
+    pub(super) choices: Few<ChunkChoice<'a>>,
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) x_groq: Object<Extension<'a>>,
+    #[serde(borrow)]
+    pub(super) system_fingerprint: Text<'a>,
+    #[serde(borrow)]
+    pub(super) service_tier: Text<'a>,
+    #[serde(borrow)]
+    pub(super) citations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) search_results: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) images: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) related_questions: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) videos: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) moderation: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) prompt_filter_results: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) warnings: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) timings: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage_breakdown: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) provider: Option<&'a RawValue>,
+}
+
+/// The corner in which one host keeps its own additions.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Extension<'a> {
+    #[serde(borrow)]
+    pub(super) usage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ChunkChoice<'a> {
+    pub(super) index: Int,
+    #[serde(borrow)]
+    pub(super) delta: Object<Delta<'a>>,
+    #[serde(borrow)]
+    pub(super) message: Object<Delta<'a>>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) native_finish_reason: Text<'a>,
+    #[serde(borrow)]
+    pub(super) logprobs: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) content_filter_results: Option<&'a RawValue>,
+}
+
+/// What a chunk adds to a message, or a whole message.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow)]
+    pub(super) content: Content<'a>,
+    #[serde(borrow)]
+    pub(super) reasoning_content: Text<'a>,
+    #[serde(borrow)]
+    pub(super) reasoning: Text<'a>,
+    #[serde(borrow)]
+    pub(super) reasoning_details: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) refusal: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Few<WireToolCall<'a>>,
+    #[serde(borrow)]
+    pub(super) function_call: Object<WireFunction<'a>>,
+    #[serde(borrow)]
+    pub(super) audio: Object<WireAudio<'a>>,
+    #[serde(borrow)]
+    pub(super) annotations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) images: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) executed_tools: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WireToolCall<'a> {
+    pub(super) index: Int,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) function: Object<WireFunction<'a>>,
+    #[serde(borrow)]
+    pub(super) custom: Object<WireCustom<'a>>,
+    #[serde(borrow)]
+    pub(super) extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WireFunction<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: JsonText<'a>,
+}
+
+/// A call of a tool that takes free text.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WireCustom<'a> {
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) input: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct WireAudio<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) data: Text<'a>,
+    #[serde(borrow)]
+    pub(super) transcript: Text<'a>,
+    pub(super) expires_at: Int,
+}
+
+/// `content`: text, or a list of pieces, or nothing.
+#[derive(Debug, Default)]
+pub(super) enum Content<'a> {
+    #[default]
+    None,
+    Text(Cow<'a, str>),
+    Chunks(Vec<ContentChunk<'a>>),
+}
+
+/// A piece of a `content` that is a list.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ContentChunk<'a> {
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) refusal: Text<'a>,
+    #[serde(borrow)]
+    pub(super) thinking: Thoughts<'a>,
+    #[serde(borrow)]
+    pub(super) signature: Text<'a>,
+    #[serde(borrow)]
+    pub(super) image_url: Option<&'a RawValue>,
+}
+
+/// `thinking`: text, or a list of text pieces.
+#[derive(Debug, Default)]
+pub(super) struct Thoughts<'a>(pub(super) Vec<Cow<'a, str>>);
+
+struct ContentVisitor;
+
+impl<'de> Visitor<'de> for ContentVisitor {
+    type Value = Content<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or a list of pieces")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Content<'de>, E> {
+        Ok(Content::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Content<'de>, E> {
+        Ok(Content::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Content<'de>, E> {
+        Ok(Content::Text(Cow::Owned(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
+        let mut chunks = Vec::new();
+        while let Some(Piece(chunk)) = seq.next_element()? {
+            chunks.extend(chunk);
+        }
+        Ok(Content::Chunks(chunks))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
+        let deserializer = serde::de::value::MapAccessDeserializer::new(map);
+        ContentChunk::deserialize(deserializer).map(|chunk| Content::Chunks(vec![chunk]))
+    }
+
+    fn visit_unit<E>(self) -> Result<Content<'de>, E> {
+        Ok(Content::None)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ContentVisitor)
+    }
+}
+
+/// An element of a list of pieces: an object, or plain text.
+struct Piece<'a>(Option<ContentChunk<'a>>);
+
+struct PieceVisitor;
+
+impl<'de> Visitor<'de> for PieceVisitor {
+    type Value = Piece<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a piece of content")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Piece<'de>, E> {
+        let text = Text(Some(Cow::Owned(text.to_owned())));
+        Ok(Piece(Some(ContentChunk {
+            text,
+            ..ContentChunk::default()
+        })))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Piece<'de>, A::Error> {
+        let deserializer = serde::de::value::MapAccessDeserializer::new(map);
+        ContentChunk::deserialize(deserializer).map(|chunk| Piece(Some(chunk)))
+    }
+
+    fn visit_unit<E>(self) -> Result<Piece<'de>, E> {
+        Ok(Piece(None))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Piece<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PieceVisitor)
+    }
+}
+
+struct ThoughtsVisitor;
+
+impl<'de> Visitor<'de> for ThoughtsVisitor {
+    type Value = Thoughts<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("text or a list of text pieces")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Thoughts<'de>, E> {
+        Ok(Thoughts(vec![Cow::Borrowed(text)]))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Thoughts<'de>, E> {
+        Ok(Thoughts(vec![Cow::Owned(text.to_owned())]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thoughts<'de>, A::Error> {
+        let mut thoughts = Vec::new();
+        while let Some(Piece(chunk)) = seq.next_element()? {
+            thoughts.extend(chunk.and_then(|chunk| chunk.text.into_non_empty()));
+        }
+        Ok(Thoughts(thoughts))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Thoughts<'de>, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Thoughts::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Thoughts<'de>, E> {
+        Ok(Thoughts::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Thoughts<'de>, E> {
+        Ok(Thoughts::default())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Thoughts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ThoughtsVisitor)
+    }
+}

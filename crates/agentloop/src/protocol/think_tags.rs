@@ -1,0 +1,198 @@
+//! Takes thoughts out of text in which a model wrote them between `<think>` tags.
+
+use std::borrow::Cow;
+
+use crate::provider::ThinkTags;
+
+const OPEN: &str = "<think>";
+const CLOSE: &str = "</think>";
+
+/// A piece of what the model wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    Text(Cow<'a, str>),
+    Thinking(Cow<'a, str>),
+}
+
+/// Splits a text that arrives in pieces, however they are cut.
+///
+/// - White space before the first tag, after an opening tag and after a closing tag belongs to neither side.
+/// - What could be the beginning of a tag is held back until it is known.
+/// - Thoughts that are never closed are thoughts to the end; a tag that is never completed is text.
+#[derive(Clone, Debug)]
+pub(crate) struct ThinkSplitter {
+    state: State,
+    /// White space to leave out until something else comes.
+    trimming: bool,
+    /// What could become a tag, or white space that may stand before one.
+    held: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing but white space so far.
+    Before,
+    Text,
+    Thinking,
+}
+
+impl ThinkSplitter {
+    /// `None` when tags are just text.
+    pub(crate) fn new(tags: ThinkTags) -> Option<Self> {
+        let state = match tags {
+            ThinkTags::None => return None,
+            ThinkTags::Paired => State::Before,
+            ThinkTags::Opened => State::Thinking,
+        };
+        Some(Self {
+            state,
+            trimming: state == State::Thinking,
+            held: String::new(),
+        })
+    }
+
+    /// Takes the next piece of text and hands on what is known of it.
+    pub(crate) fn push(&mut self, text: &str, mut take: impl FnMut(Piece<'_>)) {
+        if self.held.is_empty() {
+            self.split(text, &mut take);
+        } else {
+            let mut held = std::mem::take(&mut self.held);
+            held.push_str(text);
+            self.split(&held, &mut take);
+        }
+    }
+
+    /// Takes the end of the text: what was held back is what it looks like.
+    pub(crate) fn finish(&mut self, mut take: impl FnMut(Piece<'_>)) {
+        let held = std::mem::take(&mut self.held);
+        if held.is_empty() {
+            return;
+        }
+        match self.state {
+            State::Thinking => take(Piece::Thinking(Cow::Owned(held))),
+            State::Before | State::Text => take(Piece::Text(Cow::Owned(held))),
+        }
+    }
+
+    fn split(&mut self, mut rest: &str, take: &mut impl FnMut(Piece<'_>)) {
+        loop {
+            if self.trimming {
+                rest = rest.trim_start();
+                if rest.is_empty() {
+                    return;
+                }
+                self.trimming = false;
+            }
+            let tag = if self.state == State::Thinking {
+                CLOSE
+            } else {
+                OPEN
+            };
+            if self.state == State::Before {
+                let trimmed = rest.trim_start();
+                if trimmed.len() < tag.len() && tag.starts_with(trimmed) {
+                    self.held = rest.to_owned();
+                    return;
+                }
+                if let Some(after) = trimmed.strip_prefix(tag) {
+                    (self.state, self.trimming) = (State::Thinking, true);
+                    rest = after;
+                    continue;
+                }
+                // No thoughts first: white space and all else is text, in which thoughts may still come.
+                self.state = State::Text;
+            }
+            match rest.find(tag) {
+                Some(at) => {
+                    self.hand_on(&rest[..at], take);
+                    rest = &rest[at + tag.len()..];
+                    self.state = match self.state {
+                        State::Thinking => State::Text,
+                        _ => State::Thinking,
+                    };
+                    self.trimming = true;
+                }
+                None => {
+                    let keep = beginning_of(tag, rest);
+                    self.hand_on(&rest[..rest.len() - keep], take);
+                    rest[rest.len() - keep..].clone_into(&mut self.held);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn hand_on(&self, text: &str, take: &mut impl FnMut(Piece<'_>)) {
+        if text.is_empty() {
+            return;
+        }
+        take(match self.state {
+            State::Thinking => Piece::Thinking(Cow::Borrowed(text)),
+            State::Before | State::Text => Piece::Text(Cow::Borrowed(text)),
+        });
+    }
+}
+
+/// How many bytes at the end of `text` could be the beginning of `tag`.
+fn beginning_of(tag: &str, text: &str) -> usize {
+    (1..tag.len().min(text.len() + 1))
+        .rev()
+        .find(|length| text.as_bytes().ends_with(&tag.as_bytes()[..*length]))
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both sides, joined, for a text cut into pieces of `size` characters.
+    fn split(tags: ThinkTags, text: &str, size: usize) -> (String, String) {
+        let mut splitter = ThinkSplitter::new(tags).unwrap();
+        let (mut thinking, mut plain) = (String::new(), String::new());
+        let mut take = |piece: Piece<'_>| match piece {
+            Piece::Text(text) => plain.push_str(&text),
+            Piece::Thinking(text) => thinking.push_str(&text),
+        };
+        let characters: Vec<char> = text.chars().collect();
+        for piece in characters.chunks(size) {
+            splitter.push(&piece.iter().collect::<String>(), &mut take);
+        }
+        splitter.finish(&mut take);
+        (thinking, plain)
+    }
+
+    #[test]
+    fn thoughts_are_split_from_text_however_they_are_cut() {
+        for (text, thinking, plain) in [
+            ("<think>a</think>b", "a", "b"),
+            ("\n <think>\na\n</think>\n\nb", "a\n", "b"),
+            ("<think></think>b", "", "b"),
+            ("<think>a", "a", ""),
+            ("<think>a</thin", "a</thin", ""),
+            ("a < b <", "", "a < b <"),
+            ("a<think>b</think>c<think>d</think>e", "bd", "ace"),
+            ("  plain", "", "  plain"),
+            ("<thinking>x", "", "<thinking>x"),
+            ("é<think>ü</think>ß", "ü", "éß"),
+            ("<think>a < b</think>c", "a < b", "c"),
+        ] {
+            for size in 1..=text.chars().count() {
+                assert_eq!(
+                    split(ThinkTags::Paired, text, size),
+                    (thinking.to_owned(), plain.to_owned()),
+                    "{text:?} by {size}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_opening_tag_that_the_template_holds_need_not_come() {
+        for size in 1..20 {
+            assert_eq!(
+                split(ThinkTags::Opened, "a\n</think>\n\nb", size),
+                ("a\n".to_owned(), "b".to_owned())
+            );
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Keeps streamed tool calls apart.
+//!
+//! Hosts number, name and repeat the pieces of tool calls in many ways. A piece belongs to the call of its
+//! known id, else to the call of its index, else to the latest call. A new id opens a new call even under an
+//! old index; a missing, empty or repeated id or name opens nothing.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::emit::Emitter;
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::{PartDelta, PartStart};
+use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::response::ProviderState;
+
+/// A piece of a tool call, as it comes over the wire.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CallPiece<'a> {
+    pub(crate) id: Option<&'a str>,
+    pub(crate) index: Option<i64>,
+    pub(crate) name: Option<&'a str>,
+    pub(crate) arguments: Option<&'a str>,
+}
+
+/// The tool calls of one choice.
+#[derive(Debug, Default)]
+pub(crate) struct ToolCalls {
+    calls: Vec<Call>,
+    by_id: HashMap<String, usize>,
+    by_index: HashMap<i64, usize>,
+    latest: Option<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    /// The id as the host sent it; empty if it never did.
+    id: String,
+    index: Option<i64>,
+    /// The name; empty until it is known.
+    name: String,
+    /// Arguments that came before the name.
+    early_arguments: String,
+    argument_bytes: usize,
+    /// The part, once the name is known.
+    part: Option<u32>,
+    /// In which batch the call was last named.
+    named_in: u64,
+    /// What goes back to the provider with the call.
+    state: Option<Value>,
+}
+
+impl ToolCalls {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Says which call a piece belongs to; [`grow`](Self::grow) then adds to it. `batch` tells the chunks
+    /// apart: two named pieces of one chunk are two calls. `alone` says that the piece is a whole call, as in
+    /// an answer that was not streamed.
+    pub(crate) fn place(&mut self, piece: &CallPiece<'_>, batch: u64, alone: bool) -> usize {
+        let id = piece.id.filter(|id| !id.is_empty());
+        let name = piece.name.filter(|name| !name.is_empty());
+        let at = match self.find(id, piece.index, name, batch).filter(|_| !alone) {
+            Some(at) => at,
+            None => {
+                self.calls.push(Call {
+                    index: piece.index,
+                    ..Call::default()
+                });
+                self.calls.len() - 1
+            }
+        };
+        let call = &mut self.calls[at];
+        if let Some(id) = id {
+            if call.id.is_empty() && call.part.is_none() {
+                id.clone_into(&mut call.id);
+            }
+            // An id that comes after the part was opened under a made-up one still leads to the call.
+            self.by_id.entry(id.to_owned()).or_insert(at);
+        }
+        if let Some(index) = piece.index {
+            self.by_index.insert(index, at);
+        }
+        if let Some(name) = name {
+            if call.name.is_empty() {
+                name.clone_into(&mut call.name);
+            }
+            call.named_in = batch;
+        }
+        self.latest = Some(at);
+        at
+    }
+
+    fn find(
+        &self,
+        id: Option<&str>,
+        index: Option<i64>,
+        name: Option<&str>,
+        batch: u64,
+    ) -> Option<usize> {
+        let at = match id {
+            Some(id) => match self.by_id.get(id) {
+                Some(&at) => at,
+                // A new id opens a new call, unless it is the late id of a call that has none yet.
+                None => index
+                    .and_then(|index| self.by_index.get(&index).copied())
+                    .filter(|&at| self.calls[at].id.is_empty() && name.is_none())?,
+            },
+            None => match index {
+                Some(index) => *self.by_index.get(&index)?,
+                None => self.latest?,
+            },
+        };
+        let call = &self.calls[at];
+        // The same id under another index, or no id at all, and yet another name: another call.
+        let renamed = name.is_some_and(|name| !call.name.is_empty() && call.name != name);
+        let moved = index.is_some() && call.index.is_some() && index != call.index;
+        let twice = name.is_some() && !call.name.is_empty() && call.named_in == batch;
+        let another = match id {
+            Some(_) => (renamed || twice) && moved,
+            None => renamed || twice,
+        };
+        (!another).then_some(at)
+    }
+
+    /// Notes what goes back to the provider with the call.
+    pub(crate) fn set_state(&mut self, at: usize, state: Value) {
+        self.calls[at].state = Some(state);
+    }
+
+    /// Opens the part of a call whose name is known, and adds arguments to it.
+    pub(crate) fn grow(
+        &mut self,
+        at: usize,
+        arguments: &str,
+        choice: u32,
+        emitter: &mut Emitter,
+        made_up_id: impl FnOnce(usize) -> String,
+    ) -> Result<()> {
+        let call = &mut self.calls[at];
+        call.argument_bytes += arguments.len();
+        if call.argument_bytes > MAX_ARGUMENTS_BYTES {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
+            ));
+        }
+        if call.name.is_empty() {
+            call.early_arguments.push_str(arguments);
+            return Ok(());
+        }
+        let part = match call.part {
+            Some(part) => part,
+            None => {
+                // Two calls of one answer never share an id, or their results could not be told apart.
+                let taken = |id: &str, calls: &[Call]| {
+                    calls
+                        .iter()
+                        .enumerate()
+                        .any(|(other, call)| other != at && call.id == id)
+                };
+                let mut id = std::mem::take(&mut call.id);
+                if id.is_empty() || taken(&id, &self.calls) {
+                    id = made_up_id(at);
+                }
+                let call = &mut self.calls[at];
+                call.id.clone_from(&id);
+                let start = PartStart::ToolCall {
+                    id,
+                    name: call.name.clone(),
+                };
+                let part = emitter.open(choice, start)?;
+                call.part = Some(part);
+                let early = std::mem::take(&mut call.early_arguments);
+                if !early.is_empty() {
+                    let delta = PartDelta::ToolCallArguments { arguments: early };
+                    emitter.delta(choice, part, delta)?;
+                }
+                part
+            }
+        };
+        if arguments.is_empty() {
+            return Ok(());
+        }
+        let delta = PartDelta::ToolCallArguments {
+            arguments: arguments.to_owned(),
+        };
+        emitter.delta(choice, part, delta)
+    }
+
+    /// Closes all calls, in order. A call that never got a name is an error.
+    pub(crate) fn close(&mut self, choice: u32, emitter: &mut Emitter) -> Result<()> {
+        for call in &mut self.calls {
+            let Some(part) = call.part else {
+                return Err(Error::new(ErrorKind::Protocol, "a tool call has no name")
+                    .with_raw(call.early_arguments.as_bytes()));
+            };
+            if let Some(state) = call.state.take() {
+                let provider_state = ProviderState::new(emitter.provider(), state);
+                emitter.delta(choice, part, PartDelta::ProviderState { provider_state })?;
+            }
+            emitter.close(choice, part, |_| {})?;
+        }
+        Ok(())
+    }
+}

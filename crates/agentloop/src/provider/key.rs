@@ -1,0 +1,181 @@
+//! Where a key comes from, and how a request shows it.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::secret::Secret;
+
+/// How a request shows its key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Auth {
+    /// `authorization: Bearer KEY`.
+    #[default]
+    Bearer,
+    /// `x-api-key: KEY`.
+    XApiKey,
+    /// `x-goog-api-key: KEY`.
+    XGoogApiKey,
+    /// `api-key: KEY`.
+    ApiKey,
+    /// Not at all.
+    None,
+}
+
+impl Auth {
+    /// The header's name; `None` when no key is shown.
+    pub fn header(&self) -> Option<&'static str> {
+        match self {
+            Self::Bearer => Some("authorization"),
+            Self::XApiKey => Some("x-api-key"),
+            Self::XGoogApiKey => Some("x-goog-api-key"),
+            Self::ApiKey => Some("api-key"),
+            Self::None => None,
+        }
+    }
+
+    /// The header's value for `key`.
+    pub(crate) fn value(&self, key: &str) -> String {
+        match self {
+            Self::Bearer => format!("Bearer {key}"),
+            _ => key.to_owned(),
+        }
+    }
+}
+
+/// Headers that show a key, whatever the provider: a request's own headers never replace them.
+pub(crate) const AUTH_HEADERS: [&str; 5] = [
+    "authorization",
+    "x-api-key",
+    "x-goog-api-key",
+    "api-key",
+    "proxy-authorization",
+];
+
+/// Where a key comes from. It is read when it is needed, not before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeySource {
+    /// None is needed.
+    #[default]
+    None,
+    /// The first of these environment variables that is set.
+    Env(Vec<Cow<'static, str>>),
+    /// The same, but the provider also answers without one.
+    EnvIfSet(Vec<Cow<'static, str>>),
+    /// The content of a file, white space around it aside.
+    File(PathBuf),
+    /// The key itself.
+    Value(Secret),
+}
+
+impl KeySource {
+    /// The key is in that environment variable.
+    pub fn env(variable: impl Into<Cow<'static, str>>) -> Self {
+        Self::Env(vec![variable.into()])
+    }
+
+    /// The environment variables that may hold the key.
+    pub fn variables(&self) -> &[Cow<'static, str>] {
+        match self {
+            Self::Env(variables) | Self::EnvIfSet(variables) => variables,
+            _ => &[],
+        }
+    }
+
+    /// Reads the key; `None` when none is needed.
+    ///
+    /// # Errors
+    ///
+    /// When one is needed and there is none, or its file cannot be read, or it has characters that no header
+    /// can hold.
+    pub(crate) fn read(
+        &self,
+        provider: &str,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Secret>> {
+        let from_environment = |variables: &[Cow<'static, str>]| {
+            variables
+                .iter()
+                .filter_map(|variable| environment(variable))
+                .map(|value| value.trim().to_owned())
+                .find(|value| !value.is_empty())
+        };
+        let key = match self {
+            Self::None => None,
+            Self::EnvIfSet(variables) => from_environment(variables).map(Secret::new),
+            Self::Env(variables) => match from_environment(variables) {
+                Some(key) => Some(Secret::new(key)),
+                None => return Err(missing(provider, variables)),
+            },
+            Self::File(path) => match std::fs::read_to_string(path) {
+                Ok(text) => Some(Secret::new(text.trim())),
+                Err(error) => {
+                    return Err(Error::new(
+                        ErrorKind::MissingKey,
+                        format!("the key file {} cannot be read: {error}", path.display()),
+                    )
+                    .with_provider(provider)
+                    .with_hint("correct `key_file` in agentloop.toml, or the file's permissions"));
+                }
+            },
+            Self::Value(secret) => Some(secret.clone()),
+        };
+        match key {
+            Some(key) if !key.expose().chars().all(|c| c.is_ascii_graphic()) => Err(Error::new(
+                ErrorKind::MissingKey,
+                "the key has characters that no key has (white space inside, or not ASCII)",
+            )
+            .with_provider(provider)
+            .with_hint("copy the key again, without quotes and line breaks")),
+            key => Ok(key.filter(|key| !key.expose().is_empty())),
+        }
+    }
+}
+
+fn missing(provider: &str, variables: &[Cow<'static, str>]) -> Error {
+    let variables = variables.join(" or ");
+    Error::new(
+        ErrorKind::MissingKey,
+        format!("no key is set for {provider}"),
+    )
+    .with_provider(provider)
+    .with_hint(format!(
+        "set {variables}, or `key_env` or `key_file` under [providers.{provider}] in agentloop.toml"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_key_says_which_variable_to_set() {
+        let error = KeySource::env("GROQ_API_KEY")
+            .read("groq", |_| None)
+            .unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::MissingKey);
+        assert!(error.hint().unwrap().contains("GROQ_API_KEY"));
+    }
+
+    #[test]
+    fn a_key_that_would_break_a_header_is_refused_and_not_shown() {
+        let error = KeySource::Value(Secret::new("sk-se\ncret"))
+            .read("groq", |_| None)
+            .unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("cret"));
+    }
+
+    #[test]
+    fn white_space_around_a_key_of_the_environment_is_not_part_of_it() {
+        let key = KeySource::env("K")
+            .read("p", |_| Some(" sk-1\n".into()))
+            .unwrap()
+            .unwrap();
+        assert_eq!(key.expose(), "sk-1");
+    }
+}

@@ -1,0 +1,288 @@
+//! A provider is a row of data: who serves, where, and how they bend the protocol they speak.
+
+mod key;
+pub(crate) mod model;
+mod param;
+pub mod quirks;
+pub(crate) mod table;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub(crate) use key::AUTH_HEADERS;
+pub use key::{Auth, KeySource};
+pub use model::{ModelRule, Sampling, ThinkTags};
+pub use param::{Param, Rule};
+pub use quirks::Quirks;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Protocol;
+use crate::transport::Transport;
+
+/// Who serves models, where, and how.
+///
+/// The built-in ones are [`Provider::all`]; any endpoint that speaks one of the protocols is one more row:
+///
+/// ```
+/// use agentloop::{AgentLoop, Provider};
+///
+/// let ai = AgentLoop::builder()
+///     .provider(Provider::openai_compatible("lab", "http://localhost:8000/v1").key_env("LAB_KEY"))
+///     .build()?;
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Provider {
+    /// The name that stands before the slash of a model.
+    pub name: Cow<'static, str>,
+    /// Where it is served. `${VARIABLE}` is taken from the environment when the provider is used.
+    pub base_url: Cow<'static, str>,
+    /// The protocol it speaks.
+    pub protocol: Protocol,
+    /// How a request shows its key.
+    pub auth: Auth,
+    /// Where the key comes from.
+    pub key: KeySource,
+    /// Headers that every request carries.
+    pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// What the host does with parameters, where it is not just taking them.
+    pub rules: Vec<Rule>,
+    /// The only parameters that the host takes, by the names that they have there, if it refuses all others.
+    pub allow: Option<Cow<'static, [&'static str]>>,
+    /// How it bends the protocol.
+    pub quirks: Quirks,
+    /// What is special about some of its models.
+    pub models: Vec<ModelRule>,
+    /// What it serves beside chat.
+    pub serves: Serves,
+    /// A transport of its own, in place of the client's.
+    pub transport: Option<Arc<dyn Transport>>,
+}
+
+/// What a provider serves beside chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Serves {
+    /// Vectors.
+    pub embeddings: bool,
+    /// A list of its models.
+    pub models: bool,
+}
+
+impl Provider {
+    /// An endpoint that speaks OpenAI's chat protocol: the address is the part before `/chat/completions`.
+    ///
+    /// It is taken to accept everything; a key is sent if there is one.
+    pub fn openai_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            base_url: base_url.into(),
+            protocol: Protocol::OpenAiChat,
+            auth: Auth::Bearer,
+            key: KeySource::None,
+            headers: Vec::new(),
+            rules: Vec::new(),
+            allow: None,
+            quirks: Quirks::default(),
+            models: Vec::new(),
+            serves: Serves {
+                embeddings: true,
+                models: true,
+            },
+            transport: None,
+        }
+    }
+
+    /// The built-in providers, in the order of the documentation.
+    pub fn all() -> Vec<Self> {
+        table::rows()
+    }
+
+    /// The built-in provider of that name.
+    pub fn builtin(name: &str) -> Option<Self> {
+        Self::all()
+            .into_iter()
+            .find(|provider| provider.name == name)
+    }
+
+    /// The key is in this environment variable. It is required unless it was optional before.
+    #[must_use]
+    pub fn key_env(mut self, variable: impl Into<Cow<'static, str>>) -> Self {
+        self.key = KeySource::env(variable);
+        self
+    }
+
+    /// The key itself.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<crate::Secret>) -> Self {
+        self.key = KeySource::Value(key.into());
+        self
+    }
+
+    /// How a request shows its key.
+    #[must_use]
+    pub fn auth(mut self, auth: Auth) -> Self {
+        self.auth = auth;
+        self
+    }
+
+    /// A header that every request carries.
+    #[must_use]
+    pub fn header(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Another address.
+    #[must_use]
+    pub fn base_url(mut self, base_url: impl Into<Cow<'static, str>>) -> Self {
+        self.base_url = base_url.into();
+        self
+    }
+
+    /// Leaves these parameters out, with warnings.
+    #[must_use]
+    pub fn strip(mut self, params: impl IntoIterator<Item = Param>) -> Self {
+        self.rules.extend(params.into_iter().map(Rule::Strip));
+        self
+    }
+
+    /// Sends a parameter under another name.
+    #[must_use]
+    pub fn rename(mut self, param: Param, to: impl Into<Cow<'static, str>>) -> Self {
+        self.rules.push(Rule::Rename(param, to.into()));
+        self
+    }
+
+    /// Keeps a parameter in a range.
+    #[must_use]
+    pub fn clamp(mut self, param: Param, min: f64, max: f64) -> Self {
+        self.rules.push(Rule::Clamp(param, min, max));
+        self
+    }
+
+    /// Sends a parameter that the host is known to do nothing with, and says so.
+    #[must_use]
+    pub fn ignored(mut self, param: Param) -> Self {
+        self.rules.push(Rule::Ignored(param));
+        self
+    }
+
+    /// Sends a field of the body when the request says nothing else.
+    #[must_use]
+    pub fn default_field(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        value: impl Into<Value>,
+    ) -> Self {
+        self.rules.push(Rule::Default(name.into(), value.into()));
+        self
+    }
+
+    /// Sends these parameters only, by the names that the host has for them.
+    #[must_use]
+    pub fn allow(mut self, names: &'static [&'static str]) -> Self {
+        self.allow = Some(Cow::Borrowed(names));
+        self
+    }
+
+    /// Changes how the protocol is bent.
+    #[must_use]
+    pub fn quirks(mut self, change: impl FnOnce(&mut Quirks)) -> Self {
+        change(&mut self.quirks);
+        self
+    }
+
+    /// Adds what is special about some models. The first rule that matches a model counts.
+    #[must_use]
+    pub fn model(mut self, rule: ModelRule) -> Self {
+        self.models.push(rule);
+        self
+    }
+
+    /// Says that no embeddings are served.
+    #[must_use]
+    pub fn without_embeddings(mut self) -> Self {
+        self.serves.embeddings = false;
+        self
+    }
+
+    /// Says that no list of models is served.
+    #[must_use]
+    pub fn without_model_list(mut self) -> Self {
+        self.serves.models = false;
+        self
+    }
+
+    /// Sends through this transport instead of the client's.
+    #[must_use]
+    pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.transport = Some(Arc::new(transport));
+        self
+    }
+
+    /// The address, with `${VARIABLE}`s filled in from `environment`. The variable
+    /// `AGENTLOOP_<NAME>_BASE_URL` replaces it as a whole.
+    pub(crate) fn resolve_base_url(
+        &self,
+        environment: impl Fn(&str) -> Option<String>,
+    ) -> Result<String> {
+        let replaced = format!(
+            "AGENTLOOP_{}_BASE_URL",
+            self.name
+                .to_ascii_uppercase()
+                .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+        );
+        let template = environment(&replaced).unwrap_or_else(|| self.base_url.clone().into_owned());
+        let mut url = String::with_capacity(template.len());
+        let mut rest = template.as_str();
+        while let Some(at) = rest.find("${") {
+            let Some(end) = rest[at..].find('}') else {
+                break;
+            };
+            let variable = &rest[at + 2..at + end];
+            let value = environment(variable)
+                .filter(|value| !value.is_empty())
+                .ok_or_else(|| {
+                    Error::new(
+                        ErrorKind::Config,
+                        format!("the address of {} is not known", self.name),
+                    )
+                    .with_provider(self.name.as_ref())
+                    .with_hint(format!("set {variable}, which {} names", self.base_url))
+                })?;
+            url.push_str(&rest[..at]);
+            url.push_str(&value);
+            rest = &rest[at + end + 1..];
+        }
+        url.push_str(rest);
+        Ok(url.trim_end_matches('/').to_owned())
+    }
+
+    pub(crate) fn model_traits(&self, model: &str) -> model::ModelTraits {
+        model::traits_of(&self.models, model)
+    }
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider")
+            .field("name", &self.name)
+            .field("base_url", &self.base_url)
+            .field("protocol", &self.protocol)
+            .field("auth", &self.auth)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}

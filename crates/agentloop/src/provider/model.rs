@@ -1,0 +1,181 @@
+//! What is known about models, as data.
+//!
+//! An unknown model gets what the user asked for, unstripped: the server may speak.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+/// What is special about some models of a host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[non_exhaustive]
+pub struct ModelRule {
+    /// Which models, by name: `*` stands for anything, all else for itself, in any case.
+    pub pattern: Cow<'static, str>,
+    /// Whether sampling can be set.
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// Whether thinking stands in the text, between `<think>` tags.
+    #[serde(default)]
+    pub think_tags: ThinkTags,
+}
+
+/// Whether temperature, penalties and the like can be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Sampling {
+    /// They can.
+    #[default]
+    Free,
+    /// They cannot.
+    Refused,
+    /// Temperature, `top_p` and log probabilities can while the effort is `none`; the others cannot.
+    WithoutEffort,
+}
+
+/// Whether thinking stands in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ThinkTags {
+    /// It does not, and tags are text.
+    #[default]
+    None,
+    /// Between `<think>` and `</think>`.
+    Paired,
+    /// The same, and the first opening tag is missing because the prompt's template holds it.
+    Opened,
+}
+
+/// What is known of one model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ModelTraits {
+    pub(crate) sampling: Sampling,
+    pub(crate) think_tags: ThinkTags,
+}
+
+impl ModelRule {
+    /// A rule for the models that match `pattern`, which changes nothing yet.
+    pub fn new(pattern: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            sampling: Sampling::default(),
+            think_tags: ThinkTags::default(),
+        }
+    }
+
+    /// The same, with that sampling.
+    #[must_use]
+    pub fn with_sampling(self, sampling: Sampling) -> Self {
+        Self { sampling, ..self }
+    }
+
+    /// The same, with those tags.
+    #[must_use]
+    pub fn with_think_tags(self, think_tags: ThinkTags) -> Self {
+        Self { think_tags, ..self }
+    }
+
+    /// Whether the rule is about `model`.
+    pub fn matches(&self, model: &str) -> bool {
+        matches(self.pattern.as_bytes(), model.as_bytes())
+    }
+}
+
+/// Matches `*` against anything and other bytes against themselves, ASCII case aside.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    // The usual two-pointer walk: on a mismatch, let the last star eat one byte more.
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(byte) if byte.eq_ignore_ascii_case(&name[n]) => {
+                p += 1;
+                n += 1;
+            }
+            _ => match star {
+                Some((at, eaten)) => {
+                    star = Some((at, eaten + 1));
+                    p = at + 1;
+                    n = eaten + 1;
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// Models that write their thoughts between tags wherever they are served, if the server does not take them
+/// out. Families, by the names that hosts give them.
+const THINK_TAG_FAMILIES: &[&str] = &[
+    "*deepseek-r1*",
+    "*deepseek_r1*",
+    "*qwq*",
+    "*qwen3*",
+    "*qwen-3*",
+    "*sonar-reasoning*",
+    "*r1-1776*",
+    "*minimax-m1*",
+    "*minimax-m2*",
+    "*glm-z1*",
+    "*glm-4.1v-thinking*",
+    "*phi-4*reasoning*",
+    "*smollm3*",
+    "*exaone-deep*",
+    "*nemotron*",
+    "*hunyuan-a13b*",
+    "*cogito*",
+    "*ernie-4.5*thinking*",
+];
+
+/// What is known of `model`, by a host's own `rules` first (the first that matches counts) and by family.
+pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
+    let mut traits = ModelTraits::default();
+    if let Some(rule) = rules.iter().find(|rule| rule.matches(model)) {
+        traits = ModelTraits {
+            sampling: rule.sampling,
+            think_tags: rule.think_tags,
+        };
+    }
+    if traits.think_tags == ThinkTags::None
+        && THINK_TAG_FAMILIES
+            .iter()
+            .any(|family| matches(family.as_bytes(), model.as_bytes()))
+    {
+        traits.think_tags = ThinkTags::Paired;
+    }
+    traits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_matches_anything_and_case_does_not_matter() {
+        for (pattern, name, expected) in [
+            ("gpt-5*", "gpt-5-mini", true),
+            ("gpt-5*", "GPT-5", true),
+            ("gpt-5*", "agpt-5", false),
+            ("*r1*", "deepseek-ai/DeepSeek-R1", true),
+            ("o3", "o3-mini", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-b-b-", false),
+            ("*", "", true),
+            ("", "", true),
+        ] {
+            assert_eq!(
+                ModelRule::new(pattern).matches(name),
+                expected,
+                "{pattern} on {name}"
+            );
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! How a host bends a protocol: named after what differs, never after who.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::request::Effort;
+
+/// How a host bends the OpenAI chat protocol. The default is what most hosts do.
+///
+/// Only what is *sent* needs quirks: answers are read tolerantly, every known spelling is accepted from
+/// everyone. In `agentloop.toml` the same names are the keys of a custom provider's `quirks` table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "snake_case")]
+#[non_exhaustive]
+pub struct Quirks {
+    /// The name of the token cap.
+    pub token_cap: TokenCap,
+    /// How a stream comes to report its usage.
+    pub stream_usage: StreamUsage,
+    /// How thinking of earlier turns goes back.
+    pub reasoning_echo: ReasoningEcho,
+    /// What ids of tool calls must look like.
+    pub tool_call_ids: ToolCallIds,
+    /// Whether a tool's turn must name the tool.
+    pub tool_result_name: ToolResultName,
+    /// Whether turns may carry the speaker's name.
+    pub speaker_name: SpeakerName,
+    /// How log probabilities are asked for.
+    pub logprobs: LogprobsForm,
+    /// What the host makes of a JSON schema for the answer.
+    pub json_schema: JsonSchemaSupport,
+    /// What kinds of image references the host takes.
+    pub images: ImageInput,
+    /// Whether a tool's turn may hold images.
+    pub tool_result_images: ToolResultImages,
+    /// How recorded sound is sent.
+    pub audio: AudioInputForm,
+    /// How files are sent.
+    pub files: FileInputForm,
+    /// How videos are sent.
+    pub video: VideoInput,
+    /// The levels of effort that the host knows; absent means all. A level between goes to the nearest.
+    pub efforts: Option<Cow<'static, [Effort]>>,
+    /// How thinking is switched and bounded.
+    pub thinking: ThinkingForm,
+    /// Whether prompt-cache markers are taken on parts.
+    pub cache_markers: CacheMarkers,
+    /// The most stop sequences.
+    pub max_stops: Option<usize>,
+    /// Where reasoning tokens are counted.
+    pub reasoning_tokens: ReasoningTokens,
+    /// Whether `system_fingerprint` says anything.
+    pub fingerprint: Fingerprint,
+    /// How vectors are asked for and come back.
+    pub embeddings: EmbeddingQuirks,
+}
+
+macro_rules! quirk {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+    };
+}
+
+quirk! {
+    /// The name of the token cap.
+    TokenCap {
+        /// `max_tokens`.
+        #[default]
+        MaxTokens,
+        /// `max_completion_tokens`.
+        MaxCompletionTokens,
+    }
+}
+
+quirk! {
+    /// How a stream comes to report its usage.
+    StreamUsage {
+        /// It is asked with `stream_options.include_usage`.
+        #[default]
+        Asked,
+        /// It reports unasked, and must not be asked.
+        Unasked,
+    }
+}
+
+quirk! {
+    /// How thinking of earlier turns goes back to the host.
+    ReasoningEcho {
+        /// Not at all.
+        #[default]
+        Never,
+        /// In `reasoning_content`.
+        ReasoningContent,
+        /// In `reasoning_content`, which must be there on every turn of the assistant, empty if need be.
+        ReasoningContentRequired,
+        /// In `reasoning`.
+        Reasoning,
+        /// As a `thinking` piece of the content.
+        ThinkingChunk,
+        /// As the list `reasoning_details`, exactly as it came; else in `reasoning`.
+        ReasoningDetails,
+    }
+}
+
+quirk! {
+    /// What ids of tool calls must look like.
+    ToolCallIds {
+        /// Anything.
+        #[default]
+        Any,
+        /// Exactly nine letters or digits. Others are mapped to such, the same way every time.
+        NineAlphanumeric,
+    }
+}
+
+quirk! {
+    /// Whether a tool's turn must name the tool.
+    ToolResultName {
+        /// The id of the call is enough.
+        #[default]
+        Omitted,
+        /// It must.
+        Required,
+    }
+}
+
+quirk! {
+    /// Whether turns may carry the speaker's name.
+    SpeakerName {
+        /// They may.
+        #[default]
+        Accepted,
+        /// They may not.
+        Refused,
+    }
+}
+
+quirk! {
+    /// How log probabilities are asked for.
+    LogprobsForm {
+        /// `logprobs: true` and `top_logprobs: N`.
+        #[default]
+        Flag,
+        /// `logprobs: N`.
+        Count,
+    }
+}
+
+quirk! {
+    /// What a host makes of a JSON schema for the answer.
+    JsonSchemaSupport {
+        /// It keeps to it.
+        #[default]
+        Native,
+        /// It does, but not together with tools.
+        NotWithTools,
+        /// It knows JSON mode only: the schema goes into the instructions.
+        InInstructions,
+        /// It knows schemas only, and no JSON mode without one.
+        SchemaOnly,
+    }
+}
+
+quirk! {
+    /// What kinds of image references a host takes.
+    ImageInput {
+        /// Addresses and data URLs.
+        #[default]
+        Any,
+        /// Data URLs only.
+        DataOnly,
+        /// None.
+        Refused,
+    }
+}
+
+quirk! {
+    /// Whether a tool's turn may hold images.
+    ToolResultImages {
+        /// Text only.
+        #[default]
+        Refused,
+        /// It may.
+        Accepted,
+    }
+}
+
+quirk! {
+    /// How recorded sound is sent.
+    AudioInputForm {
+        /// `input_audio: {data, format}`.
+        #[default]
+        Object,
+        /// `input_audio: "<base64>"`.
+        Text,
+        /// Not at all.
+        Refused,
+    }
+}
+
+quirk! {
+    /// How files are sent.
+    FileInputForm {
+        /// `file: {file_data, filename}` or `file: {file_id}`.
+        #[default]
+        Object,
+        /// `document_url: "…"`, by address or data URL.
+        DocumentUrl,
+        /// Not at all.
+        Refused,
+    }
+}
+
+quirk! {
+    /// How videos are sent.
+    VideoInput {
+        /// Not at all.
+        #[default]
+        Refused,
+        /// `video_url: {url}`.
+        VideoUrl,
+    }
+}
+
+quirk! {
+    /// How thinking is switched and bounded, beside `reasoning_effort`.
+    ThinkingForm {
+        /// By effort alone.
+        #[default]
+        EffortOnly,
+        /// `thinking: {type: enabled | disabled}`.
+        TypeSwitch,
+        /// `thinking: {type, budget_tokens}`.
+        TypeSwitchWithBudget,
+        /// `reasoning: {enabled}`.
+        ReasoningEnabled,
+        /// `reasoning: {effort, max_tokens, exclude, enabled}` in place of `reasoning_effort`.
+        ReasoningObject,
+        /// `chat_template_kwargs: {enable_thinking}`.
+        TemplateArgument,
+        /// `reasoning_format: parsed | hidden`.
+        ReasoningFormat,
+    }
+}
+
+quirk! {
+    /// Whether prompt-cache markers are taken on parts.
+    CacheMarkers {
+        /// They are left out, with a warning.
+        #[default]
+        Refused,
+        /// `cache_control` on parts of the content.
+        OnParts,
+    }
+}
+
+quirk! {
+    /// Where reasoning tokens are counted.
+    ReasoningTokens {
+        /// Within the completion tokens.
+        #[default]
+        Within,
+        /// Beside them: they are added.
+        Beside,
+    }
+}
+
+quirk! {
+    /// Whether `system_fingerprint` says anything.
+    Fingerprint {
+        /// It is kept in the provider's metadata.
+        #[default]
+        Kept,
+        /// It is the same for every answer, and left out.
+        Constant,
+    }
+}
+
+/// How vectors are asked for and come back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "snake_case")]
+#[non_exhaustive]
+pub struct EmbeddingQuirks {
+    /// The most texts in one call. More are split into several calls.
+    pub batch: Option<usize>,
+    /// The name of the parameter that sets the vectors' length.
+    pub dimensions: DimensionsName,
+    /// How the vectors are written.
+    pub encoding: EmbeddingEncoding,
+    /// The words for what the vectors are for.
+    pub input_type: InputTypeWords,
+}
+
+quirk! {
+    /// The name of the parameter that sets the vectors' length.
+    DimensionsName {
+        /// `dimensions`.
+        #[default]
+        Dimensions,
+        /// `output_dimension`.
+        OutputDimension,
+        /// It cannot be set.
+        Refused,
+    }
+}
+
+quirk! {
+    /// How the vectors are written.
+    EmbeddingEncoding {
+        /// As the host likes: numbers, or base64 of 32-bit floats.
+        #[default]
+        Unasked,
+        /// Base64 of signed bytes, asked for with `base64_int8`.
+        Int8,
+    }
+}
+
+quirk! {
+    /// The words for what the vectors are for.
+    InputTypeWords {
+        /// The host does not tell.
+        #[default]
+        Refused,
+        /// `search_query`, `search_document`, `classification`, `clustering`.
+        Search,
+        /// `query`, `passage`.
+        Passage,
+    }
+}

@@ -1,0 +1,457 @@
+//! The built-in providers: one row each.
+//!
+//! What a row says about its host comes from recorded traffic, from the host's own SDK or from its published
+//! descriptions. A row says only what differs from [`Provider::openai_compatible`].
+
+use std::borrow::Cow;
+
+use super::model::{ModelRule, Sampling, ThinkTags};
+use super::quirks::{
+    AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, FileInputForm, Fingerprint,
+    ImageInput, InputTypeWords, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
+    SpeakerName, StreamUsage, ThinkingForm, TokenCap, ToolCallIds, ToolResultImages,
+    ToolResultName, VideoInput,
+};
+use super::{Auth, KeySource, Param, Provider};
+use crate::request::Effort;
+
+/// Providers whose protocol this version does not speak, with the protocol's name.
+pub(crate) const NOT_YET: &[(&str, &str)] = &[
+    ("anthropic", "Anthropic Messages"),
+    ("google", "Gemini generateContent"),
+];
+
+/// Every built-in row, in the order of the documentation.
+pub(crate) fn rows() -> Vec<Provider> {
+    vec![
+        openai(),
+        groq(),
+        together(),
+        mistral(),
+        deepseek(),
+        fireworks(),
+        perplexity(),
+        ollama(),
+        cohere(),
+        xai(),
+        openrouter(),
+        cerebras(),
+        azure(),
+        huggingface(),
+        nvidia(),
+        moonshot(),
+        deepinfra(),
+        sambanova(),
+        github(),
+        vllm(),
+        llamacpp(),
+        lmstudio(),
+    ]
+}
+
+fn row(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
+    Provider::openai_compatible(name, base_url).key_env(key)
+}
+
+/// A server on this machine: a key is sent if one is set.
+fn local(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
+    let mut provider = Provider::openai_compatible(name, base_url);
+    provider.key = KeySource::EnvIfSet(vec![Cow::Borrowed(key)]);
+    provider
+}
+
+const LOW_TO_HIGH: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
+const NONE_TO_HIGH: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
+
+fn openai() -> Provider {
+    row("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+        .quirks(|q| {
+            q.token_cap = TokenCap::MaxCompletionTokens;
+            q.max_stops = Some(4);
+            q.embeddings.batch = Some(2048);
+        })
+        .strip([Param::TopK])
+        .model(ModelRule::new("gpt-5-chat*"))
+        .model(ModelRule::new("gpt-5.1*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.2*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.3*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.4*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.5*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-6-sol*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-6-luna*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-6.1-terra*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("gpt-6*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("o1*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("o3*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("o4*").with_sampling(Sampling::Refused))
+}
+
+fn groq() -> Provider {
+    row("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY")
+        .quirks(|q| {
+            q.token_cap = TokenCap::MaxCompletionTokens;
+            q.reasoning_echo = ReasoningEcho::Reasoning;
+            q.json_schema = JsonSchemaSupport::NotWithTools;
+            q.audio = AudioInputForm::Refused;
+            q.files = FileInputForm::Refused;
+            q.efforts = Some(NONE_TO_HIGH.into());
+            q.thinking = ThinkingForm::ReasoningFormat;
+            q.max_stops = Some(4);
+        })
+        .strip([
+            Param::FrequencyPenalty,
+            Param::PresencePenalty,
+            Param::Logprobs,
+            Param::TopLogprobs,
+            Param::LogitBias,
+            Param::Metadata,
+            Param::TopK,
+            Param::Verbosity,
+            Param::PromptCacheKey,
+            Param::Modalities,
+            Param::Audio,
+        ])
+        .clamp(Param::N, 1.0, 1.0)
+        .clamp(Param::Temperature, 0.0, 2.0)
+}
+
+fn together() -> Provider {
+    row("together", "https://api.together.ai/v1", "TOGETHER_API_KEY")
+        .quirks(|q| {
+            q.logprobs = LogprobsForm::Count;
+            q.reasoning_echo = ReasoningEcho::ReasoningContent;
+            q.files = FileInputForm::Refused;
+            q.video = VideoInput::VideoUrl;
+            q.efforts = Some(LOW_TO_HIGH.into());
+            q.thinking = ThinkingForm::ReasoningEnabled;
+            q.embeddings.dimensions = DimensionsName::Refused;
+        })
+        .strip([
+            Param::User,
+            Param::ParallelToolCalls,
+            Param::ServiceTier,
+            Param::Metadata,
+            Param::Verbosity,
+            Param::PromptCacheKey,
+            Param::Modalities,
+            Param::Audio,
+        ])
+}
+
+fn mistral() -> Provider {
+    row("mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY")
+        .quirks(|q| {
+            q.stream_usage = StreamUsage::Unasked;
+            q.reasoning_echo = ReasoningEcho::ThinkingChunk;
+            q.tool_call_ids = ToolCallIds::NineAlphanumeric;
+            q.tool_result_name = ToolResultName::Required;
+            q.speaker_name = SpeakerName::Refused;
+            q.audio = AudioInputForm::Text;
+            q.files = FileInputForm::DocumentUrl;
+            q.embeddings.batch = Some(32);
+            q.embeddings.dimensions = DimensionsName::OutputDimension;
+        })
+        .rename(Param::Seed, "random_seed")
+        .allow(&[
+            "model",
+            "messages",
+            "temperature",
+            "top_p",
+            "top_k",
+            "max_tokens",
+            "stream",
+            "stop",
+            "random_seed",
+            "metadata",
+            "response_format",
+            "tools",
+            "tool_choice",
+            "presence_penalty",
+            "frequency_penalty",
+            "n",
+            "parallel_tool_calls",
+            "reasoning_effort",
+            "prompt_cache_key",
+            "service_tier",
+            "logprobs",
+            "top_logprobs",
+        ])
+}
+
+fn deepseek() -> Provider {
+    row("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::ReasoningContentRequired;
+            q.json_schema = JsonSchemaSupport::InInstructions;
+            q.tool_result_images = ToolResultImages::Accepted;
+            q.audio = AudioInputForm::Refused;
+            q.efforts = Some((&[Effort::Low, Effort::High, Effort::Max]).into());
+            q.thinking = ThinkingForm::TypeSwitch;
+            q.max_stops = Some(16);
+        })
+        .strip([
+            Param::N,
+            Param::Seed,
+            Param::LogitBias,
+            Param::FrequencyPenalty,
+            Param::PresencePenalty,
+            Param::ParallelToolCalls,
+            Param::ServiceTier,
+            Param::Metadata,
+            Param::TopK,
+            Param::Verbosity,
+            Param::PromptCacheKey,
+            Param::Modalities,
+            Param::Audio,
+        ])
+        .rename(Param::User, "user_id")
+        .without_embeddings()
+}
+
+fn fireworks() -> Provider {
+    row(
+        "fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        "FIREWORKS_API_KEY",
+    )
+    .quirks(|q| {
+        q.reasoning_echo = ReasoningEcho::ReasoningContent;
+        q.audio = AudioInputForm::Refused;
+        q.files = FileInputForm::Refused;
+        q.video = VideoInput::VideoUrl;
+        q.efforts = Some(NONE_TO_HIGH.into());
+        q.thinking = ThinkingForm::TypeSwitchWithBudget;
+        q.max_stops = Some(4);
+    })
+    .strip([Param::Verbosity, Param::Modalities, Param::Audio])
+}
+
+/// The chat form of Sonar. Where the service has ended, its own words say so.
+fn perplexity() -> Provider {
+    row(
+        "perplexity",
+        "https://api.perplexity.ai",
+        "PERPLEXITY_API_KEY",
+    )
+    .quirks(|q| {
+        q.stream_usage = StreamUsage::Unasked;
+        q.reasoning_tokens = ReasoningTokens::Beside;
+        q.audio = AudioInputForm::Refused;
+        q.embeddings.batch = Some(512);
+        q.embeddings.encoding = EmbeddingEncoding::Int8;
+    })
+    .strip([
+        Param::Tools,
+        Param::ToolChoice,
+        Param::ParallelToolCalls,
+        Param::FrequencyPenalty,
+        Param::PresencePenalty,
+        Param::Logprobs,
+        Param::TopLogprobs,
+        Param::LogitBias,
+        Param::Seed,
+        Param::N,
+        Param::User,
+        Param::Metadata,
+        Param::ServiceTier,
+        Param::Verbosity,
+        Param::PromptCacheKey,
+        Param::Modalities,
+        Param::Audio,
+    ])
+    .model(ModelRule::new("*reasoning*").with_think_tags(ThinkTags::Paired))
+    .without_model_list()
+}
+
+fn ollama() -> Provider {
+    local("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::Reasoning;
+            q.images = ImageInput::DataOnly;
+            q.files = FileInputForm::Refused;
+            q.fingerprint = Fingerprint::Constant;
+        })
+        .ignored(Param::ToolChoice)
+        .ignored(Param::ParallelToolCalls)
+        .ignored(Param::LogitBias)
+        .ignored(Param::N)
+        .ignored(Param::User)
+        .ignored(Param::Metadata)
+        .ignored(Param::ServiceTier)
+        .ignored(Param::TopK)
+        .ignored(Param::Verbosity)
+        .ignored(Param::PromptCacheKey)
+}
+
+fn cohere() -> Provider {
+    row(
+        "cohere",
+        "https://api.cohere.ai/compatibility/v1",
+        "COHERE_API_KEY",
+    )
+    .quirks(|q| {
+        q.audio = AudioInputForm::Refused;
+        q.files = FileInputForm::Refused;
+        q.efforts = Some((&[Effort::None, Effort::High]).into());
+        q.embeddings.batch = Some(96);
+        q.embeddings.input_type = InputTypeWords::Search;
+    })
+    .strip([
+        Param::LogitBias,
+        Param::TopLogprobs,
+        Param::N,
+        Param::User,
+        Param::ParallelToolCalls,
+        Param::Metadata,
+        Param::ServiceTier,
+        Param::TopK,
+        Param::Verbosity,
+        Param::PromptCacheKey,
+        Param::Modalities,
+        Param::Audio,
+    ])
+    .clamp(Param::Temperature, 0.0, 1.0)
+    .clamp(Param::FrequencyPenalty, 0.0, 1.0)
+    .clamp(Param::PresencePenalty, 0.0, 1.0)
+    .without_model_list()
+}
+
+fn xai() -> Provider {
+    row("xai", "https://api.x.ai/v1", "XAI_API_KEY")
+        .quirks(|q| {
+            q.token_cap = TokenCap::MaxCompletionTokens;
+            q.audio = AudioInputForm::Refused;
+            q.efforts = Some(NONE_TO_HIGH.into());
+        })
+        .strip([
+            Param::TopK,
+            Param::Verbosity,
+            Param::Modalities,
+            Param::Audio,
+            Param::Metadata,
+        ])
+}
+
+fn openrouter() -> Provider {
+    row(
+        "openrouter",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+    )
+    .quirks(|q| {
+        q.reasoning_echo = ReasoningEcho::ReasoningDetails;
+        q.thinking = ThinkingForm::ReasoningObject;
+        q.cache_markers = CacheMarkers::OnParts;
+        q.video = VideoInput::VideoUrl;
+    })
+}
+
+fn cerebras() -> Provider {
+    row("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")
+        .quirks(|q| {
+            q.token_cap = TokenCap::MaxCompletionTokens;
+            q.reasoning_echo = ReasoningEcho::Reasoning;
+            q.json_schema = JsonSchemaSupport::NotWithTools;
+            q.audio = AudioInputForm::Refused;
+            q.files = FileInputForm::Refused;
+        })
+        .strip([
+            Param::FrequencyPenalty,
+            Param::PresencePenalty,
+            Param::LogitBias,
+            Param::Metadata,
+            Param::TopK,
+            Param::Verbosity,
+            Param::Modalities,
+            Param::Audio,
+        ])
+        .without_embeddings()
+}
+
+fn azure() -> Provider {
+    row(
+        "azure",
+        "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
+        "AZURE_OPENAI_API_KEY",
+    )
+    .auth(Auth::ApiKey)
+    .quirks(|q| {
+        q.token_cap = TokenCap::MaxCompletionTokens;
+        q.embeddings.batch = Some(2048);
+    })
+}
+
+fn huggingface() -> Provider {
+    row(
+        "huggingface",
+        "https://router.huggingface.co/v1",
+        "HF_TOKEN",
+    )
+    .without_embeddings()
+}
+
+fn nvidia() -> Provider {
+    row(
+        "nvidia",
+        "https://integrate.api.nvidia.com/v1",
+        "NVIDIA_API_KEY",
+    )
+    .quirks(|q| {
+        q.reasoning_echo = ReasoningEcho::ReasoningContent;
+        q.thinking = ThinkingForm::TemplateArgument;
+        q.embeddings.input_type = InputTypeWords::Passage;
+    })
+}
+
+fn moonshot() -> Provider {
+    row("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY")
+        .quirks(|q| q.reasoning_echo = ReasoningEcho::ReasoningContent)
+        .without_embeddings()
+}
+
+fn deepinfra() -> Provider {
+    row(
+        "deepinfra",
+        "https://api.deepinfra.com/v1/openai",
+        "DEEPINFRA_API_KEY",
+    )
+    .quirks(|q| q.reasoning_echo = ReasoningEcho::ReasoningContent)
+}
+
+fn sambanova() -> Provider {
+    row(
+        "sambanova",
+        "https://api.sambanova.ai/v1",
+        "SAMBANOVA_API_KEY",
+    )
+}
+
+fn github() -> Provider {
+    row(
+        "github",
+        "https://models.github.ai/inference",
+        "GITHUB_TOKEN",
+    )
+    .without_model_list()
+}
+
+fn vllm() -> Provider {
+    local("vllm", "http://localhost:8000/v1", "VLLM_API_KEY").quirks(|q| {
+        q.reasoning_echo = ReasoningEcho::Reasoning;
+        q.thinking = ThinkingForm::TemplateArgument;
+        q.video = VideoInput::VideoUrl;
+    })
+}
+
+fn llamacpp() -> Provider {
+    local("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY").quirks(|q| {
+        q.reasoning_echo = ReasoningEcho::ReasoningContent;
+        q.thinking = ThinkingForm::TemplateArgument;
+    })
+}
+
+fn lmstudio() -> Provider {
+    local("lmstudio", "http://localhost:1234/v1", "LMSTUDIO_API_KEY")
+        .quirks(|q| q.json_schema = JsonSchemaSupport::SchemaOnly)
+}

@@ -1,0 +1,119 @@
+//! An answer as it comes.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::event::ChatStreamEvent;
+use crate::response::ChatResponse;
+
+/// The events of an answer, as they come.
+///
+/// - The last event is `message.done`, or an error; nothing follows either.
+/// - A stream that breaks off is an error, never a short answer. What had arrived is in
+///   [`Error::partial`].
+/// - Dropping it closes the connection.
+///
+/// It is a [`Stream`]; [`next`](Self::next) is there so that no other crate is needed to read one.
+pub struct ChatStream {
+    events: Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>,
+    ended: bool,
+}
+
+impl ChatStream {
+    /// A stream of these events. It is the duty of `events` to follow the grammar of [`ChatStreamEvent`].
+    pub fn new(events: impl Stream<Item = Result<ChatStreamEvent>> + Send + 'static) -> Self {
+        Self {
+            events: Box::pin(events),
+            ended: false,
+        }
+    }
+
+    /// The events of an answer that is already there.
+    pub fn from_response(response: &ChatResponse) -> Self {
+        struct Ready(std::vec::IntoIter<ChatStreamEvent>);
+        impl Stream for Ready {
+            type Item = Result<ChatStreamEvent>;
+            fn poll_next(
+                mut self: Pin<&mut Self>,
+                _: &mut Context<'_>,
+            ) -> Poll<Option<Self::Item>> {
+                Poll::Ready(self.0.next().map(Ok))
+            }
+        }
+        Self::new(Ready(response.unfold().into_iter()))
+    }
+
+    /// The same events, shown to `look` as they pass.
+    pub fn inspect(
+        events: Self,
+        look: impl FnMut(&ChatStreamEvent) + Send + Unpin + 'static,
+    ) -> Self {
+        struct Inspect<F>(ChatStream, F);
+        impl<F: FnMut(&ChatStreamEvent) + Unpin> Stream for Inspect<F> {
+            type Item = Result<ChatStreamEvent>;
+            fn poll_next(
+                mut self: Pin<&mut Self>,
+                context: &mut Context<'_>,
+            ) -> Poll<Option<Self::Item>> {
+                let item = Pin::new(&mut self.0).poll_next(context);
+                if let Poll::Ready(Some(Ok(event))) = &item {
+                    (self.1)(event);
+                }
+                item
+            }
+        }
+        Self::new(Inspect(events, look))
+    }
+
+    /// The next event; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<ChatStreamEvent>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// The whole answer.
+    ///
+    /// # Errors
+    ///
+    /// When the stream fails, with what had arrived by then.
+    pub async fn response(mut self) -> Result<ChatResponse> {
+        while let Some(event) = self.next().await {
+            if let ChatStreamEvent::MessageDone { response } = event? {
+                return Ok(*response);
+            }
+        }
+        Err(Error::new(
+            ErrorKind::IncompleteStream,
+            "the stream ended before the answer did",
+        ))
+    }
+}
+
+impl Stream for ChatStream {
+    type Item = Result<ChatStreamEvent>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let item = self.events.as_mut().poll_next(context);
+        match &item {
+            Poll::Ready(None | Some(Err(_) | Ok(ChatStreamEvent::MessageDone { .. }))) => {
+                self.ended = true;
+            }
+            _ => {}
+        }
+        item
+    }
+}
+
+impl fmt::Debug for ChatStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatStream")
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
