@@ -1,1 +1,50 @@
-fn main() {}
+//! The `agentloop` command: every provider from a terminal.
+//!
+//! stdout is data, stderr is everything else, and the exit code says who has to act: see [`failure`].
+
+mod args;
+mod command;
+mod failure;
+mod input;
+mod notes;
+mod output;
+mod setup;
+mod sim;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::Cli;
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::setup::Setup;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let notes = Notes::new(cli.quiet);
+    match run(cli, notes) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(notes),
+    }
+}
+
+fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
+    let setup = Setup::read(cli.config.as_deref(), notes)?;
+    // One thread is enough for one call, and starts faster than a pool of them.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::Runtime)?;
+    let result = runtime.block_on(async {
+        tokio::select! {
+            // The command goes first: while it reads stdin, Ctrl-C still has its usual meaning.
+            biased;
+            result = command::run(cli.command, &setup) => result,
+            Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+        }
+    });
+    // A look-up of a name that still runs must not hold the exit up.
+    runtime.shutdown_background();
+    result
+}

@@ -1,0 +1,72 @@
+//! The command line, as it is typed.
+
+use std::path::PathBuf;
+
+use agentloop::Protocol;
+use clap::{Parser, Subcommand};
+
+use crate::command::{chat, decode, embed, encode, models, providers, sim};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    the answer is there, and whole
+  1    the provider failed, or the answer is cut, filtered or broken
+  2    the command line, the configuration or the input is wrong; a missing key and an unknown
+       provider belong here
+  130  stopped with Ctrl-C";
+
+/// One interface to every LLM provider.
+///
+/// stdout is data, stderr is everything else.
+#[derive(Debug, Parser)]
+#[command(name = "agentloop", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    /// The configuration file, in place of the agentloop.toml that is found.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// No warnings and no notes on stderr; errors remain.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Ask a model, and show its answer as it comes.
+    Chat(chat::Args),
+    /// Show the HTTP request that a chat request becomes. Nothing is sent.
+    Encode(encode::Args),
+    /// Show what a provider's raw answer is read as. No network is used.
+    Decode(decode::Args),
+    /// Turn texts into vectors.
+    Embed(embed::Args),
+    /// List the models that providers serve.
+    Models(models::Args),
+    /// List the providers, and which of them are ready.
+    Providers(providers::Args),
+    /// Serve the simulated model on this machine, until Ctrl-C.
+    Sim(sim::Args),
+}
+
+/// Protocols that have a name already, but that this version does not speak.
+const NOT_YET: [&str; 3] = ["openai_responses", "anthropic", "gemini"];
+
+/// Reads the name of a protocol.
+pub(crate) fn protocol(name: &str) -> Result<Protocol, String> {
+    if let Some(protocol) = Protocol::from_name(name) {
+        return Ok(protocol);
+    }
+    let known: Vec<&str> = Protocol::ALL.iter().map(|known| known.name()).collect();
+    let known = known.join(", ");
+    Err(if NOT_YET.contains(&name) {
+        format!("the protocol is known, but this version does not speak it yet; it speaks {known}")
+    } else {
+        format!(
+            "no protocol has that name; this version speaks {known}, and knows of {}",
+            NOT_YET.join(", ")
+        )
+    })
+}

@@ -1,0 +1,125 @@
+//! What was typed, and the request that it means.
+
+use std::time::Duration;
+
+use agentloop::{ChatRequest, Effort};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::setup::Setup;
+
+/// The answer's text goes to stdout as it comes; thinking goes to stderr, if that is a terminal. With no key of any
+/// provider and no model named, the built-in simulator answers.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model.
+    #[arg(short, long, value_name = "MODEL")]
+    pub(super) model: Option<String>,
+
+    /// Instructions for the model.
+    #[arg(short, long, value_name = "SYSTEM")]
+    system: Option<String>,
+
+    /// The whole ChatResponse as JSON, at the end.
+    #[arg(long, conflicts_with = "events")]
+    pub(super) json: bool,
+
+    /// One event of the stream a line, as JSON; a failure is the last line, of type "error".
+    #[arg(long)]
+    pub(super) events: bool,
+
+    /// Ask for the whole answer at once.
+    #[arg(long)]
+    pub(super) no_stream: bool,
+
+    /// How freely to choose words; 0 is the least.
+    #[arg(long, value_name = "T")]
+    temperature: Option<f64>,
+
+    /// The longest answer, in tokens, thinking included.
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+
+    /// How hard to think.
+    #[arg(long, value_name = "LEVEL", value_parser = effort())]
+    effort: Option<Effort>,
+
+    /// A field of the provider's own for the request's body, its value as JSON; may be given more than once.
+    #[arg(long = "extra", value_name = "NAME=JSON", value_parser = extra)]
+    extras: Vec<(String, Value)>,
+
+    /// The longest that the whole call may take.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+
+    /// What to say. Text that is piped in follows after a blank line.
+    #[arg(value_name = "PROMPT")]
+    prompt: Vec<String>,
+}
+
+fn effort() -> impl TypedValueParser<Value = Effort> {
+    PossibleValuesParser::new(Effort::ALL.map(Effort::as_str)).try_map(|word| {
+        Effort::ALL
+            .into_iter()
+            .find(|effort| effort.as_str() == word)
+            .ok_or("no such level")
+    })
+}
+
+fn extra(text: &str) -> Result<(String, Value), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as name=JSON")?;
+    let value = serde_json::from_str(value).map_err(|error| {
+        format!("the value is not JSON ({error}); text needs quotes: {name}='\"…\"'")
+    })?;
+    Ok((name.to_owned(), value))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Args {
+    /// The request to `model`.
+    pub(super) fn request(self, model: String, setup: &Setup) -> Result<ChatRequest, Failure> {
+        let piped = if input::is_piped() {
+            input::text()?
+        } else {
+            String::new()
+        };
+        let prompt = join(&self.prompt.join(" "), &piped);
+        if prompt.trim().is_empty() {
+            return Err(Failure::input_with_hint(
+                "there is nothing to say",
+                "give a prompt as arguments, or pipe one in",
+            ));
+        }
+        let mut request = ChatRequest::new(model);
+        if let Some(system) = self.system {
+            request = request.system(system);
+        }
+        request = request.user(prompt);
+        request.temperature = self.temperature;
+        request.max_tokens = self.max_tokens;
+        request.reasoning_effort = self.effort;
+        request.extra_body.extend(self.extras);
+        request.timeouts = setup.timeouts(self.timeout);
+        Ok(request)
+    }
+}
+
+/// What was typed, a blank line, what was piped in.
+fn join(typed: &str, piped: &str) -> String {
+    let piped = piped.trim_end_matches(['\r', '\n']);
+    match (typed.is_empty(), piped.is_empty()) {
+        (_, true) => typed.to_owned(),
+        (true, false) => piped.to_owned(),
+        (false, false) => format!("{typed}\n\n{piped}"),
+    }
+}

@@ -1,0 +1,35 @@
+//! `agentloop chat`: ask, and show the answer as it comes.
+
+mod args;
+mod model;
+mod show;
+mod thoughts;
+
+pub(crate) use self::args::Args;
+use self::show::{Form, Show};
+use crate::failure::Failure;
+use crate::setup::Setup;
+use agentloop::ChatStream;
+
+pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
+    let client = setup.client()?;
+    let model = model::choose(args.model.as_deref(), &client, setup)?;
+    let form = match (args.json, args.events) {
+        (true, _) => Form::Json,
+        (_, true) => Form::Events,
+        _ => Form::Text,
+    };
+    let no_stream = args.no_stream;
+    let request = args.request(model, setup)?;
+    let mut show = Show::new(form, setup.notes);
+    let stream = if no_stream {
+        let whole = client.chat(request).await;
+        whole.map(|response| ChatStream::from_response(&response))
+    } else {
+        client.stream(request).await
+    };
+    match stream {
+        Ok(stream) => show.all(stream).await,
+        Err(error) => show.failed(error),
+    }
+}

@@ -1,0 +1,179 @@
+//! Shows an answer: as text, as one JSON document, or as events.
+
+use std::io;
+
+use agentloop::{
+    ChatResponse, ChatStream, ChatStreamEvent, Error, FinishReason, PartDelta, PartStart,
+};
+
+use super::thoughts::Thoughts;
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::output::{ErrorDocument, Output};
+
+/// What goes to stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The text, as it comes.
+    Text,
+    /// The whole answer, at the end.
+    Json,
+    /// Each event, as it comes.
+    Events,
+}
+
+#[derive(Debug)]
+pub(super) struct Show {
+    form: Form,
+    notes: Notes,
+    output: Output,
+    thoughts: Thoughts,
+    /// Whether the text so far ends within a line.
+    within_line: bool,
+}
+
+impl Show {
+    pub(super) fn new(form: Form, notes: Notes) -> Self {
+        Self {
+            form,
+            notes,
+            output: Output::new(),
+            thoughts: Thoughts::new(notes),
+            within_line: false,
+        }
+    }
+
+    /// Shows the answer to its end.
+    pub(super) async fn all(&mut self, mut stream: ChatStream) -> Result<(), Failure> {
+        while let Some(event) = stream.next().await {
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => return self.failed(error),
+            };
+            match self.form {
+                Form::Events => {
+                    self.output.json(&event)?;
+                    self.output.flush()?;
+                }
+                Form::Text => self.text(&event)?,
+                Form::Json => {}
+            }
+            if let ChatStreamEvent::MessageDone { response } = event {
+                return self.done(&response);
+            }
+        }
+        self.failed(Error::new(
+            agentloop::ErrorKind::IncompleteStream,
+            "the stream ended before the answer did",
+        ))
+    }
+
+    /// Shows that there is no answer, or not a whole one.
+    pub(super) fn failed(&mut self, error: Error) -> Result<(), Failure> {
+        self.end_text()?;
+        match self.form {
+            Form::Text => {}
+            Form::Json => self.output.json(&ErrorDocument { error: &error })?,
+            Form::Events => self.output.json(&ChatStreamEvent::Error {
+                error: error.clone(),
+            })?,
+        }
+        self.output.flush()?;
+        if let Some(partial) = error.partial() {
+            self.notes.warnings(&partial.warnings);
+        }
+        Err(error.into())
+    }
+
+    fn done(&mut self, response: &ChatResponse) -> Result<(), Failure> {
+        self.end_text()?;
+        match self.form {
+            Form::Json => self.output.pretty(response)?,
+            Form::Text if response.choices.len() > 1 => self
+                .notes
+                .note("only the first of several answers is shown; --json shows all"),
+            Form::Text | Form::Events => {}
+        }
+        self.output.flush()?;
+        self.notes.warnings(&response.warnings);
+        let mut reasons = response.choices.iter().map(|choice| &choice.finish_reason);
+        match reasons.find_map(complaint) {
+            Some(complaint) => Err(Failure::Answer(complaint.to_owned())),
+            None => Ok(()),
+        }
+    }
+
+    fn text(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
+        match event {
+            ChatStreamEvent::ContentDelta {
+                choice_index: 0,
+                delta,
+                ..
+            } => match delta {
+                PartDelta::Text { text } => {
+                    self.thoughts.close();
+                    self.within_line = text.chars().last().map_or(self.within_line, |c| c != '\n');
+                    self.output.text(text)?;
+                    self.output.flush()?;
+                }
+                PartDelta::Thinking { thinking } => self.thoughts.add(thinking),
+                _ => {}
+            },
+            ChatStreamEvent::ContentStart {
+                choice_index: 0,
+                part,
+                ..
+            } => self.start(part),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Nothing of an answer vanishes: what text cannot show is named.
+    fn start(&mut self, part: &PartStart) {
+        let what = match part {
+            PartStart::Text {} => return,
+            PartStart::Thinking {} => {
+                self.step_aside();
+                return;
+            }
+            PartStart::ToolCall { name, .. } => format!("a call of the tool `{name}`"),
+            PartStart::ServerToolCall { name, .. } => format!("a call of the provider's `{name}`"),
+            PartStart::Image { .. } => "an image".to_owned(),
+            PartStart::Audio { .. } => "sound".to_owned(),
+            PartStart::File { .. } => "a file".to_owned(),
+            PartStart::CodeExecution { .. } => "code that the provider ran".to_owned(),
+            _ => return,
+        };
+        self.step_aside();
+        self.notes
+            .note(&format!("the answer holds {what}, which --json shows"));
+    }
+
+    /// Text that goes on later keeps its bytes: on a terminal the line break comes from stderr.
+    fn step_aside(&mut self) {
+        self.thoughts.close();
+        if self.within_line {
+            self.notes.end_line();
+        }
+    }
+
+    /// Text ends with a line break, so that what follows starts on its own line.
+    fn end_text(&mut self) -> io::Result<()> {
+        self.thoughts.close();
+        if std::mem::take(&mut self.within_line) {
+            self.output.text("\n")?;
+        }
+        self.output.flush()
+    }
+}
+
+/// Why an answer that came to its end is still not a whole one.
+fn complaint(reason: &FinishReason) -> Option<&'static str> {
+    match reason {
+        FinishReason::Length => Some("the answer is cut: it ran into the token limit"),
+        FinishReason::ContentFilter => Some("the answer was refused, or cut by a filter"),
+        FinishReason::Error => Some("the provider failed before the answer was whole"),
+        _ => None,
+    }
+}

@@ -1,0 +1,25 @@
+//! The commands, a file each.
+
+pub(crate) mod chat;
+pub(crate) mod decode;
+pub(crate) mod embed;
+pub(crate) mod encode;
+pub(crate) mod models;
+pub(crate) mod providers;
+pub(crate) mod sim;
+
+use crate::args::Command;
+use crate::failure::Failure;
+use crate::setup::Setup;
+
+pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
+    match command {
+        Command::Chat(args) => chat::run(args, setup).await,
+        Command::Encode(args) => encode::run(&args, setup),
+        Command::Decode(args) => decode::run(args, setup).await,
+        Command::Embed(args) => embed::run(args, setup).await,
+        Command::Models(args) => models::run(&args, setup).await,
+        Command::Providers(args) => providers::run(&args, setup),
+        Command::Sim(args) => sim::run(&args, setup).await,
+    }
+}

@@ -1,0 +1,159 @@
+//! `agentloop providers`: who is known, and who is ready.
+
+use agentloop::{AgentLoop, Provider};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::setup::Setup;
+
+/// A table: name, address, variable of the key, state, protocol.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A JSON list in place of the table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A row of the table.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Row {
+    name: String,
+    address: String,
+    key_variables: Vec<String>,
+    state: State,
+    /// What to do, where something is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    protocol: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Ready,
+    NoKeyNeeded,
+    KeyMissing,
+    AddressMissing,
+}
+
+impl Row {
+    fn new(provider: &Provider, client: &AgentLoop) -> Self {
+        let variables: Vec<String> = provider
+            .key
+            .variables()
+            .iter()
+            .map(|variable| variable.to_string())
+            .collect();
+        let (state, hint) = match client.check_key(&provider.name) {
+            Err(_) if !variables.is_empty() => (
+                State::KeyMissing,
+                Some(format!("set {}", variables.join(" or "))),
+            ),
+            Err(error) => (State::KeyMissing, Some(error.message().to_owned())),
+            Ok(has_key) => match unset_variable(&provider.base_url) {
+                Some(variable) => (State::AddressMissing, Some(format!("set {variable}"))),
+                None if has_key => (State::Ready, None),
+                None => (State::NoKeyNeeded, None),
+            },
+        };
+        Self {
+            name: provider.name.to_string(),
+            address: if provider.transport.is_some() {
+                "in process".to_owned()
+            } else {
+                without_password(&provider.base_url)
+            },
+            key_variables: variables,
+            state,
+            hint,
+            protocol: provider.protocol.name(),
+        }
+    }
+
+    fn cells(&self) -> [String; 5] {
+        let state = match self.state {
+            State::Ready => "ready",
+            State::NoKeyNeeded => "no key needed",
+            State::KeyMissing => "key missing",
+            State::AddressMissing => "address missing",
+        };
+        let key = match self.key_variables.join(", ") {
+            none if none.is_empty() => "-".to_owned(),
+            variables => variables,
+        };
+        [
+            self.name.clone(),
+            self.address.clone(),
+            key,
+            match &self.hint {
+                Some(hint) => format!("{state}: {hint}"),
+                None => state.to_owned(),
+            },
+            self.protocol.to_owned(),
+        ]
+    }
+}
+
+/// The first `${VARIABLE}` of an address that is not set.
+fn unset_variable(address: &str) -> Option<&str> {
+    let mut rest = address;
+    while let Some(at) = rest.find("${") {
+        let (variable, after) = rest[at + 2..].split_once('}')?;
+        if std::env::var_os(variable).is_none_or(|value| value.is_empty()) {
+            return Some(variable);
+        }
+        rest = after;
+    }
+    None
+}
+
+/// An address may hold a name and a password; they are nobody's business.
+fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let host_end = rest.find('/').unwrap_or(rest.len());
+    match rest[..host_end].rfind('@') {
+        Some(at) => format!("{scheme}://***{}", &rest[at..]),
+        None => address.to_owned(),
+    }
+}
+
+pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
+    let client = setup.client()?;
+    let rows: Vec<Row> = client
+        .providers()
+        .map(|provider| Row::new(provider, &client))
+        .collect();
+    let mut output = Output::new();
+    if args.json {
+        output.pretty(&rows)?;
+    } else {
+        table(&rows, &mut output)?;
+    }
+    Ok(output.flush()?)
+}
+
+fn table(rows: &[Row], output: &mut Output) -> std::io::Result<()> {
+    let head = ["NAME", "ADDRESS", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
+    let lines: Vec<[String; 5]> = std::iter::once(head)
+        .chain(rows.iter().map(Row::cells))
+        .collect();
+    let mut widths = [0; 5];
+    for line in &lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    for line in &lines {
+        let cells: Vec<String> = line
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        output.line(cells.join("  ").trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! The configuration, and the client that follows from it.
+
+use std::path::Path;
+
+use agentloop::provider::KeySource;
+use agentloop::{AgentLoop, AgentLoopBuilder, Config, Provider, Timeouts};
+
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::sim;
+
+/// What every command starts from.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    pub(crate) config: Config,
+    pub(crate) notes: Notes,
+}
+
+impl Setup {
+    /// Reads the configuration: `file`, else the one that is found, else none.
+    pub(crate) fn read(file: Option<&Path>, notes: Notes) -> Result<Self, Failure> {
+        let config = match file.map(Path::to_owned).or_else(Config::find) {
+            Some(path) => Config::read(path)?,
+            None => Config::default(),
+        };
+        Ok(Self { config, notes })
+    }
+
+    /// The client.
+    pub(crate) fn client(&self) -> Result<AgentLoop, Failure> {
+        Ok(self.builder().build()?)
+    }
+
+    /// The same, with one provider changed.
+    pub(crate) fn client_with(&self, provider: Provider) -> Result<AgentLoop, Failure> {
+        Ok(self.builder().provider(provider).build()?)
+    }
+
+    fn builder(&self) -> AgentLoopBuilder {
+        // The simulator comes first, so that a provider of the same name in the file replaces it.
+        AgentLoop::builder()
+            .provider(sim::provider())
+            .config(&self.config)
+    }
+
+    /// How long to wait when the whole call may take so long.
+    pub(crate) fn timeouts(&self, total: Option<std::time::Duration>) -> Option<Timeouts> {
+        let mut timeouts = self.config.timeouts.unwrap_or_default();
+        timeouts.total = Some(total?);
+        Some(timeouts)
+    }
+
+    /// Whether the user has set this provider up: a key is there, or the file describes it and it needs none. A
+    /// key that cannot be used counts: its error is better than silence.
+    pub(crate) fn is_set_up(&self, provider: &Provider) -> bool {
+        let is_set = |variable: &str| {
+            std::env::var_os(variable)
+                .is_some_and(|value| !value.to_string_lossy().trim().is_empty())
+        };
+        match &provider.key {
+            KeySource::File(_) | KeySource::Value(_) => true,
+            KeySource::None => self.is_in_file(provider),
+            KeySource::EnvIfSet(variables) => {
+                self.is_in_file(provider) || variables.iter().any(|variable| is_set(variable))
+            }
+            key => key.variables().iter().any(|variable| is_set(variable)),
+        }
+    }
+
+    fn is_in_file(&self, provider: &Provider) -> bool {
+        let mut providers = self.config.providers.iter();
+        providers.any(|known| known.name == provider.name)
+    }
+}
