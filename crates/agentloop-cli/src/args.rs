@@ -36,14 +36,27 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Ask a model, and show its answer as it comes.
+    ///
+    /// The answer's text goes to stdout, thinking to stderr if that is a terminal. Without a key of any provider and
+    /// without a model, the built-in simulator answers. An answer that is cut, filtered or failed is exit code 1.
     Chat(chat::Args),
     /// Show the HTTP request that a chat request becomes. Nothing is sent.
+    ///
+    /// A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place
+    /// of the key; none is needed.
     Encode(encode::Args),
     /// Show what a provider's raw answer is read as. No network is used.
+    ///
+    /// The bytes on stdin become the ChatResponse as JSON on stdout. A provider's error becomes {"error":{…}} there,
+    /// with exit code 1.
     Decode(decode::Args),
     /// Turn texts into vectors.
+    ///
+    /// One vector a line on stdout, as a JSON list, in the order of the texts.
     Embed(embed::Args),
     /// List the models that providers serve.
+    ///
+    /// One model a line, as provider/model; where it is known, a tab and the size of its context in tokens follow.
     Models(models::Args),
     /// List the providers, and which of them are ready.
     Providers(providers::Args),

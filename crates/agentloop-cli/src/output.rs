@@ -1,6 +1,6 @@
 //! stdout: data.
 
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
@@ -28,8 +28,11 @@ impl Output {
         self.text("\n")
     }
 
-    /// JSON for people, and for programs alike.
-    pub(crate) fn pretty(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// A whole document: laid out for a person on a terminal, one line for a program.
+    pub(crate) fn document(&mut self, value: &impl Serialize) -> io::Result<()> {
+        if !io::stdout().is_terminal() {
+            return self.json(value);
+        }
         serde_json::to_writer_pretty(&mut self.0, value)?;
         self.text("\n")
     }

@@ -12,8 +12,7 @@ use crate::input;
 use crate::output::{ErrorDocument, Output};
 use crate::setup::Setup;
 
-/// A provider's raw bytes on stdin become the ChatResponse as JSON on stdout, or with --events one event a line. A
-/// provider's error becomes `{"error": {…}}`, with exit code 1.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The provider that sent the bytes.
@@ -111,10 +110,10 @@ fn show<T: Serialize>(
     output: &mut Output,
 ) -> io::Result<Option<agentloop::Error>> {
     match read {
-        Ok(answer) => output.pretty(&answer).map(|()| None),
+        Ok(answer) => output.document(&answer).map(|()| None),
         Err(error) => {
             if error.kind() != ErrorKind::UnknownProvider {
-                output.json(&ErrorDocument { error: &error })?;
+                output.document(&ErrorDocument { error: &error })?;
             }
             Ok(Some(error))
         }

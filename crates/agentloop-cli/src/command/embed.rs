@@ -7,7 +7,7 @@ use crate::input;
 use crate::output::{ErrorDocument, Output};
 use crate::setup::Setup;
 
-/// One vector a line, as a JSON list, in the order of the texts.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The model, as provider/model.
@@ -47,14 +47,14 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         Ok(response) => response,
         Err(error) => {
             if args.json {
-                output.json(&ErrorDocument { error: &error })?;
+                output.document(&ErrorDocument { error: &error })?;
                 output.flush()?;
             }
             return Err(error.into());
         }
     };
     if args.json {
-        output.json(&response)?;
+        output.document(&response)?;
     } else {
         for vector in &response.embeddings {
             output.json(vector)?;

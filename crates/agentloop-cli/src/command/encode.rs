@@ -7,8 +7,7 @@ use crate::input;
 use crate::output::{ErrorDocument, Output};
 use crate::setup::Setup;
 
-/// A ChatRequest as JSON on stdin becomes `{"method","url","headers","body","warnings"}` on stdout, with `***` in
-/// place of the key. No key is needed.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Ask for a stream.
@@ -32,12 +31,12 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let mut output = Output::new();
     match inspect::encode(&client, &request, args.stream) {
         Ok(encoded) => {
-            output.pretty(&encoded)?;
+            output.document(&encoded)?;
             Ok(output.flush()?)
         }
         Err(error) => {
             // As data too: what a program gets from a request that cannot be sent is a typed error.
-            output.json(&ErrorDocument { error: &error })?;
+            output.document(&ErrorDocument { error: &error })?;
             output.flush()?;
             Err(error.into())
         }

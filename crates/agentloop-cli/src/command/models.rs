@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
 
-/// One model a line, as provider/model; where it is known, a tab and the size of its context in tokens follow.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The provider; without one, every provider that is set up.
@@ -41,7 +41,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         }
     }
     if args.json {
-        output.pretty(&all)?;
+        output.document(&all)?;
         output.flush()?;
     }
     if failed { Err(Failure::Shown) } else { Ok(()) }

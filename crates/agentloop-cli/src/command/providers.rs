@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
 
-/// A table: name, address, variable of the key, state, protocol.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A JSON list in place of the table.
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         .collect();
     let mut output = Output::new();
     if args.json {
-        output.pretty(&rows)?;
+        output.document(&rows)?;
     } else {
         table(&rows, &mut output)?;
     }

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::sim::Server;
 
-/// Serves the simulated model to any client that speaks a provider's protocol.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The port; 0 takes any that is free.

@@ -10,8 +10,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::setup::Setup;
 
-/// The answer's text goes to stdout as it comes; thinking goes to stderr, if that is a terminal. With no key of any
-/// provider and no model named, the built-in simulator answers.
+/// What was typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model.
@@ -86,8 +85,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Args {
-    /// The request to `model`.
-    pub(super) fn request(self, model: String, setup: &Setup) -> Result<ChatRequest, Failure> {
+    /// The request, but for its model.
+    pub(super) fn request(self, setup: &Setup) -> Result<ChatRequest, Failure> {
         let piped = if input::is_piped() {
             input::text()?
         } else {
@@ -100,7 +99,7 @@ impl Args {
                 "give a prompt as arguments, or pipe one in",
             ));
         }
-        let mut request = ChatRequest::new(model);
+        let mut request = ChatRequest::default();
         if let Some(system) = self.system {
             request = request.system(system);
         }

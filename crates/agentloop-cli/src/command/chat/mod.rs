@@ -5,22 +5,24 @@ mod model;
 mod show;
 mod thoughts;
 
+use agentloop::ChatStream;
+
 pub(crate) use self::args::Args;
 use self::show::{Form, Show};
 use crate::failure::Failure;
 use crate::setup::Setup;
-use agentloop::ChatStream;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.client()?;
-    let model = model::choose(args.model.as_deref(), &client, setup)?;
+    let typed = args.model.clone();
     let form = match (args.json, args.events) {
         (true, _) => Form::Json,
         (_, true) => Form::Events,
         _ => Form::Text,
     };
     let no_stream = args.no_stream;
-    let request = args.request(model, setup)?;
+    let mut request = args.request(setup)?;
+    request.model = model::choose(typed.as_deref(), &client, setup)?;
     let mut show = Show::new(form, setup.notes);
     let stream = if no_stream {
         let whole = client.chat(request).await;

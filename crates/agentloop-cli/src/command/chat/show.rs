@@ -73,7 +73,7 @@ impl Show {
         self.end_text()?;
         match self.form {
             Form::Text => {}
-            Form::Json => self.output.json(&ErrorDocument { error: &error })?,
+            Form::Json => self.output.document(&ErrorDocument { error: &error })?,
             Form::Events => self.output.json(&ChatStreamEvent::Error {
                 error: error.clone(),
             })?,
@@ -88,7 +88,7 @@ impl Show {
     fn done(&mut self, response: &ChatResponse) -> Result<(), Failure> {
         self.end_text()?;
         match self.form {
-            Form::Json => self.output.pretty(response)?,
+            Form::Json => self.output.document(response)?,
             Form::Text if response.choices.len() > 1 => self
                 .notes
                 .note("only the first of several answers is shown; --json shows all"),

@@ -1,0 +1,179 @@
+//! `agentloop chat`: which model is asked, and what comes out.
+
+mod common;
+
+use common::agentloop;
+
+#[test]
+fn without_any_key_the_simulator_answers_and_says_so() {
+    let run = agentloop(["chat", "Hello", "there"]).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("Hello there"), "{run}");
+    assert!(run.stdout.ends_with('\n'), "{run}");
+    assert!(run.stderr.contains("sim/echo"), "{run}");
+    assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
+}
+
+#[test]
+fn quiet_leaves_only_the_answer() {
+    let run = agentloop(["-q", "chat", "Hello"]).run();
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
+}
+
+#[test]
+fn text_that_is_piped_in_follows_the_prompt_after_a_blank_line() {
+    let run = agentloop(["chat", "-m", "sim/echo", "Translate:"])
+        .stdin("Guten\nTag\n")
+        .run();
+    assert!(run.stdout.contains("Translate:\n\nGuten\nTag"), "{run}");
+}
+
+#[test]
+fn whole_and_streamed_answers_are_the_same() {
+    for form in [None, Some("--json"), Some("--events")] {
+        let args = |more| {
+            ["chat", "-m", "sim/echo", "Hello"]
+                .into_iter()
+                .chain(form)
+                .chain(more)
+        };
+        let streamed = agentloop(args(None)).run();
+        let whole = agentloop(args(Some("--no-stream"))).run();
+        assert_eq!(streamed.code, Some(0), "{streamed}");
+        assert_eq!(whole.code, Some(0), "{whole}");
+        if form.is_none() {
+            assert_eq!(streamed.stdout, whole.stdout);
+        }
+    }
+}
+
+#[test]
+fn json_is_the_whole_answer() {
+    let run = agentloop(["chat", "-m", "sim/echo", "--json", "Hello"]).run();
+    let answer = run.response();
+    assert_eq!(answer["provider"], "sim");
+    assert_eq!(answer["choices"][0]["finishReason"], "stop");
+}
+
+#[test]
+fn events_begin_with_the_start_and_end_with_the_answer() {
+    let run = agentloop(["chat", "-m", "sim/echo", "--events", "Hello"]).run();
+    let events = run.lines();
+    assert_eq!(events.first().unwrap()["type"], "message.start");
+    assert_eq!(events.last().unwrap()["type"], "message.done");
+}
+
+#[test]
+fn with_a_key_but_no_model_it_says_how_to_choose() {
+    let run = agentloop(["chat", "Hello"])
+        .env("GROQ_API_KEY", "gsk-very-secret")
+        .run();
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: no model is named; groq could answer
+    hint: name one with -m groq/MODEL, AGENTLOOP_MODEL or `default_model` in agentloop.toml; `agentloop models groq` lists them
+    "#);
+}
+
+#[test]
+fn a_missing_key_says_which_variable_to_set() {
+    let run = agentloop(["chat", "-m", "openai/gpt-4.1", "Hello"]).run();
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: openai: no key is set for openai
+    hint: set OPENAI_API_KEY, or `key_env` or `key_file` under [providers.openai] in agentloop.toml
+    "#);
+}
+
+#[test]
+fn an_unknown_provider_suggests_the_nearest() {
+    let run = agentloop(["chat", "-m", "mistrall/m", "Hello"]).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("did you mean `mistral`?"), "{run}");
+}
+
+#[test]
+fn the_model_comes_from_the_command_line_then_the_environment_then_the_file() {
+    let config = "default_model = 'openai/from-the-file'\n[aliases]\ne = 'sim/echo'\n";
+    let file = agentloop(["chat", "Hello"]).config(config).run();
+    assert!(file.stderr.contains("no key is set for openai"), "{file}");
+    let environment = agentloop(["chat", "Hello"])
+        .config(config)
+        .env("AGENTLOOP_MODEL", "groq/from-the-environment")
+        .run();
+    assert!(
+        environment.stderr.contains("no key is set for groq"),
+        "{environment}"
+    );
+    let typed = agentloop(["chat", "-m", "e", "Hello"])
+        .config(config)
+        .env("AGENTLOOP_MODEL", "groq/from-the-environment")
+        .run();
+    assert_eq!(typed.code, Some(0), "{typed}");
+}
+
+#[test]
+fn nothing_to_say_is_refused() {
+    insta::assert_snapshot!(agentloop(["chat"]).run(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: there is nothing to say
+    hint: give a prompt as arguments, or pipe one in
+    "#);
+}
+
+#[test]
+fn a_prompt_that_is_no_text_is_refused() {
+    let run = agentloop(["chat", "-m", "sim/echo"])
+        .stdin(b"abc\xff".to_vec())
+        .run();
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: stdin is not UTF-8 text (byte 3)
+    hint: only text can be piped in
+    "#);
+}
+
+#[test]
+fn wrong_options_say_what_is_right() {
+    for (args, words) in [
+        (["--extra", "a=b"], "text needs quotes"),
+        (["--effort", "huge"], "minimal, low, medium"),
+        (["--timeout", "0"], "more than 0"),
+        (["--temperature", "warm"], "invalid value"),
+        (["--json", "--events"], "cannot be used with"),
+    ] {
+        let run = agentloop(["chat", "hi"].into_iter().chain(args)).run();
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(words), "{run}");
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(["providers"])
+        .env_clear()
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(
+        output.stderr.is_empty(),
+        "{:?}",
+        String::from_utf8(output.stderr)
+    );
+}

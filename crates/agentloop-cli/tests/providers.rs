@@ -1,0 +1,126 @@
+//! `agentloop providers`, and the configuration that it shows.
+
+mod common;
+
+use common::agentloop;
+
+#[test]
+fn the_table_says_what_is_missing() {
+    insta::assert_snapshot!(agentloop(["providers"]).run(), @r#"
+    exit 0
+    --- stdout
+    NAME         ADDRESS                                                    KEY                   STATE                                  PROTOCOL
+    openai       https://api.openai.com/v1                                  OPENAI_API_KEY        key missing: set OPENAI_API_KEY        openai_chat
+    groq         https://api.groq.com/openai/v1                             GROQ_API_KEY          key missing: set GROQ_API_KEY          openai_chat
+    together     https://api.together.ai/v1                                 TOGETHER_API_KEY      key missing: set TOGETHER_API_KEY      openai_chat
+    mistral      https://api.mistral.ai/v1                                  MISTRAL_API_KEY       key missing: set MISTRAL_API_KEY       openai_chat
+    deepseek     https://api.deepseek.com                                   DEEPSEEK_API_KEY      key missing: set DEEPSEEK_API_KEY      openai_chat
+    fireworks    https://api.fireworks.ai/inference/v1                      FIREWORKS_API_KEY     key missing: set FIREWORKS_API_KEY     openai_chat
+    perplexity   https://api.perplexity.ai                                  PERPLEXITY_API_KEY    key missing: set PERPLEXITY_API_KEY    openai_chat
+    ollama       http://localhost:11434/v1                                  OLLAMA_API_KEY        no key needed                          openai_chat
+    cohere       https://api.cohere.ai/compatibility/v1                     COHERE_API_KEY        key missing: set COHERE_API_KEY        openai_chat
+    xai          https://api.x.ai/v1                                        XAI_API_KEY           key missing: set XAI_API_KEY           openai_chat
+    openrouter   https://openrouter.ai/api/v1                               OPENROUTER_API_KEY    key missing: set OPENROUTER_API_KEY    openai_chat
+    cerebras     https://api.cerebras.ai/v1                                 CEREBRAS_API_KEY      key missing: set CEREBRAS_API_KEY      openai_chat
+    azure        https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1  AZURE_OPENAI_API_KEY  key missing: set AZURE_OPENAI_API_KEY  openai_chat
+    huggingface  https://router.huggingface.co/v1                           HF_TOKEN              key missing: set HF_TOKEN              openai_chat
+    nvidia       https://integrate.api.nvidia.com/v1                        NVIDIA_API_KEY        key missing: set NVIDIA_API_KEY        openai_chat
+    moonshot     https://api.moonshot.ai/v1                                 MOONSHOT_API_KEY      key missing: set MOONSHOT_API_KEY      openai_chat
+    deepinfra    https://api.deepinfra.com/v1/openai                        DEEPINFRA_API_KEY     key missing: set DEEPINFRA_API_KEY     openai_chat
+    sambanova    https://api.sambanova.ai/v1                                SAMBANOVA_API_KEY     key missing: set SAMBANOVA_API_KEY     openai_chat
+    github       https://models.github.ai/inference                         GITHUB_TOKEN          key missing: set GITHUB_TOKEN          openai_chat
+    vllm         http://localhost:8000/v1                                   VLLM_API_KEY          no key needed                          openai_chat
+    llamacpp     http://localhost:8080/v1                                   LLAMACPP_API_KEY      no key needed                          openai_chat
+    lmstudio     http://localhost:1234/v1                                   LMSTUDIO_API_KEY      no key needed                          openai_chat
+    sim          in process                                                 -                     no key needed                          openai_chat
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_key_makes_a_provider_ready_and_is_not_shown() {
+    let run = agentloop(["providers", "--json"])
+        .env("GROQ_API_KEY", "gsk-very-secret")
+        .env("AZURE_OPENAI_API_KEY", "azure-very-secret")
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"));
+    let rows = run.json();
+    let row = |name: &str| {
+        let mut rows = rows.as_array().unwrap().iter();
+        rows.find(|row| row["name"] == name).unwrap()
+    };
+    assert_eq!(row("groq")["state"], "ready");
+    assert_eq!(row("openai")["state"], "key_missing");
+    assert_eq!(row("openai")["hint"], "set OPENAI_API_KEY");
+    assert_eq!(row("ollama")["state"], "no_key_needed");
+    assert_eq!(row("azure")["state"], "address_missing");
+    assert_eq!(row("azure")["hint"], "set AZURE_RESOURCE_NAME");
+    assert_eq!(row("sim")["state"], "no_key_needed");
+}
+
+#[test]
+fn providers_of_the_configuration_are_listed_without_their_passwords() {
+    let run = agentloop(["providers"])
+        .config("[providers.lab]\nbase_url = 'https://me:very-secret@lab.example/v1'\n")
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+    assert!(run.stdout.contains("https://***@lab.example/v1"), "{run}");
+}
+
+#[test]
+fn a_bad_configuration_is_named_with_file_and_line() {
+    let run = agentloop(["providers"])
+        .config("default_model = 'groq/m'\n[providers.groq]\nkey_evn = 'X'\n")
+        .run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stdout.is_empty(), "{run}");
+    for words in [
+        "error: HOME/agentloop.toml",
+        "line 3",
+        "`key_evn`",
+        "`key_env`",
+    ] {
+        assert!(run.stderr.contains(words), "{words}: {run}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_no_toml_is_named_with_file_and_line() {
+    let run = agentloop(["providers"]).config("[providers\n").run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("HOME/agentloop.toml"), "{run}");
+    assert!(run.stderr.contains("line 1"), "{run}");
+}
+
+/// A person who writes the key itself into the file must not find it in a log.
+#[test]
+fn a_secret_in_a_bad_configuration_is_not_shown() {
+    let run = agentloop(["providers"])
+        .config("[providers.groq]\nkey = 'gsk-very-secret'\n")
+        .run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("line 2"), "{run}");
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_named() {
+    let run = agentloop(["--config", "nowhere.toml", "providers"]).run();
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: nowhere.toml: No such file or directory (os error 2)
+    "#);
+}
+
+#[test]
+fn an_alias_that_leads_nowhere_is_named() {
+    let run = agentloop(["providers"])
+        .config("[aliases]\nfast = 'nobody/m'\n")
+        .run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("`fast`"), "{run}");
+}
