@@ -217,9 +217,16 @@ impl Reply {
         } = self;
         let done = match reading {
             Reading::Stream(reader) => {
-                match reader.finish(&mut |frame| decoder.frame(&frame, emitter))? {
-                    Flow::Done => Ok(()),
-                    Flow::Continue => decoder.finish(emitter),
+                match reader.finish(&mut |frame| decoder.frame(&frame, emitter)) {
+                    Ok(Flow::Done) => Ok(()),
+                    Ok(Flow::Continue) => decoder.finish(emitter),
+                    // An event without its end that cannot be read was cut off.
+                    Err(error) if error.kind() == ErrorKind::Protocol => Err(Error::new(
+                        ErrorKind::IncompleteStream,
+                        "the stream ended in the middle of an event",
+                    )
+                    .with_source(error)),
+                    Err(error) => Err(error),
                 }
             }
             Reading::Unknown(body) | Reading::Whole(body) if body.trim_ascii().is_empty() => Err(

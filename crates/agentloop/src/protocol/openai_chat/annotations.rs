@@ -150,6 +150,7 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
     #[serde(default)]
     struct Wire {
         content: Option<Vec<Value>>,
+        reasoning_content: Option<Vec<Value>>,
         refusal: Option<Vec<Value>>,
         tokens: Option<Vec<Value>>,
         token_logprobs: Option<Vec<Value>>,
@@ -164,6 +165,7 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
     };
     let mut logprobs = Logprobs {
         content: read(wire.content),
+        thinking: read(wire.reasoning_content),
         refusal: read(wire.refusal),
     };
     if let Some(tokens) = wire.tokens.filter(|_| logprobs.content.is_empty()) {

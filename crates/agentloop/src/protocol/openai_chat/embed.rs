@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::json::ObjectWriter;
+use crate::protocol::json::{ObjectWriter, read_json_body};
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::{Embedded, Encoded, error_body, headers};
 use crate::provider::Provider;
@@ -120,17 +120,8 @@ struct WireUsage {
 
 /// The vectors, in the order of their indices.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Embedded> {
-    let wire: Wire<'_> = serde_json::from_slice(body.trim_ascii()).map_err(|error| {
-        let kind = if error.is_eof() {
-            ErrorKind::IncompleteStream
-        } else {
-            ErrorKind::Protocol
-        };
-        Error::new(kind, format!("the answer cannot be understood: {error}"))
-            .with_provider(provider.name.as_ref())
-            .with_raw(body)
-            .with_source(error)
-    })?;
+    let wire: Wire<'_> = read_json_body(body.trim_ascii())
+        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
     if wire.error.is_some_and(|error| error.get() != "{}") || error_body::is_bare_error(body) {
         return Err(error_body::in_answer(&provider.name, body));
     }
