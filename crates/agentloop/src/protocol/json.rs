@@ -14,18 +14,11 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T> {
 pub(crate) fn read_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| {
         let lines = body.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let last_line = body
-            .split(|byte| *byte == b'\n')
-            .next_back()
-            .map_or(0, <[u8]>::len);
+        let last_line = body.split(|byte| *byte == b'\n').next_back().map_or(0, <[u8]>::len);
         let at_end = error.line() == lines && error.column() >= last_line;
         // A number that is cut off is wrong at the very end of the bytes.
         let cut = error.is_eof() || (at_end && body.starts_with(b"{") && !body.ends_with(b"}"));
-        let kind = if cut {
-            ErrorKind::IncompleteStream
-        } else {
-            ErrorKind::Protocol
-        };
+        let kind = if cut { ErrorKind::IncompleteStream } else { ErrorKind::Protocol };
         unreadable(kind, body, error)
     })
 }
@@ -35,9 +28,7 @@ fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {
         ErrorKind::IncompleteStream => "is cut off",
         _ => "cannot be understood",
     };
-    Error::new(kind, format!("the answer {what}: {error}"))
-        .with_raw(data)
-        .with_source(error)
+    Error::new(kind, format!("the answer {what}: {error}")).with_raw(data).with_source(error)
 }
 
 /// Writes an object field by field.
@@ -69,11 +60,8 @@ impl ObjectWriter {
 
     fn value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
         serde_json::to_writer(&mut self.out, value).map_err(|error| {
-            Error::new(
-                ErrorKind::InvalidRequest,
-                "the request cannot be written as JSON",
-            )
-            .with_source(error)
+            Error::new(ErrorKind::InvalidRequest, "the request cannot be written as JSON")
+                .with_source(error)
         })
     }
 }

@@ -64,10 +64,7 @@ impl ToolCalls {
         let at = match self.find(id, piece.index, name, batch).filter(|_| !alone) {
             Some(at) => at,
             None => {
-                self.calls.push(Call {
-                    index: piece.index,
-                    ..Call::default()
-                });
+                self.calls.push(Call { index: piece.index, ..Call::default() });
                 self.calls.len() - 1
             }
         };
@@ -155,10 +152,7 @@ impl ToolCalls {
             None => {
                 // Two calls of one answer never share an id, or their results could not be told apart.
                 let taken = |id: &str, calls: &[Call]| {
-                    calls
-                        .iter()
-                        .enumerate()
-                        .any(|(other, call)| other != at && call.id == id)
+                    calls.iter().enumerate().any(|(other, call)| other != at && call.id == id)
                 };
                 let mut id = std::mem::take(&mut call.id);
                 if id.is_empty() || taken(&id, &self.calls) {
@@ -166,10 +160,7 @@ impl ToolCalls {
                 }
                 let call = &mut self.calls[at];
                 call.id.clone_from(&id);
-                let start = PartStart::ToolCall {
-                    id,
-                    name: call.name.clone(),
-                };
+                let start = PartStart::ToolCall { id, name: call.name.clone() };
                 let part = emitter.open(choice, start)?;
                 call.part = Some(part);
                 let early = std::mem::take(&mut call.early_arguments);
@@ -183,9 +174,7 @@ impl ToolCalls {
         if arguments.is_empty() {
             return Ok(());
         }
-        let delta = PartDelta::ToolCallArguments {
-            arguments: arguments.to_owned(),
-        };
+        let delta = PartDelta::ToolCallArguments { arguments: arguments.to_owned() };
         emitter.delta(choice, part, delta)
     }
 

@@ -68,14 +68,8 @@ fn client() -> &'static AgentLoop {
     static CLIENT: OnceLock<AgentLoop> = OnceLock::new();
     CLIENT.get_or_init(|| {
         AgentLoop::builder()
-            .provider(Provider::openai_compatible(
-                "other",
-                "http://other.invalid/v1",
-            ))
-            .provider(Provider::openai_compatible(
-                "bedrock",
-                "http://bedrock.invalid/v1",
-            ))
+            .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
+            .provider(Provider::openai_compatible("bedrock", "http://bedrock.invalid/v1"))
             .build()
             .unwrap()
     })
@@ -122,10 +116,7 @@ impl Recording {
         let mut stream = match inspect::decode(client(), &options, answer) {
             Ok(stream) => stream,
             Err(error) => {
-                return Decoded {
-                    events,
-                    error: Some(error),
-                };
+                return Decoded { events, error: Some(error) };
             }
         };
         // Everything is there already: the stream never waits.
@@ -133,16 +124,10 @@ impl Recording {
             match next(&mut stream) {
                 Some(Ok(event)) => events.push(event),
                 Some(Err(error)) => {
-                    return Decoded {
-                        events,
-                        error: Some(error),
-                    };
+                    return Decoded { events, error: Some(error) };
                 }
                 None => {
-                    return Decoded {
-                        events,
-                        error: None,
-                    };
+                    return Decoded { events, error: None };
                 }
             }
         }

@@ -36,14 +36,9 @@ pub(crate) fn are_there(recording: &Recording) -> Result<(), String> {
     let response = decoded.response()?;
     for feature in &recording.features {
         let excepted = NOT_SHOWN.iter().any(|(name, _)| name == feature)
-            || EXCEPTIONS
-                .iter()
-                .any(|(id, name, _)| *id == recording.id && name == feature);
+            || EXCEPTIONS.iter().any(|(id, name, _)| *id == recording.id && name == feature);
         if !excepted && !shows(response, feature)? {
-            return Err(format!(
-                "{feature} is not in {}",
-                serde_json::json!(response)
-            ));
+            return Err(format!("{feature} is not in {}", serde_json::json!(response)));
         }
     }
     Ok(())
@@ -51,17 +46,10 @@ pub(crate) fn are_there(recording: &Recording) -> Result<(), String> {
 
 fn shows(response: &ChatResponse, feature: &str) -> Result<bool, String> {
     let part = |test: fn(&ResponsePart) -> bool| {
-        response
-            .choices
-            .iter()
-            .any(|choice| choice.content.iter().any(test))
+        response.choices.iter().any(|choice| choice.content.iter().any(test))
     };
-    let finished = |reason: FinishReason| {
-        response
-            .choices
-            .iter()
-            .any(|choice| choice.finish_reason == reason)
-    };
+    let finished =
+        |reason: FinishReason| response.choices.iter().any(|choice| choice.finish_reason == reason);
     let usage = &response.usage.details;
     Ok(match feature {
         "text" => {
@@ -71,34 +59,21 @@ fn shows(response: &ChatResponse, feature: &str) -> Result<bool, String> {
         }
         "thinking" | "think_tags" => part(|part| matches!(part, ResponsePart::Thinking(_))),
         "tool_call" => part(|part| matches!(part, ResponsePart::ToolCall(_))),
-        "parallel_tool_calls" => response
-            .choices
-            .iter()
-            .any(|choice| choice.tool_calls().count() > 1),
-        "citations" => response
-            .choices
-            .iter()
-            .any(|choice| choice.citations().next().is_some()),
+        "parallel_tool_calls" => {
+            response.choices.iter().any(|choice| choice.tool_calls().count() > 1)
+        }
+        "citations" => response.choices.iter().any(|choice| choice.citations().next().is_some()),
         "search_results" => {
             response.provider_metadata.contains_key("searchResults")
                 || part(|part| {
-                    matches!(
-                        part,
-                        ResponsePart::ServerToolResult(_) | ResponsePart::CodeResult(_)
-                    )
+                    matches!(part, ResponsePart::ServerToolResult(_) | ResponsePart::CodeResult(_))
                 })
         }
         "server_tool" => part(|part| {
-            matches!(
-                part,
-                ResponsePart::ServerToolCall(_) | ResponsePart::CodeExecution(_)
-            )
+            matches!(part, ResponsePart::ServerToolCall(_) | ResponsePart::CodeExecution(_))
         }),
         "code_execution" => part(|part| matches!(part, ResponsePart::CodeExecution(_))),
-        "logprobs" => response
-            .choices
-            .iter()
-            .any(|choice| choice.logprobs.is_some()),
+        "logprobs" => response.choices.iter().any(|choice| choice.logprobs.is_some()),
         "audio_out" => part(|part| matches!(part, ResponsePart::Audio(_))),
         "image_out" => part(|part| matches!(part, ResponsePart::Image(_))),
         "refusal" | "content_filter" => finished(FinishReason::ContentFilter),

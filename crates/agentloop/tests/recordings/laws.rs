@@ -18,34 +18,21 @@ pub(crate) fn decodes(recording: &Recording) -> Law {
     }
     let error = decoded.error.ok_or("an error was read as an answer")?;
     ensure(!error.message().is_empty(), || "no message".to_owned())?;
-    ensure(
-        error.provider() == Some(recording.provider.as_str()),
-        || format!("{error:?}"),
-    )?;
+    ensure(error.provider() == Some(recording.provider.as_str()), || format!("{error:?}"))?;
     if recording.status >= 400 {
-        ensure(error.status() == Some(recording.status), || {
-            format!("{error:?}")
-        })?;
+        ensure(error.status() == Some(recording.status), || format!("{error:?}"))?;
     }
-    ensure(
-        !matches!(
-            error.kind(),
-            ErrorKind::Protocol | ErrorKind::IncompleteStream
-        ),
-        || format!("not understood: {error:?}"),
-    )
+    ensure(!matches!(error.kind(), ErrorKind::Protocol | ErrorKind::IncompleteStream), || {
+        format!("not understood: {error:?}")
+    })
 }
 
 pub(crate) fn cuts_are_invisible(recording: &Recording) -> Law {
     let whole = recording.decode();
     for size in [1, 2, 3, 7, 61, 1021] {
         let cut = recording.decode_bytes(&recording.body, size);
-        ensure(cut.events == whole.events, || {
-            format!("other events in pieces of {size}")
-        })?;
-        ensure(cut.error == whole.error, || {
-            format!("another end in pieces of {size}")
-        })?;
+        ensure(cut.events == whole.events, || format!("other events in pieces of {size}"))?;
+        ensure(cut.error == whole.error, || format!("another end in pieces of {size}"))?;
     }
     Ok(())
 }
@@ -67,13 +54,9 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
         let Some(error) = decoded.error else {
             return Err(format!("cut at {at} of {length}, and still an answer"));
         };
-        ensure(error.kind() == ErrorKind::IncompleteStream, || {
-            format!("cut at {at}: {error:?}")
-        })?;
+        ensure(error.kind() == ErrorKind::IncompleteStream, || format!("cut at {at}: {error:?}"))?;
         let started = !decoded.events.is_empty();
-        ensure(started == error.partial().is_some(), || {
-            format!("cut at {at}: no partial")
-        })?;
+        ensure(started == error.partial().is_some(), || format!("cut at {at}: no partial"))?;
     }
     Ok(())
 }
@@ -91,13 +74,10 @@ pub(crate) fn grammar(recording: &Recording) -> Law {
     let mut fold = Fold::new();
     let mut starts = 0;
     for (at, event) in decoded.events.iter().enumerate() {
-        fold.push(event)
-            .map_err(|error| format!("event {at}: {error}"))?;
+        fold.push(event).map_err(|error| format!("event {at}: {error}"))?;
         starts += usize::from(matches!(event, ChatStreamEvent::MessageStart { .. }));
         if let ChatStreamEvent::MessageDone { response } = event {
-            ensure(at + 1 == decoded.events.len(), || {
-                "events after message.done".to_owned()
-            })?;
+            ensure(at + 1 == decoded.events.len(), || "events after message.done".to_owned())?;
             let folded = fold.clone().finish().map_err(|error| error.to_string())?;
             ensure(folded == **response, || {
                 format!("the fold of the events differs:\n{folded:#?}\n{response:#?}")
@@ -105,13 +85,8 @@ pub(crate) fn grammar(recording: &Recording) -> Law {
         }
     }
     ensure(starts <= 1, || format!("{starts} times message.start"))?;
-    let done = matches!(
-        decoded.events.last(),
-        Some(ChatStreamEvent::MessageDone { .. })
-    );
-    ensure(done != decoded.error.is_some(), || {
-        "neither an end nor an error".to_owned()
-    })
+    let done = matches!(decoded.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
+    ensure(done != decoded.error.is_some(), || "neither an end nor an error".to_owned())
 }
 
 pub(crate) fn unfold_and_fold(recording: &Recording) -> Law {
@@ -125,9 +100,7 @@ pub(crate) fn unfold_and_fold(recording: &Recording) -> Law {
         fold.push(&event).map_err(|error| error.to_string())?;
     }
     let folded = fold.finish().map_err(|error| error.to_string())?;
-    ensure(folded == *response, || {
-        format!("{folded:#?}\n{response:#?}")
-    })
+    ensure(folded == *response, || format!("{folded:#?}\n{response:#?}"))
 }
 
 pub(crate) fn json_round_trip(recording: &Recording) -> Law {
@@ -136,16 +109,12 @@ pub(crate) fn json_round_trip(recording: &Recording) -> Law {
         let text = serde_json::to_string(event).map_err(|error| error.to_string())?;
         let again: ChatStreamEvent =
             serde_json::from_str(&text).map_err(|error| format!("{error} in {text}"))?;
-        ensure(again == *event, || {
-            format!("{text} is read as something else")
-        })?;
+        ensure(again == *event, || format!("{text} is read as something else"))?;
     }
     if let Some(error) = &decoded.error {
         let text = serde_json::to_string(error).map_err(|error| error.to_string())?;
         let again = serde_json::from_str(&text).map_err(|error| format!("{error} in {text}"))?;
-        ensure(*error == again, || {
-            format!("{text} is read as something else")
-        })?;
+        ensure(*error == again, || format!("{text} is read as something else"))?;
     }
     Ok(())
 }
@@ -171,19 +140,13 @@ pub(crate) fn embeds(recording: &Recording) -> Law {
     let response = recording.embed();
     if recording.status >= 400 {
         let error = response.err().ok_or("an error was read as vectors")?;
-        return ensure(error.status() == Some(recording.status), || {
-            format!("{error:?}")
-        });
+        return ensure(error.status() == Some(recording.status), || format!("{error:?}"));
     }
     let response = response.map_err(|error| format!("{error:?}"))?;
     ensure(!response.embeddings.is_empty(), || "no vectors".to_owned())?;
     let length = response.embeddings[0].len();
     ensure(length > 0, || "empty vectors".to_owned())?;
-    ensure(
-        response
-            .embeddings
-            .iter()
-            .all(|vector| vector.len() == length),
-        || "vectors of different lengths".to_owned(),
-    )
+    ensure(response.embeddings.iter().all(|vector| vector.len() == length), || {
+        "vectors of different lengths".to_owned()
+    })
 }

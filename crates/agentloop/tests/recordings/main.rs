@@ -20,9 +20,7 @@ fn over(wire: &str, check: impl Fn(&Recording) -> Result<(), String>) {
     let failures: Vec<String> = recordings
         .iter()
         .filter_map(|recording| {
-            check(recording)
-                .err()
-                .map(|what| format!("{}: {what}", recording.id))
+            check(recording).err().map(|what| format!("{}: {what}", recording.id))
         })
         .collect();
     println!("{} recordings of {wire}", recordings.len());

@@ -31,10 +31,7 @@ pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
             return Err(format!("other words:\n{read:?}\n{wire:?}"));
         }
         if read.arguments != wire.arguments {
-            return Err(format!(
-                "other arguments:\n{:?}\n{:?}",
-                read.arguments, wire.arguments
-            ));
+            return Err(format!("other arguments:\n{:?}\n{:?}", read.arguments, wire.arguments));
         }
     }
     Ok(())
@@ -51,19 +48,14 @@ fn letters(text: &str) -> Vec<char> {
 
 fn of_response(response: &ChatResponse, index: u32) -> Sums {
     let mut sums = Sums::default();
-    let choice = response
-        .choices
-        .iter()
-        .find(|choice| choice.index == index)
-        .unwrap();
+    let choice = response.choices.iter().find(|choice| choice.index == index).unwrap();
     for part in &choice.content {
         match part {
             ResponsePart::Text(text) => sums.words.push_str(&text.text),
             ResponsePart::Thinking(thinking) => sums.words.push_str(&thinking.thinking),
             ResponsePart::ToolCall(call) => sums.arguments.push(call.arguments.clone()),
             ResponsePart::Audio(audio) => {
-                sums.words
-                    .push_str(audio.transcript.as_deref().unwrap_or_default());
+                sums.words.push_str(audio.transcript.as_deref().unwrap_or_default());
             }
             _ => {}
         }
@@ -78,15 +70,8 @@ fn of_wire(recording: &Recording, index: u64) -> Sums {
         let Some(choices) = chunk["choices"].as_array() else {
             continue;
         };
-        for choice in choices
-            .iter()
-            .filter(|choice| choice["index"].as_u64() == Some(index))
-        {
-            let name = if recording.streaming {
-                "delta"
-            } else {
-                "message"
-            };
+        for choice in choices.iter().filter(|choice| choice["index"].as_u64() == Some(index)) {
+            let name = if recording.streaming { "delta" } else { "message" };
             let delta = &choice[name];
             add_words(&mut sums.words, &delta["content"]);
             let thinking = [&delta["reasoning_content"], &delta["reasoning"]]
@@ -94,22 +79,13 @@ fn of_wire(recording: &Recording, index: u64) -> Sums {
                 .find_map(Value::as_str)
                 .unwrap_or_default();
             sums.words.push_str(thinking);
-            sums.words
-                .push_str(delta["audio"]["transcript"].as_str().unwrap_or_default());
-            sums.refused
-                .push_str(delta["refusal"].as_str().unwrap_or_default());
-            let legacy = delta["function_call"]
-                .as_object()
-                .map(|_| &delta["function_call"]);
+            sums.words.push_str(delta["audio"]["transcript"].as_str().unwrap_or_default());
+            sums.refused.push_str(delta["refusal"].as_str().unwrap_or_default());
+            let legacy = delta["function_call"].as_object().map(|_| &delta["function_call"]);
             if let Some(function) = legacy {
                 add_arguments(&mut sums, &mut keys, "function".to_owned(), function);
             }
-            for (place, call) in delta["tool_calls"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .enumerate()
-            {
+            for (place, call) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
                 let key = match (recording.streaming, call["index"].as_u64()) {
                     (true, Some(index)) => format!("{index}"),
                     (true, None) => format!("{at}-{place}"),
@@ -123,14 +99,11 @@ fn of_wire(recording: &Recording, index: u64) -> Sums {
 }
 
 fn add_arguments(sums: &mut Sums, keys: &mut Vec<String>, key: String, function: &Value) {
-    let at = keys
-        .iter()
-        .position(|known| *known == key)
-        .unwrap_or_else(|| {
-            keys.push(key);
-            sums.arguments.push(String::new());
-            sums.arguments.len() - 1
-        });
+    let at = keys.iter().position(|known| *known == key).unwrap_or_else(|| {
+        keys.push(key);
+        sums.arguments.push(String::new());
+        sums.arguments.len() - 1
+    });
     sums.arguments[at].push_str(function["arguments"].as_str().unwrap_or_default());
 }
 

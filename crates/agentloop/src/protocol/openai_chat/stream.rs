@@ -59,11 +59,7 @@ impl Decoder {
         let provider = self.context.provider.name.as_ref();
         // Some hosts send an empty error with every chunk.
         let says_something = |raw: &&RawValue| !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]");
-        let extension = chunk
-            .x_groq
-            .0
-            .as_ref()
-            .and_then(|extension| extension.error);
+        let extension = chunk.x_groq.0.as_ref().and_then(|extension| extension.error);
         if chunk.error.filter(says_something).is_some() || event == "error" {
             return Some(error_body::in_answer(provider, data));
         }
