@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 /// `json` reads as `T` and is written back as it was.
 fn round_trips<T: Serialize + DeserializeOwned>(json: &Value) -> T {
-    let value: T = serde_json::from_value(json.clone())
-        .unwrap_or_else(|error| panic!("{error} in {json}"));
+    let value: T =
+        serde_json::from_value(json.clone()).unwrap_or_else(|error| panic!("{error} in {json}"));
     assert_eq!(serde_json::to_value(&value).unwrap(), *json);
     value
 }
@@ -126,9 +126,7 @@ fn every_event_is_the_seed_s() {
         "providerMetadata": {"systemFingerprint": "fp"},
     });
     round_trips::<ChatResponse>(&response);
-    let content = |kind: &str, name: &str, value: Value| {
-        json!({"type": kind, "choiceIndex": 0, "partIndex": 1, name: value})
-    };
+    let content = |kind: &str, name: &str, value: Value| json!({"type": kind, "choiceIndex": 0, "partIndex": 1, name: value});
     let mut events = vec![
         json!({"type": "message.start", "id": "1", "model": "m", "provider": "p"}),
         json!({"type": "message.delta", "choiceIndex": 0, "finishReason": "tool_calls"}),
@@ -176,7 +174,8 @@ fn embeddings_are_the_seed_s() {
 
 #[test]
 fn an_error_writes_every_field_also_when_it_is_absent() {
-    let error = Error::new(ErrorKind::RateLimit, "slow down").with_provider("groq").with_status(429);
+    let error =
+        Error::new(ErrorKind::RateLimit, "slow down").with_provider("groq").with_status(429);
     assert_eq!(
         serde_json::to_value(&error).unwrap(),
         json!({"kind": "rate_limit", "message": "slow down", "provider": "groq", "status": 429,

@@ -196,8 +196,7 @@ impl Emitter {
 
     /// A decoder that breaks the grammar is our fault, and still only an error.
     fn out_of_order(error: crate::response::FoldError) -> Error {
-        Error::new(ErrorKind::Protocol, "the answer's pieces make no whole")
-            .with_source(error)
+        Error::new(ErrorKind::Protocol, "the answer's pieces make no whole").with_source(error)
     }
 }
 

@@ -178,13 +178,18 @@ impl ToolCalls {
         emitter.delta(choice, part, delta)
     }
 
-    /// Closes all calls, in order. A call that never got a name is an error.
-    pub(crate) fn close(&mut self, choice: u32, emitter: &mut Emitter) -> Result<()> {
+    /// Closes all calls, in order. A call that never got a name is an error. Arguments that never came are an empty
+    /// object, unless the answer was `cut` and they might have come.
+    pub(crate) fn close(&mut self, choice: u32, cut: bool, emitter: &mut Emitter) -> Result<()> {
         for call in &mut self.calls {
             let Some(part) = call.part else {
                 return Err(Error::new(ErrorKind::Protocol, "a tool call has no name")
                     .with_raw(call.early_arguments.as_bytes()));
             };
+            if call.argument_bytes == 0 && !cut {
+                let delta = PartDelta::ToolCallArguments { arguments: "{}".to_owned() };
+                emitter.delta(choice, part, delta)?;
+            }
             if let Some(state) = call.state.take() {
                 let provider_state = ProviderState::new(emitter.provider(), state);
                 emitter.delta(choice, part, PartDelta::ProviderState { provider_state })?;

@@ -151,6 +151,7 @@ fn mistral() -> Provider {
             q.embeddings.dimensions = DimensionsName::OutputDimension;
         })
         .rename(Param::Seed, "random_seed")
+        .clamp(Param::Temperature, 0.0, 1.5)
         .allow(&[
             "model",
             "messages",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::annotations;
 use super::decode::Mode;
 use super::executed::ExecutedTools;
+use super::stream::finish_reason;
 use super::wire::{Content, ContentChunk, Delta, WireAudio, WireToolCall};
 use crate::error::Result;
 use crate::event::{PartDelta, PartStart};
@@ -15,7 +16,7 @@ use crate::protocol::base64_join::Base64Joiner;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
 use crate::protocol::tool_calls::{CallPiece, ToolCalls};
 use crate::provider::ThinkTags;
-use crate::response::{ProviderState, ResponsePart};
+use crate::response::{FinishReason, ProviderState, ResponsePart};
 
 /// What is known of one choice while it grows.
 #[derive(Debug)]
@@ -211,7 +212,8 @@ impl ChoiceState {
     /// Ends all parts of the choice.
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.close_active(emitter)?;
-        self.calls.close(self.index, emitter)
+        let reason = self.finish.as_deref().map(finish_reason);
+        self.calls.close(self.index, reason == Some(FinishReason::Length), emitter)
     }
 
     /// Hands on the text that was held back because it could have become a tag.

@@ -143,7 +143,7 @@ fn no_reason() -> Warning {
 }
 
 /// The unified word for a host's.
-fn finish_reason(word: &str) -> FinishReason {
+pub(super) fn finish_reason(word: &str) -> FinishReason {
     match word {
         "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" | "STOP" => FinishReason::Stop,
         "length" | "model_length" | "max_tokens" | "MAX_TOKENS" => FinishReason::Length,
