@@ -113,10 +113,7 @@ impl Config {
     /// When it is not TOML, or has a key that is not known; the error says where.
     pub fn parse(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| {
-            Error::new(
-                ErrorKind::Config,
-                format!("the configuration cannot be read: {error}"),
-            )
+            Error::new(ErrorKind::Config, format!("the configuration cannot be read: {error}"))
         })?;
         let mut config = Self {
             aliases: file.aliases,
@@ -152,20 +149,14 @@ impl Config {
             return Some(PathBuf::from(path));
         }
         let here = std::env::current_dir().ok();
-        let above = here
-            .iter()
-            .flat_map(|folder| folder.ancestors())
-            .map(Path::to_owned);
+        let above = here.iter().flat_map(|folder| folder.ancestors()).map(Path::to_owned);
         let home = |variable: &str, rest: &str| {
             let folder = std::env::var_os(variable).filter(|folder| !folder.is_empty())?;
             Some(PathBuf::from(folder).join(rest))
         };
         let user =
             home("XDG_CONFIG_HOME", "agentloop").or_else(|| home("HOME", ".config/agentloop"));
-        above
-            .chain(user)
-            .map(|folder| folder.join(FILE_NAME))
-            .find(|path| path.is_file())
+        above.chain(user).map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file())
     }
 }
 
@@ -175,11 +166,9 @@ impl TimeoutsTable {
         let read = |name: &str, seconds: Option<f64>, usual: Option<Duration>| match seconds {
             None => Ok(usual),
             Some(0.0) => Ok(None),
-            Some(seconds) => Duration::try_from_secs_f64(seconds)
-                .map(Some)
-                .map_err(|error| {
-                    Error::new(ErrorKind::Config, format!("timeouts.{name}: {error}"))
-                }),
+            Some(seconds) => Duration::try_from_secs_f64(seconds).map(Some).map_err(|error| {
+                Error::new(ErrorKind::Config, format!("timeouts.{name}: {error}"))
+            }),
         };
         Ok(Timeouts {
             connect: read("connect", self.connect, usual.connect)?,
@@ -211,9 +200,7 @@ impl Row {
         provider.auth = self.auth.unwrap_or(provider.auth);
         match (self.key_env, self.key_file) {
             (Some(_), Some(_)) => {
-                return Err(wrong(
-                    "`key_env` and `key_file` exclude each other".to_owned(),
-                ));
+                return Err(wrong("`key_env` and `key_file` exclude each other".to_owned()));
             }
             (Some(OneOrMany::One(variable)), None) => provider.key = KeySource::env(variable),
             (Some(OneOrMany::Many(variables)), None) => {
@@ -223,15 +210,11 @@ impl Row {
             (None, None) => {}
         }
         let param = |word: &str| {
-            Param::ALL
-                .iter()
-                .copied()
-                .find(|param| param.name() == word)
-                .ok_or_else(|| {
-                    let known: Vec<&str> = Param::ALL.iter().map(|param| param.name()).collect();
-                    wrong(format!("`{word}` is no parameter"))
-                        .with_hint(format!("known are {}", known.join(", ")))
-                })
+            Param::ALL.iter().copied().find(|param| param.name() == word).ok_or_else(|| {
+                let known: Vec<&str> = Param::ALL.iter().map(|param| param.name()).collect();
+                wrong(format!("`{word}` is no parameter"))
+                    .with_hint(format!("known are {}", known.join(", ")))
+            })
         };
         for (header, value) in self.headers {
             provider = provider.header(header, value);

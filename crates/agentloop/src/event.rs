@@ -287,39 +287,27 @@ impl PartStart {
     pub fn of(part: &ResponsePart) -> Self {
         match part {
             ResponsePart::Text(_) => Self::Text {},
-            ResponsePart::ToolCall(call) => Self::ToolCall {
-                id: call.id.clone(),
-                name: call.name.clone(),
-            },
+            ResponsePart::ToolCall(call) => {
+                Self::ToolCall { id: call.id.clone(), name: call.name.clone() }
+            }
             ResponsePart::Thinking(_) => Self::Thinking {},
             ResponsePart::RedactedThinking(_) => Self::RedactedThinking {},
-            ResponsePart::Image(image) => Self::Image {
-                mime_type: image.mime_type.clone(),
-            },
-            ResponsePart::Audio(audio) => Self::Audio {
-                mime_type: audio.mime_type.clone(),
-            },
-            ResponsePart::File(file) => Self::File {
-                mime_type: file.mime_type.clone(),
-            },
-            ResponsePart::CodeExecution(code) => Self::CodeExecution {
-                id: code.id.clone(),
-                language: code.language.clone(),
-            },
-            ResponsePart::CodeResult(result) => Self::CodeResult {
-                id: result.id.clone(),
-            },
-            ResponsePart::ServerToolCall(call) => Self::ServerToolCall {
-                id: call.id.clone(),
-                name: call.name.clone(),
-            },
-            ResponsePart::ServerToolResult(result) => Self::ServerToolResult {
-                tool_call_id: result.tool_call_id.clone(),
-            },
-            ResponsePart::Opaque(opaque) => Self::Opaque {
-                provider: opaque.provider.clone(),
-                kind: opaque.kind.clone(),
-            },
+            ResponsePart::Image(image) => Self::Image { mime_type: image.mime_type.clone() },
+            ResponsePart::Audio(audio) => Self::Audio { mime_type: audio.mime_type.clone() },
+            ResponsePart::File(file) => Self::File { mime_type: file.mime_type.clone() },
+            ResponsePart::CodeExecution(code) => {
+                Self::CodeExecution { id: code.id.clone(), language: code.language.clone() }
+            }
+            ResponsePart::CodeResult(result) => Self::CodeResult { id: result.id.clone() },
+            ResponsePart::ServerToolCall(call) => {
+                Self::ServerToolCall { id: call.id.clone(), name: call.name.clone() }
+            }
+            ResponsePart::ServerToolResult(result) => {
+                Self::ServerToolResult { tool_call_id: result.tool_call_id.clone() }
+            }
+            ResponsePart::Opaque(opaque) => {
+                Self::Opaque { provider: opaque.provider.clone(), kind: opaque.kind.clone() }
+            }
         }
     }
 }

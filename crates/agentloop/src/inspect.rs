@@ -45,10 +45,7 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
         .headers
         .iter()
         .map(|(name, value)| {
-            (
-                name.to_string(),
-                String::from_utf8_lossy(value.as_bytes()).into_owned(),
-            )
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         })
         .collect();
     if let Some(name) = provider.auth.header() {
@@ -81,11 +78,7 @@ pub struct RawAnswer {
 impl RawAnswer {
     /// An answer of status 200 whose body comes in one piece.
     pub fn new(body: impl Into<Bytes>) -> Self {
-        Self {
-            status: 200,
-            headers: HeaderMap::new(),
-            pieces: vec![body.into()],
-        }
+        Self { status: 200, headers: HeaderMap::new(), pieces: vec![body.into()] }
     }
 
     /// The same, cut into pieces of so many bytes.
@@ -123,10 +116,7 @@ pub struct DecodeOptions {
 impl DecodeOptions {
     /// An answer of that provider.
     pub fn new(provider: impl Into<String>) -> Self {
-        Self {
-            provider: provider.into(),
-            ..Self::default()
-        }
+        Self { provider: provider.into(), ..Self::default() }
     }
 }
 
@@ -147,23 +137,11 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
         .and_then(|kind| kind.to_str().ok())
         .unwrap_or_default();
     let reading = Reading::of(content_type, options.stream);
-    let emitter = Emitter::new(
-        provider.name.as_ref(),
-        protocol::request_id(&answer.headers),
-        Vec::new(),
-    );
-    let context = DecodeContext {
-        provider,
-        model: options.model.clone(),
-        audio_format: None,
-    };
+    let emitter =
+        Emitter::new(provider.name.as_ref(), protocol::request_id(&answer.headers), Vec::new());
+    let context = DecodeContext { provider, model: options.model.clone(), audio_format: None };
     let body = Body::stream(Pieces(answer.pieces.into_iter()));
-    Ok(ChatStream::new(Reply::new(
-        body,
-        reading,
-        ChatDecoder::new(protocol, context),
-        emitter,
-    )))
+    Ok(ChatStream::new(Reply::new(body, reading, ChatDecoder::new(protocol, context), emitter)))
 }
 
 /// Reads an answer to an embeddings call as `ai` would.
@@ -182,10 +160,7 @@ pub fn decode_embed(
         return Err(error);
     }
     let embedded = protocol::decode_embed(protocol, &provider, &answer.pieces.concat())?;
-    let model = embedded
-        .model
-        .or_else(|| options.model.clone())
-        .unwrap_or_default();
+    let model = embedded.model.or_else(|| options.model.clone()).unwrap_or_default();
     let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
     response.usage = embedded.usage;
     response.request_id = protocol::request_id(&answer.headers);

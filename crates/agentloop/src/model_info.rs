@@ -38,10 +38,6 @@ impl ModelInfo {
 impl ModelInfo {
     /// A model of which nothing but its id is known.
     pub fn new(provider: impl Into<String>, id: impl Into<String>) -> Self {
-        Self {
-            provider: provider.into(),
-            id: id.into(),
-            ..Self::default()
-        }
+        Self { provider: provider.into(), id: id.into(), ..Self::default() }
     }
 }

@@ -26,10 +26,7 @@ pub struct ChatStream {
 impl ChatStream {
     /// A stream of these events. It is the duty of `events` to follow the grammar of [`ChatStreamEvent`].
     pub fn new(events: impl Stream<Item = Result<ChatStreamEvent>> + Send + 'static) -> Self {
-        Self {
-            events: Box::pin(events),
-            ended: false,
-        }
+        Self { events: Box::pin(events), ended: false }
     }
 
     /// The events of an answer that is already there.
@@ -85,10 +82,7 @@ impl ChatStream {
                 return Ok(*response);
             }
         }
-        Err(Error::new(
-            ErrorKind::IncompleteStream,
-            "the stream ended before the answer did",
-        ))
+        Err(Error::new(ErrorKind::IncompleteStream, "the stream ended before the answer did"))
     }
 }
 
@@ -112,8 +106,6 @@ impl Stream for ChatStream {
 
 impl fmt::Debug for ChatStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChatStream")
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
+        f.debug_struct("ChatStream").field("ended", &self.ended).finish_non_exhaustive()
     }
 }

@@ -39,11 +39,6 @@ impl Default for Timeouts {
 impl Timeouts {
     /// Wait for ever.
     pub fn none() -> Self {
-        Self {
-            connect: None,
-            first_content: None,
-            idle: None,
-            total: None,
-        }
+        Self { connect: None, first_content: None, idle: None, total: None }
     }
 }

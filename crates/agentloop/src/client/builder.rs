@@ -43,11 +43,7 @@ impl AgentLoopBuilder {
 
     /// Adds a provider, in place of the one of the same name.
     pub fn provider(mut self, provider: Provider) -> Self {
-        match self
-            .providers
-            .iter_mut()
-            .find(|known| known.name == provider.name)
-        {
+        match self.providers.iter_mut().find(|known| known.name == provider.name) {
             Some(known) => *known = provider,
             None => self.providers.push(provider),
         }
@@ -154,9 +150,7 @@ impl AgentLoopBuilder {
                 self.environment,
             ),
             middleware: self.middleware,
-            transport: self
-                .transport
-                .unwrap_or_else(|| Arc::new(HttpTransport::new())),
+            transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
         }
     }

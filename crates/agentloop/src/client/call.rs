@@ -47,36 +47,24 @@ impl Inner {
         let (target, encoded) = prepare_chat(&self.registry, request, stream)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let named = |error: Error| {
-            error
-                .with_provider(target.provider.name.as_ref())
-                .with_model(&target.model)
+            error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let (http, warnings) = self
-            .http_request(&target.provider, encoded)
-            .map_err(named)?;
+        let (http, warnings) = self.http_request(&target.provider, encoded).map_err(named)?;
         let began = tokio::time::Instant::now();
         let first = async {
             let response = self.send(&target.provider, http, &timeouts).await?;
-            let mut reply = self.reply(
-                &target, request, response, stream, warnings, &timeouts, began,
-            )?;
+            let mut reply =
+                self.reply(&target, request, response, stream, warnings, &timeouts, began)?;
             reply.prime().await?;
             Ok(reply)
         };
         let limit = shorter(timeouts.first_content, timeouts.total);
-        let stage = if stream {
-            "the first content"
-        } else {
-            "the answer"
-        };
+        let stage = if stream { "the first content" } else { "the answer" };
         let reply = within(limit, stage, first).await.map_err(named)?;
         Ok(ChatStream::new(reply))
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one call site, which holds all of it"
-    )]
+    #[expect(clippy::too_many_arguments, reason = "one call site, which holds all of it")]
     fn reply(
         &self,
         target: &Target,
@@ -89,11 +77,8 @@ impl Inner {
     ) -> Result<Reply> {
         let provider = &target.provider;
         let (head, body) = response.into_parts();
-        let content_type = head
-            .headers
-            .get(CONTENT_TYPE)
-            .and_then(|kind| kind.to_str().ok())
-            .unwrap_or_default();
+        let content_type =
+            head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let reading = Reading::of(content_type, stream);
         let context = DecodeContext {
             provider: std::sync::Arc::clone(provider),
@@ -111,11 +96,8 @@ impl Inner {
     async fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse> {
         let target = self.registry.resolve(&request.model)?;
         let provider = &target.provider;
-        let named = |error: Error| {
-            error
-                .with_provider(provider.name.as_ref())
-                .with_model(&target.model)
-        };
+        let named =
+            |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
         if !provider.serves.embeddings {
             return Err(named(Error::new(
                 ErrorKind::Unsupported,
@@ -124,19 +106,11 @@ impl Inner {
         }
         let texts = request.input.as_slice();
         if texts.is_empty() {
-            return Err(named(Error::new(
-                ErrorKind::InvalidRequest,
-                "there is no text to embed",
-            )));
+            return Err(named(Error::new(ErrorKind::InvalidRequest, "there is no text to embed")));
         }
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let whole = async {
-            let batch = provider
-                .quirks
-                .embeddings
-                .batch
-                .unwrap_or(texts.len())
-                .max(1);
+            let batch = provider.quirks.embeddings.batch.unwrap_or(texts.len()).max(1);
             let mut response =
                 EmbedResponse::new(&target.model, provider.name.as_ref(), Vec::new());
             let mut usage = Some(EmbedUsage::default());
@@ -157,9 +131,7 @@ impl Inner {
             response.usage = usage;
             Ok(response)
         };
-        within(timeouts.total, "all vectors", whole)
-            .await
-            .map_err(named)
+        within(timeouts.total, "all vectors", whole).await.map_err(named)
     }
 
     async fn embed_batch(
@@ -176,21 +148,14 @@ impl Inner {
         let (request_id, body) = within(timeouts.first_content, "the vectors", async {
             let response = self.send(provider, http, timeouts).await?;
             let request_id = protocol::request_id(response.headers());
-            Ok((
-                request_id,
-                response.into_body().collect(MAX_BODY_BYTES).await?,
-            ))
+            Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
         })
         .await?;
         let embedded = protocol::decode_embed(provider.protocol, provider, &body)?;
         if embedded.vectors.len() != texts.len() {
             return Err(Error::new(
                 ErrorKind::Protocol,
-                format!(
-                    "{} texts were sent, {} vectors came",
-                    texts.len(),
-                    embedded.vectors.len()
-                ),
+                format!("{} texts were sent, {} vectors came", texts.len(), embedded.vectors.len()),
             ));
         }
         let model = embedded.model.unwrap_or_else(|| target.model.clone());
@@ -211,10 +176,7 @@ impl Inner {
             )));
         }
         let mut encoded = protocol::encode_models(provider.protocol);
-        encoded.headers.insert(
-            http::header::ACCEPT,
-            HeaderValue::from_static("application/json"),
-        );
+        encoded.headers.insert(http::header::ACCEPT, HeaderValue::from_static("application/json"));
         let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
         let body = within(self.timeouts.first_content, "the list of models", async {
             let response = self.send(&provider, http, &self.timeouts).await?;
@@ -232,23 +194,19 @@ impl Inner {
         encoded: Encoded,
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
         let url = format!("{}{}", self.registry.base_url(provider)?, encoded.path);
-        let mut request = HttpRequest::builder()
-            .method(encoded.method)
-            .uri(&url)
-            .body(encoded.body)
-            .map_err(|error| {
-                Error::new(ErrorKind::Config, format!("`{url}` is not an address"))
-                    .with_hint("correct the provider's `base_url`")
-                    .with_source(error)
-            })?;
+        let mut request =
+            HttpRequest::builder().method(encoded.method).uri(&url).body(encoded.body).map_err(
+                |error| {
+                    Error::new(ErrorKind::Config, format!("`{url}` is not an address"))
+                        .with_hint("correct the provider's `base_url`")
+                        .with_source(error)
+                },
+            )?;
         *request.headers_mut() = encoded.headers;
         if let (Some(name), Some(key)) = (provider.auth.header(), self.registry.key(provider)?) {
             let value = HeaderValue::from_str(&provider.auth.value(key.expose()));
             let mut value = value.map_err(|_| {
-                Error::new(
-                    ErrorKind::MissingKey,
-                    "the key has characters that no header can hold",
-                )
+                Error::new(ErrorKind::MissingKey, "the key has characters that no header can hold")
             })?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
@@ -273,13 +231,7 @@ impl Inner {
         }
         let (head, body) = response.into_parts();
         let body = body.head(MAX_ERROR_BODY_BYTES).await;
-        Err(protocol::decode_error(
-            provider.protocol,
-            &provider.name,
-            status,
-            &head.headers,
-            &body,
-        ))
+        Err(protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body))
     }
 }
 

@@ -143,17 +143,12 @@ impl AgentLoop {
 
 /// A middleware answered a chat with vectors, or the other way round.
 fn wrong_answer() -> Error {
-    Error::new(
-        ErrorKind::Other,
-        "a middleware answered with something that was not asked for",
-    )
+    Error::new(ErrorKind::Other, "a middleware answered with something that was not asked for")
 }
 
 impl fmt::Debug for AgentLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let providers: Vec<&str> = self.providers().map(|row| row.name.as_ref()).collect();
-        f.debug_struct("AgentLoop")
-            .field("providers", &providers)
-            .finish_non_exhaustive()
+        f.debug_struct("AgentLoop").field("providers", &providers).finish_non_exhaustive()
     }
 }

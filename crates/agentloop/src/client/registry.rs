@@ -39,13 +39,7 @@ impl Registry {
         environment: BTreeMap<String, String>,
     ) -> Self {
         let providers = providers.into_iter().map(Arc::new).collect();
-        Self {
-            providers,
-            aliases,
-            default_provider,
-            default_model,
-            environment,
-        }
+        Self { providers, aliases, default_provider, default_model, environment }
     }
 
     pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
@@ -66,16 +60,11 @@ impl Registry {
 
     /// A variable of the environment, as this client sees it.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        self.environment
-            .get(name)
-            .cloned()
-            .or_else(|| std::env::var(name).ok())
+        self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
 
     pub(crate) fn key(&self, provider: &Provider) -> Result<Option<Secret>> {
-        provider
-            .key
-            .read(&provider.name, |name| self.variable(name))
+        provider.key.read(&provider.name, |name| self.variable(name))
     }
 
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
@@ -102,10 +91,8 @@ impl Registry {
             ));
         }
         if model.is_empty() {
-            return Err(
-                Error::new(ErrorKind::MissingModel, "the request names no model")
-                    .with_hint("write it as \"provider/model\", or set a default model"),
-            );
+            return Err(Error::new(ErrorKind::MissingModel, "the request names no model")
+                .with_hint("write it as \"provider/model\", or set a default model"));
         }
         if let Some((before, rest)) = model.split_once('/') {
             if let Some(provider) = self.find(before) {
@@ -115,24 +102,16 @@ impl Registry {
                         format!("`{model}` names no model of {before}"),
                     )
                     .with_provider(before)
-                    .with_hint(format!(
-                        "`agentloop models {before}` lists the ones it serves"
-                    )));
+                    .with_hint(format!("`agentloop models {before}` lists the ones it serves")));
                 }
-                return Ok(Target {
-                    provider: Arc::clone(provider),
-                    model: rest.to_owned(),
-                });
+                return Ok(Target { provider: Arc::clone(provider), model: rest.to_owned() });
             }
             if self.default_provider.is_none() || is_not_yet(before) {
                 return Err(self.unknown(before));
             }
         }
         match self.default_provider.as_deref() {
-            Some(name) => Ok(Target {
-                provider: self.provider(name)?,
-                model: model.to_owned(),
-            }),
+            Some(name) => Ok(Target { provider: self.provider(name)?, model: model.to_owned() }),
             None => Err(Error::new(
                 ErrorKind::MissingModel,
                 format!("`{model}` does not say which provider serves it"),
@@ -145,10 +124,7 @@ impl Registry {
     }
 
     fn names(&self) -> String {
-        self.providers()
-            .map(|provider| provider.name.as_ref())
-            .collect::<Vec<_>>()
-            .join(", ")
+        self.providers().map(|provider| provider.name.as_ref()).collect::<Vec<_>>().join(", ")
     }
 
     fn unknown(&self, name: &str) -> Error {
@@ -173,11 +149,8 @@ impl Registry {
             Some((_, near)) => format!("did you mean `{near}`? {known}"),
             None => format!("{known}; a provider of your own goes into agentloop.toml"),
         };
-        Error::new(
-            ErrorKind::UnknownProvider,
-            format!("no provider is called `{name}`"),
-        )
-        .with_hint(hint)
+        Error::new(ErrorKind::UnknownProvider, format!("no provider is called `{name}`"))
+            .with_hint(hint)
     }
 
     /// Finds what cannot work before anything is sent.
@@ -192,11 +165,9 @@ impl Registry {
             }
             let address = &provider.base_url;
             if !address.contains("://") && !address.starts_with("${") {
-                return Err(
-                    config(format!("the address of {name} is not a URL: `{address}`"))
-                        .with_provider(name.as_ref())
-                        .with_hint("write it with its scheme, https://… or http://…"),
-                );
+                return Err(config(format!("the address of {name} is not a URL: `{address}`"))
+                    .with_provider(name.as_ref())
+                    .with_hint("write it with its scheme, https://… or http://…"));
             }
         }
         if let Some(name) = &self.default_provider {

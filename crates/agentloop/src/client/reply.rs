@@ -31,12 +31,7 @@ pub(crate) enum Reading {
 impl Reading {
     /// From what the answer says it is: a host may stream unasked, or answer whole when asked to stream.
     pub(crate) fn of(content_type: &str, stream: bool) -> Self {
-        let kind = content_type
-            .split(';')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_ascii_lowercase();
+        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
             "text/event-stream" => Self::Stream(SseReader::new()),
             _ if stream => Self::Unknown(BytesMut::new()),
@@ -102,9 +97,8 @@ impl Reply {
 
     pub(crate) fn with_timeouts(mut self, timeouts: &Timeouts, began: Instant) -> Self {
         self.idle = timeouts.idle;
-        self.total = timeouts
-            .total
-            .map(|total| (total, Box::pin(tokio::time::sleep_until(began + total))));
+        self.total =
+            timeouts.total.map(|total| (total, Box::pin(tokio::time::sleep_until(began + total))));
         self
     }
 
@@ -166,13 +160,7 @@ impl Reply {
     }
 
     fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let Self {
-            reading,
-            decoder,
-            emitter,
-            state,
-            ..
-        } = self;
+        let Self { reading, decoder, emitter, state, .. } = self;
         if let Reading::Unknown(begin) = reading {
             begin.extend_from_slice(bytes);
             let Some(json) = looks_like_json(begin) else {
@@ -208,23 +196,24 @@ impl Reply {
     }
 
     fn end_of_body(&mut self) -> Result<()> {
-        let Self {
-            reading,
-            decoder,
-            emitter,
-            state,
-            ..
-        } = self;
+        let Self { reading, decoder, emitter, state, .. } = self;
         let done = match reading {
             Reading::Stream(reader) => {
-                match reader.finish(&mut |frame| decoder.frame(&frame, emitter))? {
-                    Flow::Done => Ok(()),
-                    Flow::Continue => decoder.finish(emitter),
+                match reader.finish(&mut |frame| decoder.frame(&frame, emitter)) {
+                    Ok(Flow::Done) => Ok(()),
+                    Ok(Flow::Continue) => decoder.finish(emitter),
+                    // An event without its end that cannot be read was cut off.
+                    Err(error) if error.kind() == ErrorKind::Protocol => Err(Error::new(
+                        ErrorKind::IncompleteStream,
+                        "the stream ended in the middle of an event",
+                    )
+                    .with_source(error)),
+                    Err(error) => Err(error),
                 }
             }
-            Reading::Unknown(body) | Reading::Whole(body) if body.trim_ascii().is_empty() => Err(
-                Error::new(ErrorKind::IncompleteStream, "the answer is empty"),
-            ),
+            Reading::Unknown(body) | Reading::Whole(body) if body.trim_ascii().is_empty() => {
+                Err(Error::new(ErrorKind::IncompleteStream, "the answer is empty"))
+            }
             Reading::Unknown(body) | Reading::Whole(body) => decoder.body(body, emitter),
         };
         done?;
@@ -243,9 +232,7 @@ impl Reply {
             return Poll::Pending;
         };
         let due = self.last_life + limit;
-        let timer = self
-            .idle_timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
+        let timer = self.idle_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         while timer.as_mut().poll(context).is_ready() {
             if Instant::now() >= due {
                 return Poll::Ready(late("the next piece of the answer", limit));
@@ -257,10 +244,7 @@ impl Reply {
 }
 
 fn late(what: &str, limit: Duration) -> Error {
-    Error::new(
-        ErrorKind::Timeout,
-        format!("{what} did not come within {} s", limit.as_secs_f64()),
-    )
+    Error::new(ErrorKind::Timeout, format!("{what} did not come within {} s", limit.as_secs_f64()))
 }
 
 impl Stream for Reply {

@@ -239,9 +239,7 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("Error");
-        debug
-            .field("kind", &self.0.kind)
-            .field("message", &self.0.message);
+        debug.field("kind", &self.0.kind).field("message", &self.0.message);
         let text = [
             ("provider", &self.0.provider),
             ("model", &self.0.model),
@@ -277,10 +275,7 @@ impl fmt::Debug for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0
-            .source
-            .as_deref()
-            .map(|source| source as &(dyn StdError + 'static))
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
     }
 }
 

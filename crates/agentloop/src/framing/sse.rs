@@ -51,10 +51,7 @@ impl SseReader {
                 // The whole event in one piece: its only data line, and right after it the blank one.
                 if !self.has_data && is_line_end(rest) && self.past_first_line {
                     if let Some(data) = data_of(line) {
-                        let flow = take(Frame {
-                            event: &self.event,
-                            data,
-                        })?;
+                        let flow = take(Frame { event: &self.event, data })?;
                         self.event.clear();
                         bytes = after_line_end(rest);
                         self.after_cr = bytes.is_empty() && rest.first() == Some(&b'\r');
@@ -128,10 +125,7 @@ impl SseReader {
     fn dispatch(&mut self, take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> Result<Flow> {
         let mut flow = Flow::Continue;
         if std::mem::take(&mut self.has_data) {
-            flow = take(Frame {
-                event: &self.event,
-                data: &self.data,
-            })?;
+            flow = take(Frame { event: &self.event, data: &self.data })?;
             self.data.clear();
         }
         self.event.clear();

@@ -5,10 +5,7 @@ fn events(text: &[u8], size: usize) -> Vec<(String, String)> {
     let mut events = Vec::new();
     let mut reader = SseReader::new();
     let mut take = |frame: Frame<'_>| {
-        events.push((
-            frame.event.to_owned(),
-            String::from_utf8_lossy(frame.data).into_owned(),
-        ));
+        events.push((frame.event.to_owned(), String::from_utf8_lossy(frame.data).into_owned()));
         Ok(Flow::Continue)
     };
     for bytes in text.chunks(size) {
@@ -31,18 +28,12 @@ fn lines_end_in_lf_crlf_or_cr() {
     assert_events("data: a\n\ndata: b\n\n", &[("", "a"), ("", "b")]);
     assert_events("data: a\r\n\r\ndata: b\r\n\r\n", &[("", "a"), ("", "b")]);
     assert_events("data: a\r\rdata: b\r\r", &[("", "a"), ("", "b")]);
-    assert_events(
-        "data: a\r\ndata: b\n\rdata: c\n\n",
-        &[("", "a\nb"), ("", "c")],
-    );
+    assert_events("data: a\r\ndata: b\n\rdata: c\n\n", &[("", "a\nb"), ("", "c")]);
 }
 
 #[test]
 fn at_most_one_space_after_the_colon_is_dropped() {
-    assert_events(
-        "data:a\n\ndata: b\n\ndata:  c\n\n",
-        &[("", "a"), ("", "b"), ("", " c")],
-    );
+    assert_events("data:a\n\ndata: b\n\ndata:  c\n\n", &[("", "a"), ("", "b"), ("", " c")]);
 }
 
 #[test]

@@ -139,10 +139,7 @@ impl Next {
     pub async fn run(&self, request: Request) -> Result<Answer> {
         match self.client.middleware.get(self.at) {
             Some(middleware) => {
-                let next = Self {
-                    client: Arc::clone(&self.client),
-                    at: self.at + 1,
-                };
+                let next = Self { client: Arc::clone(&self.client), at: self.at + 1 };
                 middleware.call(request, next).await
             }
             None => self.client.dispatch(request).await,
@@ -161,8 +158,6 @@ impl Next {
 
 impl fmt::Debug for Next {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next")
-            .field("at", &self.at)
-            .finish_non_exhaustive()
+        f.debug_struct("Next").field("at", &self.at).finish_non_exhaustive()
     }
 }

@@ -44,10 +44,7 @@ impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
                     }))
                 }
                 Answer::Embedding(response) => {
-                    response
-                        .warnings
-                        .iter()
-                        .for_each(|warning| (self.0)(warning));
+                    response.warnings.iter().for_each(|warning| (self.0)(warning));
                     Answer::Embedding(response)
                 }
             })

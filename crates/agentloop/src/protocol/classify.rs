@@ -34,10 +34,7 @@ pub(super) fn hint(kind: ErrorKind) -> Option<&'static str> {
 
 fn by_words(facts: &Facts<'_>) -> Option<ErrorKind> {
     let any = |known: &[&str]| {
-        facts
-            .words
-            .iter()
-            .any(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
+        facts.words.iter().any(|word| known.iter().any(|known| word.eq_ignore_ascii_case(known)))
     };
     let message = facts.message.to_ascii_lowercase();
     let says = |known: &[&str]| known.iter().any(|known| message.contains(known));
@@ -55,22 +52,19 @@ fn by_words(facts: &Facts<'_>) -> Option<ErrorKind> {
     ]) {
         return Some(ErrorKind::Quota);
     }
-    if any(&[
-        "context_length_exceeded",
-        "exceed_context_size_error",
-        "model_max_length_exceeded",
-    ]) || (bad_request
-        && says(&[
-            "maximum context length",
-            "prompt is too long",
-            "context length exceeded",
-            "exceeds the context window",
-            "exceeds the available context size",
-            "context_length_exceeded",
-            "input is too long",
-            "too many tokens",
-            "reduce the length of the messages",
-        ]))
+    if any(&["context_length_exceeded", "exceed_context_size_error", "model_max_length_exceeded"])
+        || (bad_request
+            && says(&[
+                "maximum context length",
+                "prompt is too long",
+                "context length exceeded",
+                "exceeds the context window",
+                "exceeds the available context size",
+                "context_length_exceeded",
+                "input is too long",
+                "too many tokens",
+                "reduce the length of the messages",
+            ]))
     {
         return Some(ErrorKind::ContextLength);
     }
@@ -93,12 +87,7 @@ fn by_words(facts: &Facts<'_>) -> Option<ErrorKind> {
     {
         return Some(ErrorKind::Auth);
     }
-    if any(&[
-        "server_is_overloaded",
-        "overloaded_error",
-        "overloaded",
-        "capacity_exceeded",
-    ]) {
+    if any(&["server_is_overloaded", "overloaded_error", "overloaded", "capacity_exceeded"]) {
         return Some(ErrorKind::Overloaded);
     }
     None

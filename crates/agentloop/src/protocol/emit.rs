@@ -56,16 +56,7 @@ impl Emitter {
 
     /// Starts the message, unless it has started.
     pub(crate) fn start(&mut self, id: &str, model: &str, created: Option<i64>) {
-        if self
-            .fold
-            .start(
-                id,
-                model,
-                &self.provider,
-                created,
-                self.request_id.as_deref(),
-            )
-            .is_err()
+        if self.fold.start(id, model, &self.provider, created, self.request_id.as_deref()).is_err()
         {
             return;
         }
@@ -84,9 +75,7 @@ impl Emitter {
     pub(crate) fn ensure_choice(&mut self, choice_index: u32) -> Result<()> {
         self.fold.ensure_choice(choice_index);
         if self.fold.response().choices.len() > MAX_CHOICES {
-            return Err(too_large(format!(
-                "the answer has more than {MAX_CHOICES} choices"
-            )));
+            return Err(too_large(format!("the answer has more than {MAX_CHOICES} choices")));
         }
         Ok(())
     }
@@ -95,15 +84,9 @@ impl Emitter {
     pub(crate) fn open(&mut self, choice_index: u32, part: PartStart) -> Result<u32> {
         let part_index = self.fold.open(choice_index, &part);
         if part_index as usize >= MAX_PARTS {
-            return Err(too_large(format!(
-                "the answer has more than {MAX_PARTS} parts"
-            )));
+            return Err(too_large(format!("the answer has more than {MAX_PARTS} parts")));
         }
-        self.events.push_back(ChatStreamEvent::ContentStart {
-            choice_index,
-            part_index,
-            part,
-        });
+        self.events.push_back(ChatStreamEvent::ContentStart { choice_index, part_index, part });
         Ok(part_index)
     }
 
@@ -126,18 +109,10 @@ impl Emitter {
             PartDelta::Citation { .. } | PartDelta::ProviderState { .. } => 0,
         };
         if self.content_bytes > MAX_RESPONSE_BYTES {
-            return Err(too_large(format!(
-                "the answer is larger than {MAX_RESPONSE_BYTES} bytes"
-            )));
+            return Err(too_large(format!("the answer is larger than {MAX_RESPONSE_BYTES} bytes")));
         }
-        self.fold
-            .grow(choice_index, part_index, &delta)
-            .map_err(Self::out_of_order)?;
-        self.events.push_back(ChatStreamEvent::ContentDelta {
-            choice_index,
-            part_index,
-            delta,
-        });
+        self.fold.grow(choice_index, part_index, &delta).map_err(Self::out_of_order)?;
+        self.events.push_back(ChatStreamEvent::ContentDelta { choice_index, part_index, delta });
         Ok(())
     }
 
@@ -148,17 +123,10 @@ impl Emitter {
         part_index: u32,
         complete: impl FnOnce(&mut ResponsePart),
     ) -> Result<()> {
-        let part = self
-            .fold
-            .close(choice_index, part_index)
-            .map_err(Self::out_of_order)?;
+        let part = self.fold.close(choice_index, part_index).map_err(Self::out_of_order)?;
         complete(part);
         let part = part.clone();
-        self.events.push_back(ChatStreamEvent::ContentDone {
-            choice_index,
-            part_index,
-            part,
-        });
+        self.events.push_back(ChatStreamEvent::ContentDone { choice_index, part_index, part });
         Ok(())
     }
 
@@ -171,10 +139,7 @@ impl Emitter {
     pub(crate) fn logprobs(&mut self, choice_index: u32, logprobs: Logprobs) {
         if !logprobs.is_empty() {
             self.fold.logprobs(choice_index, &logprobs);
-            self.events.push_back(ChatStreamEvent::Logprobs {
-                choice_index,
-                logprobs,
-            });
+            self.events.push_back(ChatStreamEvent::Logprobs { choice_index, logprobs });
         }
     }
 
@@ -184,8 +149,7 @@ impl Emitter {
         reason: FinishReason,
         raw: Option<String>,
     ) {
-        self.fold
-            .finish_choice(choice_index, reason.clone(), raw.clone());
+        self.fold.finish_choice(choice_index, reason.clone(), raw.clone());
         self.events.push_back(ChatStreamEvent::MessageDelta {
             choice_index,
             finish_reason: reason,
@@ -205,9 +169,7 @@ impl Emitter {
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
         if !more.is_empty() {
             self.fold.metadata(&more);
-            self.events.push_back(ChatStreamEvent::Metadata {
-                provider_metadata: more,
-            });
+            self.events.push_back(ChatStreamEvent::Metadata { provider_metadata: more });
         }
     }
 
@@ -220,15 +182,10 @@ impl Emitter {
     /// Ends the message.
     pub(crate) fn done(&mut self) -> Result<()> {
         if let Some((usage, cost)) = self.usage.take() {
-            self.events
-                .push_back(ChatStreamEvent::Usage { usage, cost });
+            self.events.push_back(ChatStreamEvent::Usage { usage, cost });
         }
-        let response = std::mem::take(&mut self.fold)
-            .finish()
-            .map_err(Self::out_of_order)?;
-        self.events.push_back(ChatStreamEvent::MessageDone {
-            response: Box::new(response),
-        });
+        let response = std::mem::take(&mut self.fold).finish().map_err(Self::out_of_order)?;
+        self.events.push_back(ChatStreamEvent::MessageDone { response: Box::new(response) });
         Ok(())
     }
 
@@ -239,11 +196,7 @@ impl Emitter {
 
     /// A decoder that breaks the grammar is our fault, and still only an error.
     fn out_of_order(error: crate::response::FoldError) -> Error {
-        Error::new(
-            ErrorKind::Protocol,
-            "the answer's pieces do not fit together",
-        )
-        .with_source(error)
+        Error::new(ErrorKind::Protocol, "the answer's pieces make no whole").with_source(error)
     }
 }
 

@@ -12,10 +12,7 @@ pub(crate) fn of_status(provider: &str, status: u16, headers: &HeaderMap, body: 
     let found = Found::in_body(body);
     let message = found.message.clone().unwrap_or_else(|| status_text(status));
     let mut error = found.error(provider, Some(status), message, body);
-    if let Some(told) = headers
-        .get("x-should-retry")
-        .and_then(|told| told.to_str().ok())
-    {
+    if let Some(told) = headers.get("x-should-retry").and_then(|told| told.to_str().ok()) {
         match told {
             "true" => error = error.with_retryable(true),
             "false" => error = error.with_retryable(false),
@@ -23,25 +20,17 @@ pub(crate) fn of_status(provider: &str, status: u16, headers: &HeaderMap, body: 
         }
     }
     let wait = retry_after::from_headers(headers).or(found.retry_after);
-    error
-        .with_retry_after(wait)
-        .with_request_id(request_id(headers).or(found.request_id))
+    error.with_retry_after(wait).with_request_id(request_id(headers).or(found.request_id))
 }
 
 /// The error that stands inside an answer of status 200.
 pub(crate) fn in_answer(provider: &str, body: &[u8]) -> Error {
     let found = Found::in_body(body);
-    let status = found
-        .status
-        .or_else(|| classify::status_of_words(&found.words()));
-    let message = found
-        .message
-        .clone()
-        .unwrap_or_else(|| "the answer is an error without words".to_owned());
+    let status = found.status.or_else(|| classify::status_of_words(&found.words()));
+    let message =
+        found.message.clone().unwrap_or_else(|| "the answer is an error without words".to_owned());
     let error = found.error(provider, status, message, body);
-    error
-        .with_retry_after(found.retry_after)
-        .with_request_id(found.request_id)
+    error.with_retry_after(found.retry_after).with_request_id(found.request_id)
 }
 
 /// Whether the body is an error that lacks the usual wrapper.
@@ -92,33 +81,20 @@ impl Found {
             };
         };
         let empty = Map::new();
-        let inner = outer
-            .get("error")
-            .and_then(Value::as_object)
-            .unwrap_or(&empty);
+        let inner = outer.get("error").and_then(Value::as_object).unwrap_or(&empty);
         let word = |name: &str| {
-            [inner.get(name), outer.get(name)]
-                .into_iter()
-                .flatten()
-                .find_map(|value| match value {
-                    Value::String(word) if !word.is_empty() => Some(word.clone()),
-                    _ => None,
-                })
+            [inner.get(name), outer.get(name)].into_iter().flatten().find_map(|value| match value {
+                Value::String(word) if !word.is_empty() => Some(word.clone()),
+                _ => None,
+            })
         };
         let number = |name: &str| {
-            [inner.get(name), outer.get(name)]
-                .into_iter()
-                .flatten()
-                .find_map(Value::as_u64)
+            [inner.get(name), outer.get(name)].into_iter().flatten().find_map(Value::as_u64)
         };
         let status = ["status", "status_code", "code", "raw_status_code"]
             .into_iter()
             .filter_map(|name| number(name).or_else(|| word(name)?.parse().ok()))
-            .find_map(|number| {
-                u16::try_from(number)
-                    .ok()
-                    .filter(|s| (400..600).contains(s))
-            });
+            .find_map(|number| u16::try_from(number).ok().filter(|s| (400..600).contains(s)));
         Self {
             message: message(inner, outer),
             code: word("code").or_else(|| number("code").map(|code| code.to_string())),
@@ -133,20 +109,13 @@ impl Found {
     }
 
     fn words(&self) -> Vec<&str> {
-        [&self.code, &self.kind]
-            .into_iter()
-            .flatten()
-            .map(String::as_str)
-            .collect()
+        [&self.code, &self.kind].into_iter().flatten().map(String::as_str).collect()
     }
 
     fn error(&self, provider: &str, status: Option<u16>, message: String, body: &[u8]) -> Error {
         let words = self.words();
-        let (kind, retryable) = classify::classify(&Facts {
-            status,
-            words: &words,
-            message: &message,
-        });
+        let (kind, retryable) =
+            classify::classify(&Facts { status, words: &words, message: &message });
         let mut error = Error::new(kind, message)
             .with_provider(provider)
             .with_retryable(retryable)
@@ -156,11 +125,7 @@ impl Found {
         }
         // A code that only repeats the status says nothing.
         let repeats = |code: &&String| status.is_some_and(|status| **code == status.to_string());
-        let code = self
-            .code
-            .as_ref()
-            .filter(|code| !repeats(code))
-            .or(self.kind.as_ref());
+        let code = self.code.as_ref().filter(|code| !repeats(code)).or(self.kind.as_ref());
         if let Some(code) = code {
             error = error.with_code(code);
         }
@@ -213,10 +178,7 @@ fn words_of(value: &Value) -> Option<String> {
                 Some(path) => {
                     let path: Vec<String> = path
                         .iter()
-                        .map(|step| {
-                            step.as_str()
-                                .map_or_else(|| step.to_string(), str::to_owned)
-                        })
+                        .map(|step| step.as_str().map_or_else(|| step.to_string(), str::to_owned))
                         .collect();
                     Some(format!("{}: {text}", path.join(".")))
                 }
@@ -228,9 +190,7 @@ fn words_of(value: &Value) -> Option<String> {
 }
 
 fn status_text(status: u16) -> String {
-    let reason = StatusCode::from_u16(status)
-        .ok()
-        .and_then(|status| status.canonical_reason());
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
     reason.map_or_else(|| format!("status {status}"), str::to_owned)
 }
 

@@ -2,9 +2,7 @@ use super::*;
 use crate::error::ErrorKind;
 
 fn message(body: &str) -> String {
-    of_status("p", 400, &HeaderMap::new(), body.as_bytes())
-        .message()
-        .to_owned()
+    of_status("p", 400, &HeaderMap::new(), body.as_bytes()).message().to_owned()
 }
 
 #[test]
@@ -40,10 +38,7 @@ fn the_message_is_found_in_every_known_body() {
 fn the_raw_body_is_kept() {
     let error = of_status("p", 502, &HeaderMap::new(), b"<html>bad gateway</html>");
     assert_eq!(error.raw(), Some("<html>bad gateway</html>"));
-    assert_eq!(
-        (error.kind(), error.is_retryable()),
-        (ErrorKind::Server, true)
-    );
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Server, true));
 }
 
 #[test]
@@ -56,12 +51,7 @@ fn statuses_and_codes_say_what_can_be_done() {
         (409, "{}", ErrorKind::Conflict, true),
         (422, "{}", ErrorKind::InvalidRequest, false),
         (429, "{}", ErrorKind::RateLimit, true),
-        (
-            429,
-            r#"{"error":{"message":"m","code":"insufficient_quota"}}"#,
-            ErrorKind::Quota,
-            false,
-        ),
+        (429, r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, ErrorKind::Quota, false),
         (500, "{}", ErrorKind::Server, true),
         (503, "{}", ErrorKind::Overloaded, true),
         (529, "{}", ErrorKind::Overloaded, true),
@@ -77,31 +67,12 @@ fn statuses_and_codes_say_what_can_be_done() {
             ErrorKind::ContentFilter,
             false,
         ),
-        (
-            400,
-            r#"{"code":"x","error":"Incorrect API key provided"}"#,
-            ErrorKind::Auth,
-            false,
-        ),
-        (
-            498,
-            r#"{"message":"capacity exceeded"}"#,
-            ErrorKind::Overloaded,
-            true,
-        ),
-        (
-            498,
-            r#"{"message":"invalid token"}"#,
-            ErrorKind::Auth,
-            false,
-        ),
+        (400, r#"{"code":"x","error":"Incorrect API key provided"}"#, ErrorKind::Auth, false),
+        (498, r#"{"message":"capacity exceeded"}"#, ErrorKind::Overloaded, true),
+        (498, r#"{"message":"invalid token"}"#, ErrorKind::Auth, false),
     ] {
         let error = of_status("p", status, &HeaderMap::new(), body.as_bytes());
-        assert_eq!(
-            (error.kind(), error.is_retryable()),
-            (kind, retryable),
-            "{status} {body}"
-        );
+        assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{status} {body}");
     }
 }
 
@@ -119,14 +90,8 @@ fn an_error_inside_a_200_has_the_status_that_it_names_or_means() {
     for (body, status) in [
         (r#"{"error":{"message":"m","code":402}}"#, Some(402)),
         (r#"{"error":{"message":"m","status_code":400}}"#, Some(400)),
-        (
-            r#"{"error":{"message":"m","type":"overloaded_error"}}"#,
-            Some(529),
-        ),
-        (
-            r#"{"error":{"message":"m","code":"rate_limit_exceeded"}}"#,
-            Some(429),
-        ),
+        (r#"{"error":{"message":"m","type":"overloaded_error"}}"#, Some(529)),
+        (r#"{"error":{"message":"m","code":"rate_limit_exceeded"}}"#, Some(429)),
         (r#"{"error":"m"}"#, None),
     ] {
         assert_eq!(in_answer("p", body.as_bytes()).status(), status, "{body}");

@@ -53,21 +53,15 @@ pub(crate) fn build(
 
 fn header_name(name: &str) -> Result<HeaderName> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|error| {
-        Error::new(
-            ErrorKind::InvalidRequest,
-            format!("`{name}` is not a header's name"),
-        )
-        .with_source(error)
+        Error::new(ErrorKind::InvalidRequest, format!("`{name}` is not a header's name"))
+            .with_source(error)
     })
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue> {
     HeaderValue::from_str(value).map_err(|error| {
         // The value itself is not shown: it may be a secret.
-        Error::new(
-            ErrorKind::InvalidRequest,
-            format!("the value of {name} fits no header"),
-        )
-        .with_source(error)
+        Error::new(ErrorKind::InvalidRequest, format!("the value of {name} fits no header"))
+            .with_source(error)
     })
 }

@@ -150,10 +150,7 @@ pub(crate) struct Few<T> {
 
 impl<T> Default for Few<T> {
     fn default() -> Self {
-        Self {
-            first: None,
-            rest: Vec::new(),
-        }
+        Self { first: None, rest: Vec::new() }
     }
 }
 
@@ -291,15 +288,7 @@ mod tests {
 
     #[test]
     fn a_field_of_any_shape_never_fails() {
-        for shape in [
-            "null",
-            "true",
-            "3",
-            "-3.5",
-            "\"\"",
-            "[1,{\"a\":[]}]",
-            "{\"a\":{\"b\":1}}",
-        ] {
+        for shape in ["null", "true", "3", "-3.5", "\"\"", "[1,{\"a\":[]}]", "{\"a\":{\"b\":1}}"] {
             serde_json::from_str::<Text>(shape).unwrap();
             serde_json::from_str::<Int>(shape).unwrap();
             serde_json::from_str::<JsonText>(shape).unwrap();
@@ -310,18 +299,10 @@ mod tests {
 
     #[test]
     fn numbers_are_read_in_every_spelling() {
-        for (text, number) in [
-            ("3", Some(3)),
-            ("\"3\"", Some(3)),
-            ("3.0", Some(3)),
-            ("3.5", None),
-            ("\"x\"", None),
-        ] {
-            assert_eq!(
-                serde_json::from_str::<Int>(text).unwrap().0,
-                number,
-                "{text}"
-            );
+        for (text, number) in
+            [("3", Some(3)), ("\"3\"", Some(3)), ("3.0", Some(3)), ("3.5", None), ("\"x\"", None)]
+        {
+            assert_eq!(serde_json::from_str::<Int>(text).unwrap().0, number, "{text}");
         }
     }
 

@@ -3,6 +3,7 @@
 //! No I/O happens here, and no provider's name stands here: what bends is a
 //! [quirk](crate::provider::quirks) of the provider's row.
 
+mod base64_join;
 mod classify;
 mod emit;
 mod error_body;
@@ -51,10 +52,7 @@ impl Protocol {
 
     /// The protocol of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|protocol| protocol.name() == name)
+        Self::ALL.iter().copied().find(|protocol| protocol.name() == name)
     }
 }
 
@@ -152,13 +150,8 @@ pub(crate) fn decode_error(
 
 /// The id by which the provider's support knows a call.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    const NAMES: [&str; 5] = [
-        "x-request-id",
-        "request-id",
-        "apim-request-id",
-        "x-amzn-requestid",
-        "cf-ray",
-    ];
+    const NAMES: [&str; 5] =
+        ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray"];
     NAMES
         .iter()
         .filter_map(|name| headers.get(*name)?.to_str().ok())

@@ -44,11 +44,7 @@ impl ThinkSplitter {
             ThinkTags::Paired => State::Before,
             ThinkTags::Opened => State::Thinking,
         };
-        Some(Self {
-            state,
-            trimming: state == State::Thinking,
-            held: String::new(),
-        })
+        Some(Self { state, trimming: state == State::Thinking, held: String::new() })
     }
 
     /// Takes the next piece of text and hands on what is known of it.
@@ -83,11 +79,7 @@ impl ThinkSplitter {
                 }
                 self.trimming = false;
             }
-            let tag = if self.state == State::Thinking {
-                CLOSE
-            } else {
-                OPEN
-            };
+            let tag = if self.state == State::Thinking { CLOSE } else { OPEN };
             if self.state == State::Before {
                 let trimmed = rest.trim_start();
                 if trimmed.len() < tag.len() && tag.starts_with(trimmed) {

@@ -64,10 +64,7 @@ impl ToolCalls {
         let at = match self.find(id, piece.index, name, batch).filter(|_| !alone) {
             Some(at) => at,
             None => {
-                self.calls.push(Call {
-                    index: piece.index,
-                    ..Call::default()
-                });
+                self.calls.push(Call { index: piece.index, ..Call::default() });
                 self.calls.len() - 1
             }
         };
@@ -155,10 +152,7 @@ impl ToolCalls {
             None => {
                 // Two calls of one answer never share an id, or their results could not be told apart.
                 let taken = |id: &str, calls: &[Call]| {
-                    calls
-                        .iter()
-                        .enumerate()
-                        .any(|(other, call)| other != at && call.id == id)
+                    calls.iter().enumerate().any(|(other, call)| other != at && call.id == id)
                 };
                 let mut id = std::mem::take(&mut call.id);
                 if id.is_empty() || taken(&id, &self.calls) {
@@ -166,10 +160,7 @@ impl ToolCalls {
                 }
                 let call = &mut self.calls[at];
                 call.id.clone_from(&id);
-                let start = PartStart::ToolCall {
-                    id,
-                    name: call.name.clone(),
-                };
+                let start = PartStart::ToolCall { id, name: call.name.clone() };
                 let part = emitter.open(choice, start)?;
                 call.part = Some(part);
                 let early = std::mem::take(&mut call.early_arguments);
@@ -183,19 +174,22 @@ impl ToolCalls {
         if arguments.is_empty() {
             return Ok(());
         }
-        let delta = PartDelta::ToolCallArguments {
-            arguments: arguments.to_owned(),
-        };
+        let delta = PartDelta::ToolCallArguments { arguments: arguments.to_owned() };
         emitter.delta(choice, part, delta)
     }
 
-    /// Closes all calls, in order. A call that never got a name is an error.
-    pub(crate) fn close(&mut self, choice: u32, emitter: &mut Emitter) -> Result<()> {
+    /// Closes all calls, in order. A call that never got a name is an error. Arguments that never came are an empty
+    /// object, unless the answer was `cut` and they might have come.
+    pub(crate) fn close(&mut self, choice: u32, cut: bool, emitter: &mut Emitter) -> Result<()> {
         for call in &mut self.calls {
             let Some(part) = call.part else {
                 return Err(Error::new(ErrorKind::Protocol, "a tool call has no name")
                     .with_raw(call.early_arguments.as_bytes()));
             };
+            if call.argument_bytes == 0 && !cut {
+                let delta = PartDelta::ToolCallArguments { arguments: "{}".to_owned() };
+                emitter.delta(choice, part, delta)?;
+            }
             if let Some(state) = call.state.take() {
                 let provider_state = ProviderState::new(emitter.provider(), state);
                 emitter.delta(choice, part, PartDelta::ProviderState { provider_state })?;

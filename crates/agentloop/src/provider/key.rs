@@ -48,13 +48,8 @@ impl Auth {
 }
 
 /// Headers that show a key, whatever the provider: a request's own headers never replace them.
-pub(crate) const AUTH_HEADERS: [&str; 5] = [
-    "authorization",
-    "x-api-key",
-    "x-goog-api-key",
-    "api-key",
-    "proxy-authorization",
-];
+pub(crate) const AUTH_HEADERS: [&str; 5] =
+    ["authorization", "x-api-key", "x-goog-api-key", "api-key", "proxy-authorization"];
 
 /// Where a key comes from. It is read when it is needed, not before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,27 +150,21 @@ mod tests {
 
     #[test]
     fn a_missing_key_says_which_variable_to_set() {
-        let error = KeySource::env("GROQ_API_KEY")
-            .read("groq", |_| None)
-            .unwrap_err();
+        let error = KeySource::env("GROQ_API_KEY").read("groq", |_| None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingKey);
         assert!(error.hint().unwrap().contains("GROQ_API_KEY"));
     }
 
     #[test]
     fn a_key_that_would_break_a_header_is_refused_and_not_shown() {
-        let error = KeySource::Value(Secret::new("sk-se\ncret"))
-            .read("groq", |_| None)
-            .unwrap_err();
+        let error =
+            KeySource::Value(Secret::new("sk-se\ncret")).read("groq", |_| None).unwrap_err();
         assert!(!format!("{error:?} {error}").contains("cret"));
     }
 
     #[test]
     fn white_space_around_a_key_of_the_environment_is_not_part_of_it() {
-        let key = KeySource::env("K")
-            .read("p", |_| Some(" sk-1\n".into()))
-            .unwrap()
-            .unwrap();
+        let key = KeySource::env("K").read("p", |_| Some(" sk-1\n".into())).unwrap().unwrap();
         assert_eq!(key.expose(), "sk-1");
     }
 }

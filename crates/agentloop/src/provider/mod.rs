@@ -92,10 +92,7 @@ impl Provider {
             allow: None,
             quirks: Quirks::default(),
             models: Vec::new(),
-            serves: Serves {
-                embeddings: true,
-                models: true,
-            },
+            serves: Serves { embeddings: true, models: true },
             transport: None,
         }
     }
@@ -107,9 +104,7 @@ impl Provider {
 
     /// The built-in provider of that name.
     pub fn builtin(name: &str) -> Option<Self> {
-        Self::all()
-            .into_iter()
-            .find(|provider| provider.name == name)
+        Self::all().into_iter().find(|provider| provider.name == name)
     }
 
     /// The key is in this environment variable. It is required unless it was optional before.
@@ -240,9 +235,7 @@ impl Provider {
     ) -> Result<String> {
         let replaced = format!(
             "AGENTLOOP_{}_BASE_URL",
-            self.name
-                .to_ascii_uppercase()
-                .replace(|c: char| !c.is_ascii_alphanumeric(), "_")
+            self.name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
         );
         let template = environment(&replaced).unwrap_or_else(|| self.base_url.clone().into_owned());
         let mut url = String::with_capacity(template.len());
@@ -252,9 +245,8 @@ impl Provider {
                 break;
             };
             let variable = &rest[at + 2..at + end];
-            let value = environment(variable)
-                .filter(|value| !value.is_empty())
-                .ok_or_else(|| {
+            let value =
+                environment(variable).filter(|value| !value.is_empty()).ok_or_else(|| {
                     Error::new(
                         ErrorKind::Config,
                         format!("the address of {} is not known", self.name),

@@ -139,15 +139,10 @@ const THINK_TAG_FAMILIES: &[&str] = &[
 pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
     let mut traits = ModelTraits::default();
     if let Some(rule) = rules.iter().find(|rule| rule.matches(model)) {
-        traits = ModelTraits {
-            sampling: rule.sampling,
-            think_tags: rule.think_tags,
-        };
+        traits = ModelTraits { sampling: rule.sampling, think_tags: rule.think_tags };
     }
     if traits.think_tags == ThinkTags::None
-        && THINK_TAG_FAMILIES
-            .iter()
-            .any(|family| matches(family.as_bytes(), model.as_bytes()))
+        && THINK_TAG_FAMILIES.iter().any(|family| matches(family.as_bytes(), model.as_bytes()))
     {
         traits.think_tags = ThinkTags::Paired;
     }
@@ -171,11 +166,7 @@ mod tests {
             ("*", "", true),
             ("", "", true),
         ] {
-            assert_eq!(
-                ModelRule::new(pattern).matches(name),
-                expected,
-                "{pattern} on {name}"
-            );
+            assert_eq!(ModelRule::new(pattern).matches(name), expected, "{pattern} on {name}");
         }
     }
 }

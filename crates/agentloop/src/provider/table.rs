@@ -16,10 +16,8 @@ use super::{Auth, KeySource, Param, Provider};
 use crate::request::Effort;
 
 /// Providers whose protocol this version does not speak, with the protocol's name.
-pub(crate) const NOT_YET: &[(&str, &str)] = &[
-    ("anthropic", "Anthropic Messages"),
-    ("google", "Gemini generateContent"),
-];
+pub(crate) const NOT_YET: &[(&str, &str)] =
+    &[("anthropic", "Anthropic Messages"), ("google", "Gemini generateContent")];
 
 /// Every built-in row, in the order of the documentation.
 pub(crate) fn rows() -> Vec<Provider> {
@@ -153,6 +151,7 @@ fn mistral() -> Provider {
             q.embeddings.dimensions = DimensionsName::OutputDimension;
         })
         .rename(Param::Seed, "random_seed")
+        .clamp(Param::Temperature, 0.0, 1.5)
         .allow(&[
             "model",
             "messages",
@@ -210,58 +209,50 @@ fn deepseek() -> Provider {
 }
 
 fn fireworks() -> Provider {
-    row(
-        "fireworks",
-        "https://api.fireworks.ai/inference/v1",
-        "FIREWORKS_API_KEY",
-    )
-    .quirks(|q| {
-        q.reasoning_echo = ReasoningEcho::ReasoningContent;
-        q.audio = AudioInputForm::Refused;
-        q.files = FileInputForm::Refused;
-        q.video = VideoInput::VideoUrl;
-        q.efforts = Some(NONE_TO_HIGH.into());
-        q.thinking = ThinkingForm::TypeSwitchWithBudget;
-        q.max_stops = Some(4);
-    })
-    .strip([Param::Verbosity, Param::Modalities, Param::Audio])
+    row("fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::ReasoningContent;
+            q.audio = AudioInputForm::Refused;
+            q.files = FileInputForm::Refused;
+            q.video = VideoInput::VideoUrl;
+            q.efforts = Some(NONE_TO_HIGH.into());
+            q.thinking = ThinkingForm::TypeSwitchWithBudget;
+            q.max_stops = Some(4);
+        })
+        .strip([Param::Verbosity, Param::Modalities, Param::Audio])
 }
 
 /// The chat form of Sonar. Where the service has ended, its own words say so.
 fn perplexity() -> Provider {
-    row(
-        "perplexity",
-        "https://api.perplexity.ai",
-        "PERPLEXITY_API_KEY",
-    )
-    .quirks(|q| {
-        q.stream_usage = StreamUsage::Unasked;
-        q.reasoning_tokens = ReasoningTokens::Beside;
-        q.audio = AudioInputForm::Refused;
-        q.embeddings.batch = Some(512);
-        q.embeddings.encoding = EmbeddingEncoding::Int8;
-    })
-    .strip([
-        Param::Tools,
-        Param::ToolChoice,
-        Param::ParallelToolCalls,
-        Param::FrequencyPenalty,
-        Param::PresencePenalty,
-        Param::Logprobs,
-        Param::TopLogprobs,
-        Param::LogitBias,
-        Param::Seed,
-        Param::N,
-        Param::User,
-        Param::Metadata,
-        Param::ServiceTier,
-        Param::Verbosity,
-        Param::PromptCacheKey,
-        Param::Modalities,
-        Param::Audio,
-    ])
-    .model(ModelRule::new("*reasoning*").with_think_tags(ThinkTags::Paired))
-    .without_model_list()
+    row("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY")
+        .quirks(|q| {
+            q.stream_usage = StreamUsage::Unasked;
+            q.reasoning_tokens = ReasoningTokens::Beside;
+            q.audio = AudioInputForm::Refused;
+            q.embeddings.batch = Some(512);
+            q.embeddings.encoding = EmbeddingEncoding::Int8;
+        })
+        .strip([
+            Param::Tools,
+            Param::ToolChoice,
+            Param::ParallelToolCalls,
+            Param::FrequencyPenalty,
+            Param::PresencePenalty,
+            Param::Logprobs,
+            Param::TopLogprobs,
+            Param::LogitBias,
+            Param::Seed,
+            Param::N,
+            Param::User,
+            Param::Metadata,
+            Param::ServiceTier,
+            Param::Verbosity,
+            Param::PromptCacheKey,
+            Param::Modalities,
+            Param::Audio,
+        ])
+        .model(ModelRule::new("*reasoning*").with_think_tags(ThinkTags::Paired))
+        .without_model_list()
 }
 
 fn ollama() -> Provider {
@@ -285,36 +276,32 @@ fn ollama() -> Provider {
 }
 
 fn cohere() -> Provider {
-    row(
-        "cohere",
-        "https://api.cohere.ai/compatibility/v1",
-        "COHERE_API_KEY",
-    )
-    .quirks(|q| {
-        q.audio = AudioInputForm::Refused;
-        q.files = FileInputForm::Refused;
-        q.efforts = Some((&[Effort::None, Effort::High]).into());
-        q.embeddings.batch = Some(96);
-        q.embeddings.input_type = InputTypeWords::Search;
-    })
-    .strip([
-        Param::LogitBias,
-        Param::TopLogprobs,
-        Param::N,
-        Param::User,
-        Param::ParallelToolCalls,
-        Param::Metadata,
-        Param::ServiceTier,
-        Param::TopK,
-        Param::Verbosity,
-        Param::PromptCacheKey,
-        Param::Modalities,
-        Param::Audio,
-    ])
-    .clamp(Param::Temperature, 0.0, 1.0)
-    .clamp(Param::FrequencyPenalty, 0.0, 1.0)
-    .clamp(Param::PresencePenalty, 0.0, 1.0)
-    .without_model_list()
+    row("cohere", "https://api.cohere.ai/compatibility/v1", "COHERE_API_KEY")
+        .quirks(|q| {
+            q.audio = AudioInputForm::Refused;
+            q.files = FileInputForm::Refused;
+            q.efforts = Some((&[Effort::None, Effort::High]).into());
+            q.embeddings.batch = Some(96);
+            q.embeddings.input_type = InputTypeWords::Search;
+        })
+        .strip([
+            Param::LogitBias,
+            Param::TopLogprobs,
+            Param::N,
+            Param::User,
+            Param::ParallelToolCalls,
+            Param::Metadata,
+            Param::ServiceTier,
+            Param::TopK,
+            Param::Verbosity,
+            Param::PromptCacheKey,
+            Param::Modalities,
+            Param::Audio,
+        ])
+        .clamp(Param::Temperature, 0.0, 1.0)
+        .clamp(Param::FrequencyPenalty, 0.0, 1.0)
+        .clamp(Param::PresencePenalty, 0.0, 1.0)
+        .without_model_list()
 }
 
 fn xai() -> Provider {
@@ -324,22 +311,11 @@ fn xai() -> Provider {
             q.audio = AudioInputForm::Refused;
             q.efforts = Some(NONE_TO_HIGH.into());
         })
-        .strip([
-            Param::TopK,
-            Param::Verbosity,
-            Param::Modalities,
-            Param::Audio,
-            Param::Metadata,
-        ])
+        .strip([Param::TopK, Param::Verbosity, Param::Modalities, Param::Audio, Param::Metadata])
 }
 
 fn openrouter() -> Provider {
-    row(
-        "openrouter",
-        "https://openrouter.ai/api/v1",
-        "OPENROUTER_API_KEY",
-    )
-    .quirks(|q| {
+    row("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY").quirks(|q| {
         q.reasoning_echo = ReasoningEcho::ReasoningDetails;
         q.thinking = ThinkingForm::ReasoningObject;
         q.cache_markers = CacheMarkers::OnParts;
@@ -383,21 +359,11 @@ fn azure() -> Provider {
 }
 
 fn huggingface() -> Provider {
-    row(
-        "huggingface",
-        "https://router.huggingface.co/v1",
-        "HF_TOKEN",
-    )
-    .without_embeddings()
+    row("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN").without_embeddings()
 }
 
 fn nvidia() -> Provider {
-    row(
-        "nvidia",
-        "https://integrate.api.nvidia.com/v1",
-        "NVIDIA_API_KEY",
-    )
-    .quirks(|q| {
+    row("nvidia", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY").quirks(|q| {
         q.reasoning_echo = ReasoningEcho::ReasoningContent;
         q.thinking = ThinkingForm::TemplateArgument;
         q.embeddings.input_type = InputTypeWords::Passage;
@@ -411,29 +377,16 @@ fn moonshot() -> Provider {
 }
 
 fn deepinfra() -> Provider {
-    row(
-        "deepinfra",
-        "https://api.deepinfra.com/v1/openai",
-        "DEEPINFRA_API_KEY",
-    )
-    .quirks(|q| q.reasoning_echo = ReasoningEcho::ReasoningContent)
+    row("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY")
+        .quirks(|q| q.reasoning_echo = ReasoningEcho::ReasoningContent)
 }
 
 fn sambanova() -> Provider {
-    row(
-        "sambanova",
-        "https://api.sambanova.ai/v1",
-        "SAMBANOVA_API_KEY",
-    )
+    row("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY")
 }
 
 fn github() -> Provider {
-    row(
-        "github",
-        "https://models.github.ai/inference",
-        "GITHUB_TOKEN",
-    )
-    .without_model_list()
+    row("github", "https://models.github.ai/inference", "GITHUB_TOKEN").without_model_list()
 }
 
 fn vllm() -> Provider {

@@ -45,11 +45,7 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
     /// The longest answer, in tokens, thinking included.
-    #[serde(
-        default,
-        alias = "max_completion_tokens",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, alias = "max_completion_tokens", skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Where to stop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -147,10 +143,7 @@ pub struct ChatRequest {
 impl ChatRequest {
     /// A request to `model`, with nothing said yet.
     pub fn new(model: impl Into<String>) -> Self {
-        Self {
-            model: model.into(),
-            ..Self::default()
-        }
+        Self { model: model.into(), ..Self::default() }
     }
 
     /// Adds instructions.

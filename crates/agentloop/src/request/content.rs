@@ -130,20 +130,12 @@ impl ContentPart {
 
     /// An image by its address, or as a data URL.
     pub fn image_url(url: impl Into<String>) -> Self {
-        Self::ImageUrl {
-            image_url: ImageUrl::new(url),
-            cache_control: None,
-        }
+        Self::ImageUrl { image_url: ImageUrl::new(url), cache_control: None }
     }
 
     /// Sound in base64, of a format such as `wav` or `mp3`.
     pub fn audio(data: impl Into<String>, format: impl Into<String>) -> Self {
-        Self::InputAudio {
-            input_audio: AudioInput {
-                data: data.into(),
-                format: format.into(),
-            },
-        }
+        Self::InputAudio { input_audio: AudioInput { data: data.into(), format: format.into() } }
     }
 
     /// A file as a data URL.
@@ -220,10 +212,7 @@ pub struct ImageUrl {
 impl ImageUrl {
     /// The image at `url`.
     pub fn new(url: impl Into<String>) -> Self {
-        Self {
-            url: url.into(),
-            detail: None,
-        }
+        Self { url: url.into(), detail: None }
     }
 }
 

@@ -46,11 +46,7 @@ pub struct EmbedRequest {
 impl EmbedRequest {
     /// `input` for `model`.
     pub fn new(model: impl Into<String>, input: impl Into<EmbedInput>) -> Self {
-        Self {
-            model: model.into(),
-            input: input.into(),
-            ..Self::default()
-        }
+        Self { model: model.into(), input: input.into(), ..Self::default() }
     }
 
     /// Sets `dimensions`.
@@ -172,11 +168,6 @@ impl EmbedResponse {
         provider: impl Into<String>,
         embeddings: Vec<Vec<f32>>,
     ) -> Self {
-        Self {
-            model: model.into(),
-            provider: provider.into(),
-            embeddings,
-            ..Self::default()
-        }
+        Self { model: model.into(), provider: provider.into(), embeddings, ..Self::default() }
     }
 }

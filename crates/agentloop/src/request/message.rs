@@ -52,11 +52,7 @@ pub struct ChatMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Tool calls as OpenAI writes them.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "nullable"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable")]
     pub tool_calls: Vec<ToolCall>,
     /// In a tool's turn, the call that it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,11 +89,7 @@ where
 
 impl ChatMessage {
     fn new(role: Role, content: impl Into<MessageContent>) -> Self {
-        Self {
-            role,
-            content: Some(content.into()),
-            ..Self::default()
-        }
+        Self { role, content: Some(content.into()), ..Self::default() }
     }
 
     /// Instructions.
@@ -117,18 +109,12 @@ impl ChatMessage {
 
     /// The result of a tool call.
     pub fn tool(call_id: impl Into<String>, content: impl Into<MessageContent>) -> Self {
-        Self {
-            tool_call_id: Some(call_id.into()),
-            ..Self::new(Role::Tool, content)
-        }
+        Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, content) }
     }
 
     /// The result of a tool call that failed.
     pub fn tool_error(call_id: impl Into<String>, content: impl Into<MessageContent>) -> Self {
-        Self {
-            is_error: true,
-            ..Self::tool(call_id, content)
-        }
+        Self { is_error: true, ..Self::tool(call_id, content) }
     }
 
     /// The same, with the speaker's (or the tool's) name.
@@ -147,10 +133,7 @@ impl ChatMessage {
 
     /// All text, joined.
     pub fn text(&self) -> String {
-        self.content
-            .as_ref()
-            .map(MessageContent::text)
-            .unwrap_or_default()
+        self.content.as_ref().map(MessageContent::text).unwrap_or_default()
     }
 
     /// The parts, if the content is given in parts.
@@ -188,10 +171,7 @@ impl ToolCall {
         Self {
             id: id.into(),
             kind: function_type(),
-            function: FunctionCall {
-                name: name.into(),
-                arguments: arguments.into(),
-            },
+            function: FunctionCall { name: name.into(), arguments: arguments.into() },
         }
     }
 }

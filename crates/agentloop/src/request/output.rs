@@ -67,9 +67,6 @@ pub struct AudioOutput {
 impl AudioOutput {
     /// Speech of that voice in that format.
     pub fn new(voice: impl Into<String>, format: impl Into<String>) -> Self {
-        Self {
-            voice: Value::String(voice.into()),
-            format: format.into(),
-        }
+        Self { voice: Value::String(voice.into()), format: format.into() }
     }
 }

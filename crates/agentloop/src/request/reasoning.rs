@@ -24,15 +24,8 @@ pub enum Effort {
 
 impl Effort {
     /// Every level, from the least to the most.
-    pub const ALL: [Self; 7] = [
-        Self::None,
-        Self::Minimal,
-        Self::Low,
-        Self::Medium,
-        Self::High,
-        Self::Xhigh,
-        Self::Max,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
     /// The word as it stands in JSON.
     pub fn as_str(self) -> &'static str {
@@ -66,25 +59,16 @@ pub struct Thinking {
 impl Thinking {
     /// Think.
     pub fn enabled() -> Self {
-        Self {
-            enabled: Some(true),
-            ..Self::default()
-        }
+        Self { enabled: Some(true), ..Self::default() }
     }
 
     /// Do not think.
     pub fn disabled() -> Self {
-        Self {
-            enabled: Some(false),
-            ..Self::default()
-        }
+        Self { enabled: Some(false), ..Self::default() }
     }
 
     /// Think for at most so many tokens.
     pub fn budget(tokens: u64) -> Self {
-        Self {
-            budget_tokens: Some(tokens),
-            ..Self::enabled()
-        }
+        Self { budget_tokens: Some(tokens), ..Self::enabled() }
     }
 }

@@ -101,15 +101,10 @@ impl Serialize for ToolDefinition {
             cache_control: Option<CacheControl>,
         }
         match self {
-            Self::Function {
-                function,
-                cache_control,
-            } => Form {
-                r#type: "function",
-                function,
-                cache_control: *cache_control,
+            Self::Function { function, cache_control } => {
+                Form { r#type: "function", function, cache_control: *cache_control }
+                    .serialize(serializer)
             }
-            .serialize(serializer),
             Self::Provider(fields) => fields.serialize(serializer),
         }
     }
@@ -131,10 +126,7 @@ impl<'de> Deserialize<'de> for ToolDefinition {
             Some("function") => {
                 let form: Form =
                     serde_json::from_value(Value::Object(fields)).map_err(de::Error::custom)?;
-                Ok(Self::Function {
-                    function: form.function,
-                    cache_control: form.cache_control,
-                })
+                Ok(Self::Function { function: form.function, cache_control: form.cache_control })
             }
             Some(_) => Ok(Self::Provider(fields)),
             None => Err(de::Error::missing_field("type")),
@@ -180,11 +172,9 @@ impl Serialize for ToolChoice {
             Self::Auto => serializer.serialize_str("auto"),
             Self::Required => serializer.serialize_str("required"),
             Self::None => serializer.serialize_str("none"),
-            Self::Function(name) => Named {
-                r#type: "function",
-                function: Name { name },
+            Self::Function(name) => {
+                Named { r#type: "function", function: Name { name } }.serialize(serializer)
             }
-            .serialize(serializer),
             Self::Provider(fields) => fields.serialize(serializer),
         }
     }
@@ -209,13 +199,8 @@ impl<'de> Deserialize<'de> for ToolChoice {
                 ))),
             },
             Form::Fields(fields) => {
-                let name = fields
-                    .get("function")
-                    .and_then(|function| function.get("name"));
-                match (
-                    fields.get("type").and_then(Value::as_str),
-                    name.and_then(Value::as_str),
-                ) {
+                let name = fields.get("function").and_then(|function| function.get("name"));
+                match (fields.get("type").and_then(Value::as_str), name.and_then(Value::as_str)) {
                     (Some("function"), Some(name)) => Ok(Self::Function(name.to_owned())),
                     (Some("function"), None) => Err(de::Error::missing_field("function.name")),
                     _ => Ok(Self::Provider(fields)),

@@ -19,10 +19,7 @@ pub struct Cost {
 impl Cost {
     /// An amount that the provider itself named.
     pub fn from_provider(usd: Usd) -> Self {
-        Self {
-            usd,
-            source: CostSource::Provider,
-        }
+        Self { usd, source: CostSource::Provider }
     }
 }
 
@@ -70,10 +67,7 @@ impl Usd {
 impl fmt::Display for Usd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
-        let (whole, rest) = (
-            self.0.abs() / PICOS_PER_DOLLAR,
-            self.0.abs() % PICOS_PER_DOLLAR,
-        );
+        let (whole, rest) = (self.0.abs() / PICOS_PER_DOLLAR, self.0.abs() % PICOS_PER_DOLLAR);
         if rest == 0 {
             return write!(f, "{sign}{whole}");
         }
@@ -100,9 +94,7 @@ impl FromStr for Usd {
     /// Reads a JSON number's text: `0.25`, `3`, `1.5e-7`. Digits past the twelfth decimal are rounded
     /// half up, away from zero.
     fn from_str(text: &str) -> Result<Self, ParseUsdError> {
-        parse_decimal(text.trim())
-            .map(Self)
-            .ok_or_else(|| ParseUsdError(text.to_owned()))
+        parse_decimal(text.trim()).map(Self).ok_or_else(|| ParseUsdError(text.to_owned()))
     }
 }
 
@@ -122,13 +114,9 @@ fn parse_decimal(text: &str) -> Option<i128> {
     // The digits as one integer, and how far its unit is from a pico-dollar.
     let mut value: i128 = 0;
     for digit in whole.chars().chain(fraction.chars()) {
-        value = value
-            .checked_mul(10)?
-            .checked_add(i128::from(digit.to_digit(10)?))?;
+        value = value.checked_mul(10)?.checked_add(i128::from(digit.to_digit(10)?))?;
     }
-    let shift = DECIMALS
-        .checked_add(exponent)?
-        .checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let shift = DECIMALS.checked_add(exponent)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let value = if shift >= 0 {
         value.checked_mul(10i128.checked_pow(shift.unsigned_abs())?)?
     } else {
@@ -206,9 +194,6 @@ mod tests {
     #[test]
     fn a_tenth_ten_times_is_one() {
         let tenth: Usd = "0.1".parse().unwrap();
-        assert_eq!(
-            std::iter::repeat_n(tenth, 10).sum::<Usd>(),
-            "1".parse().unwrap()
-        );
+        assert_eq!(std::iter::repeat_n(tenth, 10).sum::<Usd>(), "1".parse().unwrap());
     }
 }

@@ -67,8 +67,6 @@ impl Serialize for FinishReason {
 
 impl<'de> Deserialize<'de> for FinishReason {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self::from_word(&Cow::<'de, str>::deserialize(
-            deserializer,
-        )?))
+        Ok(Self::from_word(&Cow::<'de, str>::deserialize(deserializer)?))
     }
 }

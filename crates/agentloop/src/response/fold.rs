@@ -84,19 +84,11 @@ impl Fold {
             return broken("an event after the end");
         }
         match event {
-            ChatStreamEvent::MessageStart {
-                id,
-                model,
-                provider,
-                created,
-                request_id,
-            } => self.start(id, model, provider, *created, request_id.as_deref()),
+            ChatStreamEvent::MessageStart { id, model, provider, created, request_id } => {
+                self.start(id, model, provider, *created, request_id.as_deref())
+            }
             _ if !self.started => broken("the first event is not message.start"),
-            ChatStreamEvent::ContentStart {
-                choice_index,
-                part_index,
-                part,
-            } => {
+            ChatStreamEvent::ContentStart { choice_index, part_index, part } => {
                 let next = self.choice(*choice_index).0.content.len();
                 if next != *part_index as usize {
                     return broken(format!("part {part_index} opens, but {next} is the next"));
@@ -104,37 +96,20 @@ impl Fold {
                 self.open(*choice_index, part);
                 Ok(())
             }
-            ChatStreamEvent::ContentDelta {
-                choice_index,
-                part_index,
-                delta,
-            } => self.grow(*choice_index, *part_index, delta),
-            ChatStreamEvent::ContentDone {
-                choice_index,
-                part_index,
-                part,
-            } => {
+            ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
+                self.grow(*choice_index, *part_index, delta)
+            }
+            ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
                 // The finished part is the authority: kinds that come whole have no deltas.
                 *self.close(*choice_index, *part_index)? = part.clone();
                 Ok(())
             }
-            ChatStreamEvent::Logprobs {
-                choice_index,
-                logprobs,
-            } => {
+            ChatStreamEvent::Logprobs { choice_index, logprobs } => {
                 self.logprobs(*choice_index, logprobs);
                 Ok(())
             }
-            ChatStreamEvent::MessageDelta {
-                choice_index,
-                finish_reason,
-                raw_finish_reason,
-            } => {
-                self.finish_choice(
-                    *choice_index,
-                    finish_reason.clone(),
-                    raw_finish_reason.clone(),
-                );
+            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
+                self.finish_choice(*choice_index, finish_reason.clone(), raw_finish_reason.clone());
                 Ok(())
             }
             ChatStreamEvent::Warning { warning } => {
@@ -168,10 +143,7 @@ impl Fold {
         }
         for (choice, progress) in self.response.choices.iter().zip(&self.progress) {
             if let Some(part) = progress.open.iter().position(|open| *open) {
-                return broken(format!(
-                    "part {part} of choice {} never closed",
-                    choice.index
-                ));
+                return broken(format!("part {part} of choice {} never closed", choice.index));
             }
             if !progress.finished {
                 return broken(format!("choice {} has no finish reason", choice.index));
@@ -261,11 +233,7 @@ impl Fold {
                 part.code.push_str(code);
             }
             (ResponsePart::ServerToolCall(_), PartDelta::ServerToolCallArguments { arguments }) => {
-                match progress
-                    .server_arguments
-                    .iter_mut()
-                    .find(|(part, _)| *part == at)
-                {
+                match progress.server_arguments.iter_mut().find(|(part, _)| *part == at) {
                     Some((_, text)) => text.push_str(arguments),
                     None => progress.server_arguments.push((at, arguments.clone())),
                 }
@@ -297,10 +265,7 @@ impl Fold {
         }
         let part = &mut choice.content[at];
         if let ResponsePart::ServerToolCall(call) = part
-            && let Some(found) = progress
-                .server_arguments
-                .iter()
-                .position(|(part, _)| *part == at)
+            && let Some(found) = progress.server_arguments.iter().position(|(part, _)| *part == at)
         {
             call.arguments = parse_arguments(&progress.server_arguments.swap_remove(found).1);
         }
@@ -308,11 +273,7 @@ impl Fold {
     }
 
     pub(crate) fn logprobs(&mut self, choice_index: u32, more: &Logprobs) {
-        self.choice(choice_index)
-            .0
-            .logprobs
-            .get_or_insert_default()
-            .extend(more);
+        self.choice(choice_index).0.logprobs.get_or_insert_default().extend(more);
     }
 
     pub(crate) fn finish_choice(
@@ -333,9 +294,7 @@ impl Fold {
 
     pub(crate) fn metadata(&mut self, more: &Map<String, Value>) {
         for (name, value) in more {
-            self.response
-                .provider_metadata
-                .insert(name.clone(), value.clone());
+            self.response.provider_metadata.insert(name.clone(), value.clone());
         }
     }
 
@@ -355,23 +314,9 @@ impl Fold {
     }
 
     fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
-        let at = self
-            .response
-            .choices
-            .partition_point(|choice| choice.index < index);
-        if self
-            .response
-            .choices
-            .get(at)
-            .is_none_or(|choice| choice.index != index)
-        {
-            self.response.choices.insert(
-                at,
-                Choice {
-                    index,
-                    ..Choice::default()
-                },
-            );
+        let at = self.response.choices.partition_point(|choice| choice.index < index);
+        if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
+            self.response.choices.insert(at, Choice { index, ..Choice::default() });
             self.progress.insert(at, Progress::default());
         }
         (&mut self.response.choices[at], &mut self.progress[at])
@@ -389,18 +334,15 @@ fn skeleton(start: &PartStart) -> ResponsePart {
         PartStart::RedactedThinking {} => {
             ResponsePart::RedactedThinking(RedactedThinkingPart::default())
         }
-        PartStart::Image { mime_type } => ResponsePart::Image(ImagePart {
-            mime_type: mime_type.clone(),
-            ..Default::default()
-        }),
-        PartStart::Audio { mime_type } => ResponsePart::Audio(AudioPart {
-            mime_type: mime_type.clone(),
-            ..Default::default()
-        }),
-        PartStart::File { mime_type } => ResponsePart::File(FilePart {
-            mime_type: mime_type.clone(),
-            ..Default::default()
-        }),
+        PartStart::Image { mime_type } => {
+            ResponsePart::Image(ImagePart { mime_type: mime_type.clone(), ..Default::default() })
+        }
+        PartStart::Audio { mime_type } => {
+            ResponsePart::Audio(AudioPart { mime_type: mime_type.clone(), ..Default::default() })
+        }
+        PartStart::File { mime_type } => {
+            ResponsePart::File(FilePart { mime_type: mime_type.clone(), ..Default::default() })
+        }
         PartStart::CodeExecution { id, language } => {
             ResponsePart::CodeExecution(CodeExecutionPart {
                 id: id.clone(),
@@ -408,10 +350,9 @@ fn skeleton(start: &PartStart) -> ResponsePart {
                 ..Default::default()
             })
         }
-        PartStart::CodeResult { id } => ResponsePart::CodeResult(CodeResultPart {
-            id: id.clone(),
-            ..Default::default()
-        }),
+        PartStart::CodeResult { id } => {
+            ResponsePart::CodeResult(CodeResultPart { id: id.clone(), ..Default::default() })
+        }
         PartStart::ServerToolCall { id, name } => {
             ResponsePart::ServerToolCall(ServerToolCallPart {
                 id: id.clone(),

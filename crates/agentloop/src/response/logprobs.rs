@@ -9,6 +9,9 @@ pub struct Logprobs {
     /// Of the text's tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<TokenLogprob>,
+    /// Of the tokens of the thinking.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thinking: Vec<TokenLogprob>,
     /// Of a refusal's tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusal: Vec<TokenLogprob>,
@@ -34,12 +37,13 @@ pub struct TokenLogprob {
 impl Logprobs {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.content.is_empty() && self.refusal.is_empty()
+        self.content.is_empty() && self.thinking.is_empty() && self.refusal.is_empty()
     }
 
     /// Appends what a later piece of the stream brought.
     pub(crate) fn extend(&mut self, more: &Self) {
         self.content.extend_from_slice(&more.content);
+        self.thinking.extend_from_slice(&more.thinking);
         self.refusal.extend_from_slice(&more.refusal);
     }
 }

@@ -143,10 +143,7 @@ impl Choice {
     /// The choice as an assistant's message, with every part in its place.
     pub fn into_message(self) -> ChatMessage {
         ChatMessage::assistant(
-            self.content
-                .into_iter()
-                .map(Into::into)
-                .collect::<Vec<ContentPart>>(),
+            self.content.into_iter().map(Into::into).collect::<Vec<ContentPart>>(),
         )
     }
 }
@@ -164,10 +161,7 @@ impl ChatResponse {
 
     /// The tool calls of the first choice.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallPart> {
-        self.choices
-            .first()
-            .into_iter()
-            .flat_map(Choice::tool_calls)
+        self.choices.first().into_iter().flat_map(Choice::tool_calls)
     }
 
     /// Why the first choice ended.
@@ -178,20 +172,9 @@ impl ChatResponse {
     /// The first choice as a message to append to the conversation. Nothing is lost on the way: all parts
     /// keep their order and their provider state, and the message remembers which model said it.
     pub fn into_message(self) -> ChatMessage {
-        let origin = Origin {
-            provider: self.provider,
-            model: self.model,
-        };
-        let message = self
-            .choices
-            .into_iter()
-            .next()
-            .unwrap_or_default()
-            .into_message();
-        ChatMessage {
-            origin: Some(origin),
-            ..message
-        }
+        let origin = Origin { provider: self.provider, model: self.model };
+        let message = self.choices.into_iter().next().unwrap_or_default().into_message();
+        ChatMessage { origin: Some(origin), ..message }
     }
 
     /// The events that make up this response: folding them gives it back.

@@ -67,11 +67,7 @@ pub struct ProviderState {
 impl ProviderState {
     /// State `data` that `provider` made.
     pub fn new(provider: impl Into<String>, data: Value) -> Self {
-        Self {
-            provider: provider.into(),
-            model: None,
-            data,
-        }
+        Self { provider: provider.into(), model: None, data }
     }
 }
 
@@ -99,11 +95,7 @@ pub struct TextPart {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
     /// Asks the provider to cache the prompt up to and including this part.
-    #[serde(
-        default,
-        rename = "cache_control",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, rename = "cache_control", skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
     /// State of the provider that wrote the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -113,10 +105,7 @@ pub struct TextPart {
 impl TextPart {
     /// Text without citations.
     pub fn new(text: impl Into<String>) -> Self {
-        Self {
-            text: text.into(),
-            ..Self::default()
-        }
+        Self { text: text.into(), ..Self::default() }
     }
 }
 
@@ -142,12 +131,7 @@ impl ToolCallPart {
         name: impl Into<String>,
         arguments: impl Into<String>,
     ) -> Self {
-        Self {
-            id: id.into(),
-            name: name.into(),
-            arguments: arguments.into(),
-            provider_state: None,
-        }
+        Self { id: id.into(), name: name.into(), arguments: arguments.into(), provider_state: None }
     }
 
     /// The arguments, parsed. No arguments at all are an empty object.
@@ -178,10 +162,7 @@ pub struct ThinkingPart {
 impl ThinkingPart {
     /// Thoughts without a signature.
     pub fn new(thinking: impl Into<String>) -> Self {
-        Self {
-            thinking: thinking.into(),
-            ..Self::default()
-        }
+        Self { thinking: thinking.into(), ..Self::default() }
     }
 }
 

@@ -13,9 +13,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
         request_id: response.request_id.clone(),
     }];
     for warning in &response.warnings {
-        events.push(ChatStreamEvent::Warning {
-            warning: warning.clone(),
-        });
+        events.push(ChatStreamEvent::Warning { warning: warning.clone() });
     }
     for choice in &response.choices {
         let choice_index = choice.index;
@@ -25,15 +23,11 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
                 part_index,
                 part: PartStart::of(part),
             });
-            events.extend(
-                deltas(part)
-                    .into_iter()
-                    .map(|delta| ChatStreamEvent::ContentDelta {
-                        choice_index,
-                        part_index,
-                        delta,
-                    }),
-            );
+            events.extend(deltas(part).into_iter().map(|delta| ChatStreamEvent::ContentDelta {
+                choice_index,
+                part_index,
+                delta,
+            }));
             events.push(ChatStreamEvent::ContentDone {
                 choice_index,
                 part_index,
@@ -41,10 +35,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
             });
         }
         if let Some(logprobs) = &choice.logprobs {
-            events.push(ChatStreamEvent::Logprobs {
-                choice_index,
-                logprobs: logprobs.clone(),
-            });
+            events.push(ChatStreamEvent::Logprobs { choice_index, logprobs: logprobs.clone() });
         }
         events.push(ChatStreamEvent::MessageDelta {
             choice_index,
@@ -63,9 +54,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
             cost: response.cost.clone(),
         });
     }
-    events.push(ChatStreamEvent::MessageDone {
-        response: Box::new(response.clone()),
-    });
+    events.push(ChatStreamEvent::MessageDone { response: Box::new(response.clone()) });
     events
 }
 
@@ -75,64 +64,43 @@ fn deltas(part: &ResponsePart) -> Vec<PartDelta> {
     match part {
         ResponsePart::Text(part) => {
             if !part.text.is_empty() {
-                deltas.push(PartDelta::Text {
-                    text: part.text.clone(),
-                });
+                deltas.push(PartDelta::Text { text: part.text.clone() });
             }
             for citation in &part.citations {
-                deltas.push(PartDelta::Citation {
-                    citation: citation.clone(),
-                });
+                deltas.push(PartDelta::Citation { citation: citation.clone() });
             }
         }
         ResponsePart::ToolCall(part) => {
-            deltas.push(PartDelta::ToolCallArguments {
-                arguments: part.arguments.clone(),
-            });
+            deltas.push(PartDelta::ToolCallArguments { arguments: part.arguments.clone() });
         }
         ResponsePart::Thinking(part) => {
             if !part.thinking.is_empty() {
-                deltas.push(PartDelta::Thinking {
-                    thinking: part.thinking.clone(),
-                });
+                deltas.push(PartDelta::Thinking { thinking: part.thinking.clone() });
             }
             if let Some(signature) = &part.signature {
-                deltas.push(PartDelta::ThinkingSignature {
-                    signature: signature.clone(),
-                });
+                deltas.push(PartDelta::ThinkingSignature { signature: signature.clone() });
             }
         }
         ResponsePart::Image(part) if !part.data.is_empty() => {
-            deltas.push(PartDelta::Image {
-                data: part.data.clone(),
-            });
+            deltas.push(PartDelta::Image { data: part.data.clone() });
         }
         ResponsePart::Audio(part) => {
-            deltas.push(PartDelta::Audio {
-                data: part.data.clone(),
-            });
+            deltas.push(PartDelta::Audio { data: part.data.clone() });
             if let Some(transcript) = &part.transcript {
-                deltas.push(PartDelta::AudioTranscript {
-                    transcript: transcript.clone(),
-                });
+                deltas.push(PartDelta::AudioTranscript { transcript: transcript.clone() });
             }
         }
         ResponsePart::CodeExecution(part) => {
-            deltas.push(PartDelta::Code {
-                code: part.code.clone(),
-            });
+            deltas.push(PartDelta::Code { code: part.code.clone() });
         }
         ResponsePart::ServerToolCall(part) => {
-            deltas.push(PartDelta::ServerToolCallArguments {
-                arguments: part.arguments.to_string(),
-            });
+            deltas
+                .push(PartDelta::ServerToolCallArguments { arguments: part.arguments.to_string() });
         }
         _ => {}
     }
     if let Some(state) = part.provider_state() {
-        deltas.push(PartDelta::ProviderState {
-            provider_state: state.clone(),
-        });
+        deltas.push(PartDelta::ProviderState { provider_state: state.clone() });
     }
     deltas
 }

@@ -23,20 +23,12 @@ pub struct Warning {
 impl Warning {
     /// A warning about `subject`.
     pub fn new(kind: WarningKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            subject: Some(subject.into()),
-            message: message.into(),
-        }
+        Self { kind, subject: Some(subject.into()), message: message.into() }
     }
 
     /// A warning about the answer as a whole.
     pub fn about_response(message: impl Into<String>) -> Self {
-        Self {
-            kind: WarningKind::Response,
-            subject: None,
-            message: message.into(),
-        }
+        Self { kind: WarningKind::Response, subject: None, message: message.into() }
     }
 }
 

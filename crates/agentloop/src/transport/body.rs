@@ -42,12 +42,8 @@ impl Body {
         let Some(first) = self.next().await.transpose()? else {
             return Ok(Bytes::new());
         };
-        let too_large = || {
-            Error::new(
-                ErrorKind::TooLarge,
-                format!("the answer is larger than {limit} bytes"),
-            )
-        };
+        let too_large =
+            || Error::new(ErrorKind::TooLarge, format!("the answer is larger than {limit} bytes"));
         if first.len() > limit {
             return Err(too_large());
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use self::body::Body;
-pub use self::http::HttpTransport;
+pub use self::http::{HttpTransport, HttpTransportBuilder};
 use crate::error::Result;
 
 /// A boxed future, as object-safe traits need it.

@@ -13,11 +13,7 @@ fn list(raw: &str) -> Vec<Value> {
 }
 
 fn text(value: &Value, name: &str) -> Option<String> {
-    value
-        .get(name)?
-        .as_str()
-        .filter(|text| !text.is_empty())
-        .map(str::to_owned)
+    value.get(name)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// `annotations`: sources of parts of the text.
@@ -90,10 +86,7 @@ fn image_of(value: &Value) -> Option<ImagePart> {
         Value::String(url) => url.as_str(),
         other => other.get("url")?.as_str()?,
     };
-    match url
-        .strip_prefix("data:")
-        .and_then(|data| data.split_once(";base64,"))
-    {
+    match url.strip_prefix("data:").and_then(|data| data.split_once(";base64,")) {
         Some((mime_type, data)) => Some(ImagePart {
             mime_type: mime_type.to_owned(),
             data: data.to_owned(),
@@ -150,20 +143,18 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
     #[serde(default)]
     struct Wire {
         content: Option<Vec<Value>>,
+        reasoning_content: Option<Vec<Value>>,
         refusal: Option<Vec<Value>>,
         tokens: Option<Vec<Value>>,
         token_logprobs: Option<Vec<Value>>,
     }
     let wire: Wire = serde_json::from_str(raw).unwrap_or_default();
     let read = |tokens: Option<Vec<Value>>| -> Vec<TokenLogprob> {
-        tokens
-            .unwrap_or_default()
-            .iter()
-            .filter_map(token)
-            .collect()
+        tokens.unwrap_or_default().iter().filter_map(token).collect()
     };
     let mut logprobs = Logprobs {
         content: read(wire.content),
+        thinking: read(wire.reasoning_content),
         refusal: read(wire.refusal),
     };
     if let Some(tokens) = wire.tokens.filter(|_| logprobs.content.is_empty()) {
@@ -184,12 +175,10 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
 }
 
 fn token(value: &Value) -> Option<TokenLogprob> {
-    let bytes = value.get("bytes").and_then(Value::as_array).map(|bytes| {
-        bytes
-            .iter()
-            .filter_map(|byte| u8::try_from(byte.as_u64()?).ok())
-            .collect()
-    });
+    let bytes = value
+        .get("bytes")
+        .and_then(Value::as_array)
+        .map(|bytes| bytes.iter().filter_map(|byte| u8::try_from(byte.as_u64()?).ok()).collect());
     Some(TokenLogprob {
         token: value.get("token")?.as_str()?.to_owned(),
         logprob: value.get("logprob").and_then(Value::as_f64),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::json::ObjectWriter;
+use crate::protocol::json::{ObjectWriter, read_json_body};
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::{Embedded, Encoded, error_body, headers};
 use crate::provider::Provider;
@@ -25,11 +25,7 @@ pub(crate) fn encode(
     let quirks = &provider.quirks.embeddings;
     let mut warnings = Vec::new();
     let mut dropped = |what: &str, why: String| {
-        warnings.push(Warning::new(
-            WarningKind::Dropped,
-            what,
-            format!("{what}: {why}"),
-        ));
+        warnings.push(Warning::new(WarningKind::Dropped, what, format!("{what}: {why}")));
     };
     let mut out = ObjectWriter::new();
     out.field("model", model)?;
@@ -120,48 +116,27 @@ struct WireUsage {
 
 /// The vectors, in the order of their indices.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Embedded> {
-    let wire: Wire<'_> = serde_json::from_slice(body.trim_ascii()).map_err(|error| {
-        let kind = if error.is_eof() {
-            ErrorKind::IncompleteStream
-        } else {
-            ErrorKind::Protocol
-        };
-        Error::new(kind, format!("the answer cannot be understood: {error}"))
-            .with_provider(provider.name.as_ref())
-            .with_raw(body)
-            .with_source(error)
-    })?;
+    let wire: Wire<'_> = read_json_body(body.trim_ascii())
+        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
     if wire.error.is_some_and(|error| error.get() != "{}") || error_body::is_bare_error(body) {
         return Err(error_body::in_answer(&provider.name, body));
     }
     let no_vectors = |what: &str| {
-        Error::new(ErrorKind::Protocol, what)
-            .with_provider(provider.name.as_ref())
-            .with_raw(body)
+        Error::new(ErrorKind::Protocol, what).with_provider(provider.name.as_ref()).with_raw(body)
     };
-    let data = wire
-        .data
-        .ok_or_else(|| no_vectors("the answer has no `data`"))?;
+    let data = wire.data.ok_or_else(|| no_vectors("the answer has no `data`"))?;
     let mut vectors = Vec::with_capacity(data.len());
     for (at, item) in data.iter().enumerate() {
-        let raw = item
-            .embedding
-            .ok_or_else(|| no_vectors("a vector is missing"))?;
+        let raw = item.embedding.ok_or_else(|| no_vectors("a vector is missing"))?;
         let vector = vector(raw.get(), provider.quirks.embeddings.encoding)
             .ok_or_else(|| no_vectors("a vector cannot be understood"))?;
         vectors.push((item.index.0.unwrap_or(at as i64), vector));
     }
     vectors.sort_by_key(|(index, _)| *index);
     let usage = wire.usage.0.unwrap_or_default();
-    let prompt = usage
-        .prompt_tokens
-        .unsigned()
-        .or(usage.total_tokens.unsigned());
+    let prompt = usage.prompt_tokens.unsigned().or(usage.total_tokens.unsigned());
     Ok(Embedded {
-        model: wire
-            .model
-            .into_non_empty()
-            .map(std::borrow::Cow::into_owned),
+        model: wire.model.into_non_empty().map(std::borrow::Cow::into_owned),
         vectors: vectors.into_iter().map(|(_, vector)| vector).collect(),
         usage: prompt.map(|prompt_tokens| EmbedUsage {
             prompt_tokens,
@@ -178,20 +153,12 @@ fn vector(raw: &str, encoding: EmbeddingEncoding) -> Option<Vec<f32>> {
     let text: String = serde_json::from_str(raw).ok()?;
     let bytes = STANDARD.decode(text.trim()).ok()?;
     match encoding {
-        EmbeddingEncoding::Int8 => Some(
-            bytes
-                .iter()
-                .map(|byte| f32::from(byte.cast_signed()))
-                .collect(),
-        ),
+        EmbeddingEncoding::Int8 => {
+            Some(bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect())
+        }
         EmbeddingEncoding::Unasked => {
             let (numbers, rest) = bytes.as_chunks::<4>();
-            rest.is_empty().then(|| {
-                numbers
-                    .iter()
-                    .map(|four| f32::from_le_bytes(*four))
-                    .collect()
-            })
+            rest.is_empty().then(|| numbers.iter().map(|four| f32::from_le_bytes(*four)).collect())
         }
     }
 }

@@ -25,11 +25,9 @@ pub(crate) fn chat(
     stream: bool,
 ) -> Result<Encoded> {
     if request.messages.is_empty() {
-        return Err(
-            Error::new(ErrorKind::InvalidRequest, "the request has no messages")
-                .with_provider(provider.name.as_ref())
-                .with_hint("add at least one, with `.user(…)`"),
-        );
+        return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
+            .with_provider(provider.name.as_ref())
+            .with_hint("add at least one, with `.user(…)`"));
     }
     let mut params = Params::new(provider, &request.extra_body);
     params.always("model", model)?;
@@ -44,9 +42,7 @@ pub(crate) fn chat(
     params.put(Param::Metadata, request.metadata.as_ref())?;
     if stream {
         params.always("stream", &true)?;
-        let wanted = request
-            .stream_options
-            .is_none_or(|options| options.include_usage);
+        let wanted = request.stream_options.is_none_or(|options| options.include_usage);
         if wanted && provider.quirks.stream_usage == StreamUsage::Asked {
             params.always("stream_options", &json!({ "include_usage": true }))?;
         }
@@ -82,20 +78,10 @@ fn sampling(
         Sampling::Refused => (true, true),
         Sampling::WithoutEffort => (!without_effort, true),
     };
-    for param in [
-        Param::Temperature,
-        Param::TopP,
-        Param::Logprobs,
-        Param::TopLogprobs,
-    ] {
+    for param in [Param::Temperature, Param::TopP, Param::Logprobs, Param::TopLogprobs] {
         params.refuse_if(softly, param, model);
     }
-    for param in [
-        Param::FrequencyPenalty,
-        Param::PresencePenalty,
-        Param::LogitBias,
-        Param::Stop,
-    ] {
+    for param in [Param::FrequencyPenalty, Param::PresencePenalty, Param::LogitBias, Param::Stop] {
         params.refuse_if(strictly, param, model);
     }
     params.number(Param::Temperature, request.temperature)?;
@@ -108,20 +94,12 @@ fn sampling(
         TokenCap::MaxCompletionTokens => "max_completion_tokens",
     };
     params.put_as(Param::MaxTokens, cap, request.max_tokens.as_ref())?;
-    let mut stops = request
-        .stop
-        .as_ref()
-        .map(|stop| stop.as_slice())
-        .unwrap_or_default();
+    let mut stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
     if let Some(most) = provider.quirks.max_stops
         && stops.len() > most
     {
         stops = &stops[..most];
-        params.warn(
-            WarningKind::Clamped,
-            Param::Stop,
-            format!("only the first {most} are sent"),
-        );
+        params.warn(WarningKind::Clamped, Param::Stop, format!("only the first {most} are sent"));
     }
     params.put(Param::Stop, (!stops.is_empty()).then_some(stops))?;
     params.put(Param::Seed, request.seed.as_ref())?;
@@ -137,9 +115,7 @@ fn sampling(
             params.put(Param::Logprobs, wanted.then_some(&count))?;
         }
     }
-    params
-        .put(Param::LogitBias, request.logit_bias.as_ref())
-        .map(drop)
+    params.put(Param::LogitBias, request.logit_bias.as_ref()).map(drop)
 }
 
 /// What kinds of output, and how they sound.
@@ -147,9 +123,7 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
     let modalities = (!request.modalities.is_empty()).then_some(&request.modalities);
     params.put(Param::Modalities, modalities)?;
     params.put(Param::Audio, request.audio.as_ref())?;
-    params
-        .put(Param::Verbosity, request.verbosity.as_ref())
-        .map(drop)
+    params.put(Param::Verbosity, request.verbosity.as_ref()).map(drop)
 }
 
 /// Effort and thinking, in the form that the host knows.
@@ -161,10 +135,7 @@ fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest
         quirks.thinking,
         ThinkingForm::EffortOnly | ThinkingForm::ReasoningFormat | ThinkingForm::ReasoningObject
     );
-    let knows_none = quirks
-        .efforts
-        .as_ref()
-        .is_none_or(|known| known.contains(&Effort::None));
+    let knows_none = quirks.efforts.as_ref().is_none_or(|known| known.contains(&Effort::None));
     if effort == Some(Effort::None) && has_switch && !knows_none {
         // No effort at all is the switch, where no level says it.
         effort = None;
@@ -261,11 +232,7 @@ fn reasoning_object(
     if let Some(enabled) = thinking.enabled {
         fields.insert("enabled".to_owned(), enabled.into());
     }
-    if fields.is_empty() {
-        Ok(())
-    } else {
-        params.always("reasoning", &fields)
-    }
+    if fields.is_empty() { Ok(()) } else { params.always("reasoning", &fields) }
 }
 
 /// The level that is nearest to the one asked for; of two, the lower. Only `none` itself means none.
@@ -281,10 +248,7 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
     #[derive(serde::Serialize)]
     #[serde(untagged)]
     enum Wire<'a> {
-        Function {
-            r#type: &'static str,
-            function: WireFunction<'a>,
-        },
+        Function { r#type: &'static str, function: WireFunction<'a> },
         Provider(&'a serde_json::Map<String, serde_json::Value>),
     }
     #[derive(serde::Serialize)]
@@ -310,10 +274,7 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
         .tools
         .iter()
         .map(|tool| match tool {
-            ToolDefinition::Function {
-                function,
-                cache_control,
-            } => {
+            ToolDefinition::Function { function, cache_control } => {
                 if cache_control.is_some() {
                     params.warnings.push(Warning::new(
                         WarningKind::Dropped,
@@ -321,12 +282,7 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
                         format!("{} takes no cache markers on tools", provider.name),
                     ));
                 }
-                let FunctionDefinition {
-                    name,
-                    description,
-                    parameters,
-                    strict,
-                } = function;
+                let FunctionDefinition { name, description, parameters, strict } = function;
                 Wire::Function {
                     r#type: "function",
                     function: WireFunction {
@@ -342,17 +298,11 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
         .collect();
     if params.put(Param::Tools, Some(&wire))? {
         params.put(Param::ToolChoice, request.tool_choice.as_ref())?;
-        params.put(
-            Param::ParallelToolCalls,
-            request.parallel_tool_calls.as_ref(),
-        )?;
+        params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
     } else {
         params.refuse_rest(&[
             (Param::ToolChoice, request.tool_choice.is_some()),
-            (
-                Param::ParallelToolCalls,
-                request.parallel_tool_calls.is_some(),
-            ),
+            (Param::ParallelToolCalls, request.parallel_tool_calls.is_some()),
         ]);
     }
     Ok(())
@@ -375,10 +325,7 @@ fn response_format(
             convert(
                 params,
                 WarningKind::Converted,
-                format!(
-                    "{} knows no schemas: sent as JSON mode and instructions",
-                    provider.name
-                ),
+                format!("{} knows no schemas: sent as JSON mode and instructions", provider.name),
             );
             params.put(Param::ResponseFormat, Some(&ResponseFormat::json()))?;
             Ok(Some(schema_instructions(json_schema)))
@@ -389,10 +336,7 @@ fn response_format(
             convert(
                 params,
                 WarningKind::Converted,
-                format!(
-                    "{} takes no schema beside tools: sent as instructions",
-                    provider.name
-                ),
+                format!("{} takes no schema beside tools: sent as instructions", provider.name),
             );
             Ok(Some(schema_instructions(json_schema)))
         }
@@ -400,10 +344,7 @@ fn response_format(
             convert(
                 params,
                 WarningKind::Converted,
-                format!(
-                    "{} takes JSON mode only with a schema: any object",
-                    provider.name
-                ),
+                format!("{} takes JSON mode only with a schema: any object", provider.name),
             );
             let any = ResponseFormat::json_schema("object", json!({ "type": "object" }));
             params.put(Param::ResponseFormat, Some(&any))?;

@@ -63,18 +63,11 @@ impl ExecutedTools {
         arguments: &str,
         entry: &Map<String, Value>,
     ) -> ResponsePart {
-        let word = |name: &str| {
-            entry
-                .get(name)
-                .and_then(Value::as_str)
-                .filter(|word| !word.is_empty())
-        };
+        let word =
+            |name: &str| entry.get(name).and_then(Value::as_str).filter(|word| !word.is_empty());
         let name = word("name").or(word("type")).unwrap_or("tool").to_owned();
         let id = format!("executed_{}", self.runs.len());
-        let is_code = matches!(
-            name.as_str(),
-            "python" | "code_interpreter" | "code_execution"
-        );
+        let is_code = matches!(name.as_str(), "python" | "code_interpreter" | "code_execution");
         self.runs.push(Run {
             index,
             arguments: arguments.to_owned(),
@@ -91,11 +84,7 @@ impl ExecutedTools {
                 provider_state: None,
             });
         }
-        let code = parsed
-            .get("code")
-            .and_then(Value::as_str)
-            .unwrap_or(arguments)
-            .to_owned();
+        let code = parsed.get("code").and_then(Value::as_str).unwrap_or(arguments).to_owned();
         ResponsePart::CodeExecution(CodeExecutionPart {
             id: Some(id),
             language: "python".to_owned(),

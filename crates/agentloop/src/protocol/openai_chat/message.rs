@@ -84,13 +84,7 @@ impl<'a, 'w> Messages<'a, 'w> {
         instructions: Option<&'a ChatMessage>,
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
-        Self {
-            provider,
-            request,
-            instructions,
-            warnings,
-            tools: HashMap::new(),
-        }
+        Self { provider, request, instructions, warnings, tools: HashMap::new() }
     }
 
     pub(super) fn encode(mut self) -> Result<Vec<WireMessage<'a>>> {
@@ -101,11 +95,9 @@ impl<'a, 'w> Messages<'a, 'w> {
         }
         for (at, message) in self.request.messages.iter().enumerate() {
             if message.cache_control.is_some() {
-                self.warn(
-                    WarningKind::Dropped,
-                    format!("messages[{at}].cache_control"),
-                    || "cache markers are taken on parts only".to_owned(),
-                );
+                self.warn(WarningKind::Dropped, format!("messages[{at}].cache_control"), || {
+                    "cache markers are taken on parts only".to_owned()
+                });
             }
             wire.push(match message.role {
                 Role::System | Role::User => self.plain(message, at)?,
@@ -210,10 +202,7 @@ impl<'a, 'w> Messages<'a, 'w> {
             }
             content => content,
         };
-        let name = message
-            .name
-            .as_deref()
-            .or_else(|| self.tools.get(id).copied());
+        let name = message.name.as_deref().or_else(|| self.tools.get(id).copied());
         Ok(WireMessage {
             role: "tool",
             content,
@@ -244,24 +233,16 @@ impl<'a, 'w> Messages<'a, 'w> {
         }
         for call in &message.tool_calls {
             let function = &call.function;
-            turn.calls
-                .push(self.call(&call.id, &function.name, &function.arguments, None));
+            turn.calls.push(self.call(&call.id, &function.name, &function.arguments, None));
         }
         let name = self.name(message, at);
-        let mut wire = WireMessage {
-            role: "assistant",
-            name,
-            ..WireMessage::default()
-        };
+        let mut wire = WireMessage { role: "assistant", name, ..WireMessage::default() };
         let echo = self.provider.quirks.reasoning_echo;
         let thoughts = (!turn.thoughts.is_empty()).then(|| turn.thoughts.concat());
         match echo {
             ReasoningEcho::ReasoningContent => wire.reasoning_content = thoughts,
             ReasoningEcho::ReasoningContentRequired => {
-                let thinks = self
-                    .request
-                    .thinking
-                    .is_none_or(|how| how.enabled != Some(false));
+                let thinks = self.request.thinking.is_none_or(|how| how.enabled != Some(false));
                 wire.reasoning_content = thoughts.or_else(|| thinks.then(String::new));
             }
             ReasoningEcho::Reasoning => wire.reasoning = thoughts,
@@ -304,11 +285,7 @@ impl<'a, 'w> Messages<'a, 'w> {
             .filter(|o| *o != provider);
         // State goes back to the provider that made it, and to no other.
         let state = |state: &'a Option<Box<crate::response::ProviderState>>, name: &str| {
-            state
-                .as_deref()
-                .filter(|state| state.provider == provider)?
-                .data
-                .get(name)
+            state.as_deref().filter(|state| state.provider == provider)?.data.get(name)
         };
         let why = match part {
             ContentPart::Text(text) => {
@@ -322,10 +299,7 @@ impl<'a, 'w> Messages<'a, 'w> {
                 if custom {
                     wire.r#type = "custom";
                     wire.function = None;
-                    wire.custom = Some(WireCustom {
-                        name: &call.name,
-                        input: &call.arguments,
-                    });
+                    wire.custom = Some(WireCustom { name: &call.name, input: &call.arguments });
                 }
                 turn.calls.push(wire);
                 return;
@@ -365,16 +339,9 @@ impl<'a, 'w> Messages<'a, 'w> {
                     None => format!("{provider} takes no audio in the assistant's turns"),
                 }
             }
-            other => format!(
-                "{provider} takes no `{}` in the assistant's turns",
-                other.kind()
-            ),
+            other => format!("{provider} takes no `{}` in the assistant's turns", other.kind()),
         };
-        self.warn(
-            WarningKind::Dropped,
-            format!("messages[{at}].content[{part_at}]"),
-            || why,
-        );
+        self.warn(WarningKind::Dropped, format!("messages[{at}].content[{part_at}]"), || why);
     }
 
     fn call(
@@ -385,11 +352,7 @@ impl<'a, 'w> Messages<'a, 'w> {
         extra_content: Option<&'a Value>,
     ) -> WireCall<'a> {
         self.tools.insert(id, name);
-        let arguments = if arguments.trim().is_empty() {
-            "{}"
-        } else {
-            arguments
-        };
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         WireCall {
             id: self.call_id(id),
             r#type: "function",

@@ -1,6 +1,7 @@
 //! OpenAI's chat completions, and everyone who speaks them.
 
 mod annotations;
+mod choice;
 pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;

@@ -33,16 +33,11 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Vec<ModelInfo>>
         if value.get("error").is_some() || error_body::is_bare_error(body) {
             return Err(error_body::in_answer(&provider.name, body));
         }
-        return Err(
-            Error::new(ErrorKind::Protocol, "the answer is no list of models")
-                .with_provider(provider.name.as_ref())
-                .with_raw(body),
-        );
+        return Err(Error::new(ErrorKind::Protocol, "the answer is no list of models")
+            .with_provider(provider.name.as_ref())
+            .with_raw(body));
     };
-    Ok(list
-        .iter()
-        .filter_map(|model| read(model, provider))
-        .collect())
+    Ok(list.iter().filter_map(|model| read(model, provider)).collect())
 }
 
 fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {
@@ -52,10 +47,7 @@ fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {
         id: text("id").or_else(|| text("name"))?,
         provider: provider.name.clone().into_owned(),
         name: text("display_name").or_else(|| text("name")),
-        created: model
-            .get("created")
-            .and_then(Value::as_i64)
-            .filter(|at| *at > 0),
+        created: model.get("created").and_then(Value::as_i64).filter(|at| *at > 0),
         context_window: number(&[
             "context_window",
             "context_length",

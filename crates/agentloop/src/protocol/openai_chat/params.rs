@@ -38,8 +38,7 @@ impl<'a> Params<'a> {
     /// Leaves the parameter out, if it comes, because the model refuses it.
     pub(super) fn refuse_if(&mut self, refused: bool, param: Param, model: &str) {
         if refused {
-            self.refused
-                .push((param, format!("{model} does not take it")));
+            self.refused.push((param, format!("{model} does not take it")));
         }
     }
 
@@ -90,11 +89,8 @@ impl<'a> Params<'a> {
             return Ok(());
         };
         if !value.is_finite() {
-            return Err(Error::new(
-                ErrorKind::InvalidRequest,
-                format!("{param} is not a number"),
-            )
-            .with_provider(self.provider.name.as_ref()));
+            return Err(Error::new(ErrorKind::InvalidRequest, format!("{param} is not a number"))
+                .with_provider(self.provider.name.as_ref()));
         }
         let range = self.provider.rules.iter().find_map(|rule| match rule {
             Rule::Clamp(of, min, max) if *of == param => Some((*min, *max)),
@@ -105,11 +101,7 @@ impl<'a> Params<'a> {
         {
             let kept = value.clamp(min, max);
             if self.is_taken(param) {
-                self.warn(
-                    WarningKind::Clamped,
-                    param,
-                    format!("{value} is sent as {kept}"),
-                );
+                self.warn(WarningKind::Clamped, param, format!("{value} is sent as {kept}"));
             }
             value = kept;
         }
@@ -144,13 +136,11 @@ impl<'a> Params<'a> {
                 Rule::Rename(of, to) if *of == param => {
                     sent.clone_from(to);
                     let why = format!("{} calls it `{to}`", self.provider.name);
-                    self.warnings
-                        .push(warning(WarningKind::Renamed, param, &why));
+                    self.warnings.push(warning(WarningKind::Renamed, param, &why));
                 }
                 Rule::Ignored(of) if *of == param => {
                     let why = format!("{} does nothing with it", self.provider.name);
-                    self.warnings
-                        .push(warning(WarningKind::Ignored, param, &why));
+                    self.warnings.push(warning(WarningKind::Ignored, param, &why));
                 }
                 _ => {}
             }

@@ -77,27 +77,18 @@ pub(super) struct WireCache {
 impl From<CacheControl> for WireCache {
     fn from(cache: CacheControl) -> Self {
         let ttl = (cache == CacheControl::EphemeralHour).then_some("1h");
-        Self {
-            r#type: "ephemeral",
-            ttl,
-        }
+        Self { r#type: "ephemeral", ttl }
     }
 }
 
 impl<'a> WirePart<'a> {
     pub(super) fn text(text: &'a str) -> Self {
-        Self::Text {
-            text,
-            cache_control: None,
-        }
+        Self::Text { text, cache_control: None }
     }
 
     pub(super) fn thinking(part: &'a ThinkingPart) -> Self {
         Self::Thinking {
-            thinking: [WireText {
-                r#type: "text",
-                text: &part.thinking,
-            }],
+            thinking: [WireText { r#type: "text", text: &part.thinking }],
             signature: part.signature.as_deref(),
             closed: true,
         }
@@ -120,34 +111,17 @@ pub(super) fn encode<'a>(
     match part {
         ContentPart::Text(text) => {
             let (cache_control, lost) = marker(text.cache_control);
-            Ok((
-                WirePart::Text {
-                    text: &text.text,
-                    cache_control,
-                },
-                lost,
-            ))
+            Ok((WirePart::Text { text: &text.text, cache_control }, lost))
         }
-        ContentPart::ImageUrl {
-            image_url,
-            cache_control,
-        } => {
+        ContentPart::ImageUrl { image_url, cache_control } => {
             if image_of_tool {
                 return Err(format!("{name} takes no images in the turns of tools"));
             }
             image(&image_url.url, provider)?;
             let (cache_control, lost) = marker(*cache_control);
-            let image_url = WireImage {
-                url: Cow::Borrowed(&image_url.url),
-                detail: image_url.detail,
-            };
-            Ok((
-                WirePart::ImageUrl {
-                    image_url,
-                    cache_control,
-                },
-                lost,
-            ))
+            let image_url =
+                WireImage { url: Cow::Borrowed(&image_url.url), detail: image_url.detail };
+            Ok((WirePart::ImageUrl { image_url, cache_control }, lost))
         }
         // An image of an earlier answer, shown again.
         ContentPart::Image(shown) => {
@@ -160,36 +134,23 @@ pub(super) fn encode<'a>(
             };
             image(&url, provider)?;
             let image_url = WireImage { url, detail: None };
-            Ok((
-                WirePart::ImageUrl {
-                    image_url,
-                    cache_control: None,
-                },
-                None,
-            ))
+            Ok((WirePart::ImageUrl { image_url, cache_control: None }, None))
         }
         ContentPart::InputAudio { input_audio } if !of_tool => match quirks.audio {
-            AudioInputForm::Object => Ok((
-                WirePart::InputAudio {
-                    input_audio: WireAudio::Object(input_audio),
-                },
-                None,
-            )),
+            AudioInputForm::Object => {
+                Ok((WirePart::InputAudio { input_audio: WireAudio::Object(input_audio) }, None))
+            }
             AudioInputForm::Text => {
                 let input_audio = WireAudio::Text(&input_audio.data);
                 Ok((WirePart::InputAudio { input_audio }, None))
             }
             AudioInputForm::Refused => Err(format!("{name} takes no audio")),
         },
-        ContentPart::File {
-            file: input,
-            cache_control,
-        } if !of_tool => {
+        ContentPart::File { file: input, cache_control } if !of_tool => {
             let (_, lost) = match cache_control {
-                Some(_) => (
-                    None::<WireCache>,
-                    Some(format!("{name} takes no cache markers on files")),
-                ),
+                Some(_) => {
+                    (None::<WireCache>, Some(format!("{name} takes no cache markers on files")))
+                }
                 None => (None, None),
             };
             Ok((file(input, provider)?, lost))
@@ -198,25 +159,21 @@ pub(super) fn encode<'a>(
             VideoInput::VideoUrl => Ok((WirePart::VideoUrl { video_url }, None)),
             VideoInput::Refused => Err(format!("{name} takes no video")),
         },
-        other if of_tool => Err(format!(
-            "{name} takes no `{}` in the turns of tools",
-            other.kind()
-        )),
+        other if of_tool => {
+            Err(format!("{name} takes no `{}` in the turns of tools", other.kind()))
+        }
         other => Err(format!("{name} takes no `{}` in this turn", other.kind())),
     }
 }
 
 fn image(url: &str, provider: &Provider) -> Result<(), String> {
-    let is_data = url
-        .get(..5)
-        .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    let is_data = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
     match provider.quirks.images {
         ImageInput::Any => Ok(()),
         ImageInput::DataOnly if is_data => Ok(()),
-        ImageInput::DataOnly => Err(format!(
-            "{} takes images only as data URLs, not by address",
-            provider.name
-        )),
+        ImageInput::DataOnly => {
+            Err(format!("{} takes images only as data URLs, not by address", provider.name))
+        }
         ImageInput::Refused => Err(format!("{} takes no images", provider.name)),
     }
 }
@@ -224,9 +181,9 @@ fn image(url: &str, provider: &Provider) -> Result<(), String> {
 fn file<'a>(file: &'a FileInput, provider: &Provider) -> Result<WirePart<'a>, String> {
     let name = &provider.name;
     match provider.quirks.files {
-        FileInputForm::Object if file.file_url.is_some() => Err(format!(
-            "{name} takes no files by address: send the content as `file_data`"
-        )),
+        FileInputForm::Object if file.file_url.is_some() => {
+            Err(format!("{name} takes no files by address: send the content as `file_data`"))
+        }
         FileInputForm::Object if file.file_data.is_none() && file.file_id.is_none() => {
             Err("the file has neither `file_data` nor `file_id`".to_owned())
         }
@@ -237,10 +194,7 @@ fn file<'a>(file: &'a FileInput, provider: &Provider) -> Result<WirePart<'a>, St
                 .as_deref()
                 .or(file.file_data.as_deref())
                 .ok_or_else(|| format!("{name} takes files by address or as a data URL"))?;
-            Ok(WirePart::DocumentUrl {
-                document_url,
-                document_name: file.filename.as_deref(),
-            })
+            Ok(WirePart::DocumentUrl { document_url, document_name: file.filename.as_deref() })
         }
         FileInputForm::Refused => Err(format!("{name} takes no files")),
     }

@@ -1,11 +1,14 @@
 //! How an answer ends: the frames of a stream, and a whole body.
 
+use serde_json::value::RawValue;
+
 use super::annotations;
 use super::decode::{Decoder, Mode};
 use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::PartDelta;
 use crate::framing::Frame;
+use crate::protocol::json::{read_json, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
 
@@ -22,7 +25,7 @@ impl Decoder {
         if data.is_empty() {
             return Ok(Flow::Continue);
         }
-        let chunk = self.parse(data)?;
+        let chunk: Chunk<'_> = read_json(data)?;
         if let Some(error) = self.error_in(&chunk, data, frame.event) {
             // What stands beside the error still belongs to the answer.
             self.chunk(chunk, Mode::Stream, emitter)?;
@@ -40,7 +43,7 @@ impl Decoder {
         // Hosts that keep the connection alive send blank lines before the body.
         let body = body.trim_ascii();
         let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-        let chunk = self.parse(body)?;
+        let chunk: Chunk<'_> = read_json_body(body)?;
         if let Some(error) = self.error_in(&chunk, body, "") {
             return Err(error);
         }
@@ -51,50 +54,21 @@ impl Decoder {
         self.end(true, emitter)
     }
 
-    fn parse<'a>(&self, data: &'a [u8]) -> Result<Chunk<'a>> {
-        serde_json::from_slice(data).map_err(|error| {
-            // Bytes that are no JSON may still be an error's text.
-            let kind = if error.is_eof() {
-                ErrorKind::IncompleteStream
-            } else {
-                ErrorKind::Protocol
-            };
-            let what = if error.is_eof() {
-                "is cut off"
-            } else {
-                "cannot be understood"
-            };
-            Error::new(kind, format!("the answer {what}: {error}"))
-                .with_raw(data)
-                .with_source(error)
-        })
-    }
-
     /// The error that stands in place of an answer, or ends one, inside a status of 200.
     fn error_in(&self, chunk: &Chunk<'_>, data: &[u8], event: &str) -> Option<Error> {
         let provider = self.context.provider.name.as_ref();
-        let extension = chunk
-            .x_groq
-            .0
-            .as_ref()
-            .and_then(|extension| extension.error);
-        let present = [chunk.error, extension].into_iter().flatten().find(|raw| {
-            // Some hosts send an empty error with every chunk.
-            !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]")
-        });
-        match present {
-            Some(raw) if chunk.error.is_some() => {
-                let _ = raw;
-                Some(error_body::in_answer(provider, data))
-            }
-            Some(raw) => Some(error_body::in_answer(provider, raw.get().as_bytes())),
-            None if event == "error" => Some(error_body::in_answer(provider, data)),
-            // An error without its wrapper: `{"object": "error", "message": …}`.
-            None if chunk.choices.is_empty() && error_body::is_bare_error(data) => {
-                Some(error_body::in_answer(provider, data))
-            }
-            None => None,
+        // Some hosts send an empty error with every chunk.
+        let says_something = |raw: &&RawValue| !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]");
+        let extension = chunk.x_groq.0.as_ref().and_then(|extension| extension.error);
+        if chunk.error.filter(says_something).is_some() || event == "error" {
+            return Some(error_body::in_answer(provider, data));
         }
+        if let Some(raw) = extension.filter(says_something) {
+            return Some(error_body::in_answer(provider, raw.get().as_bytes()));
+        }
+        // An error without its wrapper: `{"object": "error", "message": …}`.
+        let bare = chunk.choices.is_empty() && error_body::is_bare_error(data);
+        bare.then(|| error_body::in_answer(provider, data))
     }
 
     /// Ends the answer. `announced` says that the host itself said that it is over.
@@ -169,7 +143,7 @@ fn no_reason() -> Warning {
 }
 
 /// The unified word for a host's.
-fn finish_reason(word: &str) -> FinishReason {
+pub(super) fn finish_reason(word: &str) -> FinishReason {
     match word {
         "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" | "STOP" => FinishReason::Stop,
         "length" | "model_length" | "max_tokens" | "MAX_TOKENS" => FinishReason::Length,

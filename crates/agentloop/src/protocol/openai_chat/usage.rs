@@ -48,11 +48,7 @@ struct CompletionDetails {
 /// The usage, and the cost if the host names one. `None` when nothing of it is a count.
 pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> {
     let wire: Wire<'_> = serde_json::from_str(raw).ok()?;
-    let prompt = wire
-        .prompt_tokens_details
-        .0
-        .or(wire.prompt_token_details.0)
-        .unwrap_or_default();
+    let prompt = wire.prompt_tokens_details.0.or(wire.prompt_token_details.0).unwrap_or_default();
     let completion = wire.completion_tokens_details.0.unwrap_or_default();
     let first = |spellings: &[Int]| spellings.iter().find_map(|number| number.unsigned());
     let mut details = UsageDetails {
@@ -72,9 +68,7 @@ pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> 
         ..UsageDetails::default()
     };
     if let Some(queries) = wire.num_search_queries.unsigned() {
-        details
-            .server_tool_requests
-            .insert("num_search_queries".to_owned(), queries);
+        details.server_tool_requests.insert("num_search_queries".to_owned(), queries);
     }
     let usage = Usage {
         prompt_tokens: wire.prompt_tokens.unsigned(),

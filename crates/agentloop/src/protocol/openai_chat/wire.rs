@@ -245,10 +245,7 @@ impl<'de> Visitor<'de> for PieceVisitor {
 
     fn visit_str<E>(self, text: &str) -> Result<Piece<'de>, E> {
         let text = Text(Some(Cow::Owned(text.to_owned())));
-        Ok(Piece(Some(ContentChunk {
-            text,
-            ..ContentChunk::default()
-        })))
+        Ok(Piece(Some(ContentChunk { text, ..ContentChunk::default() })))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Piece<'de>, A::Error> {

@@ -62,10 +62,7 @@ const CHAT_FIELDS: [&str; 24] = [
 /// When the body is no JSON object, or a known field has a form that cannot be read.
 pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields = object(body)?;
-    let stream = fields
-        .remove("stream")
-        .and_then(|stream| stream.as_bool())
-        .unwrap_or(false);
+    let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let include_usage = fields
         .remove("stream_options")
         .and_then(|options| options.get("include_usage")?.as_bool())
@@ -84,11 +81,7 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut request: ChatRequest =
         serde_json::from_value(Value::Object(known)).map_err(|error| refused(&error))?;
     request.extra_body = fields;
-    Ok(ServedChat {
-        request,
-        stream,
-        include_usage,
-    })
+    Ok(ServedChat { request, stream, include_usage })
 }
 
 /// Reads the body of an embeddings request.
@@ -98,9 +91,7 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
 /// When the body is no JSON object, or a known field has a form that cannot be read.
 pub fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = object(body)?;
-    let base64 = fields
-        .remove("encoding_format")
-        .is_some_and(|format| format == "base64");
+    let base64 = fields.remove("encoding_format").is_some_and(|format| format == "base64");
     fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
     let request = serde_json::from_value(Value::Object(fields)).map_err(|error| refused(&error))?;
     Ok(ServedEmbed { request, base64 })
@@ -111,11 +102,8 @@ fn object(body: &[u8]) -> Result<Map<String, Value>> {
 }
 
 fn refused(error: &serde_json::Error) -> Error {
-    Error::new(
-        ErrorKind::InvalidRequest,
-        format!("the request cannot be read: {error}"),
-    )
-    .with_status(400)
+    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {error}"))
+        .with_status(400)
 }
 
 /// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.
@@ -159,10 +147,9 @@ fn read_part(part: Value) -> Value {
     match part.get("type").and_then(Value::as_str) {
         Some("thinking") => {
             let text: String = match part.get("thinking") {
-                Some(Value::Array(pieces)) => pieces
-                    .iter()
-                    .filter_map(|piece| piece.get("text")?.as_str())
-                    .collect(),
+                Some(Value::Array(pieces)) => {
+                    pieces.iter().filter_map(|piece| piece.get("text")?.as_str()).collect()
+                }
                 Some(Value::String(text)) => text.clone(),
                 _ => String::new(),
             };

@@ -35,14 +35,8 @@ fn choice(choice: &Choice) -> Value {
     let mut message = Map::new();
     message.insert("role".to_owned(), json!("assistant"));
     let text = choice.text();
-    let has_text = choice
-        .content
-        .iter()
-        .any(|part| matches!(part, ResponsePart::Text(_)));
-    message.insert(
-        "content".to_owned(),
-        if has_text { json!(text) } else { Value::Null },
-    );
+    let has_text = choice.content.iter().any(|part| matches!(part, ResponsePart::Text(_)));
+    message.insert("content".to_owned(), if has_text { json!(text) } else { Value::Null });
     if let Some(thinking) = choice.thinking() {
         message.insert("reasoning_content".to_owned(), json!(thinking));
     }
@@ -152,18 +146,13 @@ pub struct StreamWriter {
 impl StreamWriter {
     /// A stream that ends with the usage, if it `include_usage`s.
     pub fn new(include_usage: bool) -> Self {
-        Self {
-            include_usage,
-            ..Self::default()
-        }
+        Self { include_usage, ..Self::default() }
     }
 
     /// The bytes of an event; none for those that this wire does not have.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
-            ChatStreamEvent::MessageStart {
-                id, model, created, ..
-            } => {
+            ChatStreamEvent::MessageStart { id, model, created, .. } => {
                 self.id.clone_from(id);
                 self.model.clone_from(model);
                 self.created = created.unwrap_or(0);
@@ -182,11 +171,7 @@ impl StreamWriter {
                 });
                 self.delta(*choice_index, json!({ "tool_calls": [call] }), None)
             }
-            ChatStreamEvent::ContentDelta {
-                choice_index,
-                part_index,
-                delta,
-            } => {
+            ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
                 let delta = match delta {
                     PartDelta::Text { text } => json!({ "content": text }),
                     PartDelta::Thinking { thinking } => json!({ "reasoning_content": thinking }),
@@ -211,19 +196,13 @@ impl StreamWriter {
                 self.delta(*choice_index, delta, None)
             }
             ChatStreamEvent::ContentDone {
-                choice_index,
-                part: ResponsePart::Image(image),
-                ..
+                choice_index, part: ResponsePart::Image(image), ..
             } => {
                 let url = format!("data:{};base64,{}", image.mime_type, image.data);
                 let images = json!([{ "type": "image_url", "image_url": { "url": url } }]);
                 self.delta(*choice_index, json!({ "images": images }), None)
             }
-            ChatStreamEvent::MessageDelta {
-                choice_index,
-                finish_reason,
-                raw_finish_reason,
-            } => {
+            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
                 let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
                 self.delta(*choice_index, json!({}), Some(&word))
             }
@@ -289,10 +268,8 @@ pub fn write_embed(response: &EmbedResponse, base64: bool) -> Bytes {
         .enumerate()
         .map(|(index, vector)| {
             let embedding = if base64 {
-                let bytes: Vec<u8> = vector
-                    .iter()
-                    .flat_map(|number| number.to_le_bytes())
-                    .collect();
+                let bytes: Vec<u8> =
+                    vector.iter().flat_map(|number| number.to_le_bytes()).collect();
                 json!(STANDARD.encode(bytes))
             } else {
                 json!(vector)

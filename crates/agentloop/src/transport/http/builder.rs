@@ -1,0 +1,95 @@
+//! Settings of a transport.
+
+use std::fmt;
+
+use rustls::pki_types::CertificateDer;
+
+use super::HttpTransport;
+use super::proxy::Proxies;
+use super::tls::{self, Tls};
+use crate::error::{Error, Result};
+
+/// Builds an [`HttpTransport`] with settings of its own.
+///
+/// ```
+/// use agentloop::transport::HttpTransport;
+///
+/// # fn main() -> agentloop::Result<()> {
+/// let transport = HttpTransport::builder().proxy("http://proxy.internal:3128").build()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+#[must_use = "a builder does nothing until it is built"]
+pub struct HttpTransportBuilder {
+    proxy: ProxyChoice,
+    no_proxy: String,
+    certificates: Vec<CertificateDer<'static>>,
+    /// The first thing that was wrong, told when the transport is built.
+    error: Option<Error>,
+}
+
+#[derive(Default)]
+enum ProxyChoice {
+    #[default]
+    Environment,
+    None,
+    All(String),
+}
+
+impl HttpTransportBuilder {
+    /// Sends all requests through this proxy, whatever the environment says: `http://host:port`, `https://…`,
+    /// `socks5://…` or `socks5h://…`, with `name:password@` before the host if the proxy wants it.
+    pub fn proxy(mut self, url: impl Into<String>) -> Self {
+        self.proxy = ProxyChoice::All(url.into());
+        self
+    }
+
+    /// Hosts that [`proxy`](Self::proxy) is not for, as a list with commas, like `NO_PROXY`: names (which include
+    /// what ends with them), addresses, networks such as `10.0.0.0/8`.
+    pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
+        self.no_proxy = hosts.into();
+        self
+    }
+
+    /// Uses no proxy, whatever the environment says.
+    pub fn without_proxy(mut self) -> Self {
+        self.proxy = ProxyChoice::None;
+        self
+    }
+
+    /// Trusts the authorities whose certificates stand in this PEM text, beside the public ones.
+    pub fn add_root_certificate_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
+        match tls::certificates(pem.as_ref(), "the added root certificate") {
+            Ok(found) => self.certificates.extend(found),
+            Err(error) => _ = self.error.get_or_insert(error),
+        }
+        self
+    }
+
+    /// The transport.
+    ///
+    /// # Errors
+    ///
+    /// When the proxy's URL or a certificate cannot be used.
+    pub fn build(self) -> Result<HttpTransport> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let proxies = match self.proxy {
+            ProxyChoice::Environment => Proxies::from_environment(),
+            ProxyChoice::None => Proxies::none(),
+            ProxyChoice::All(url) => Proxies::all(&url, &self.no_proxy)?,
+        };
+        Ok(HttpTransport::with(proxies, Tls::new(self.certificates)))
+    }
+}
+
+impl fmt::Debug for HttpTransportBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The proxy's URL may hold a password.
+        f.debug_struct("HttpTransportBuilder")
+            .field("added_certificates", &self.certificates.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! Makes connections: address, socket, proxy, TLS.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use ::http::Uri;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::SocksV5;
+use tower_service::Service;
+
+use super::fault;
+use super::io::Io;
+use super::origin::Origin;
+use super::proxy::{Proxies, Proxy, ProxyKind};
+use super::tls::Tls;
+use crate::error::{Error, ErrorKind, Result};
+
+/// After how much silence the system asks whether the other side is still there, and how often again.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How many times it asks in vain before the connection counts as broken.
+const KEEP_ALIVE_RETRIES: u32 = 3;
+
+/// Makes connections.
+pub(super) struct Dialer {
+    pub(super) proxies: Proxies,
+    pub(super) tls: Tls,
+    connector: OnceLock<HttpConnector>,
+}
+
+impl Dialer {
+    pub(super) fn new(proxies: Proxies, tls: Tls) -> Self {
+        Self { proxies, tls, connector: OnceLock::new() }
+    }
+
+    /// A new connection to `origin`, through `proxy` if there is one.
+    pub(super) async fn dial(&self, origin: &Origin, proxy: Option<&Proxy>) -> Result<Io> {
+        let io = match proxy {
+            None => self.socket(origin, origin, None).await?,
+            Some(proxy) => match proxy.kind {
+                ProxyKind::Socks5 { resolves } => self.socks(origin, proxy, resolves).await?,
+                ProxyKind::Http => {
+                    let mut io = self.socket(origin, &proxy.origin, Some(&proxy.origin)).await?;
+                    if proxy.origin.https {
+                        io = self.tls.connect(&proxy.origin, io, true).await?;
+                    }
+                    if origin.https { proxy.tunnel(io, origin).await? } else { io }
+                }
+            },
+        };
+        if origin.https { self.tls.connect(origin, io, false).await } else { Ok(io) }
+    }
+
+    async fn socket(&self, origin: &Origin, to: &Origin, through: Option<&Origin>) -> Result<Io> {
+        let mut connector = self.connector();
+        match connector.call(address("http", to)?).await {
+            Ok(socket) => Ok(Io::Plain(socket.into_inner())),
+            Err(error) => Err(fault::connect(origin, error, through)),
+        }
+    }
+
+    async fn socks(&self, origin: &Origin, proxy: &Proxy, resolves: bool) -> Result<Io> {
+        let mut connector =
+            SocksV5::new(address("http", &proxy.origin)?, self.connector()).local_dns(!resolves);
+        if let Some((name, password)) = proxy.raw_auth() {
+            connector = connector.with_auth(name.to_owned(), password.to_owned());
+        }
+        match connector.call(address("http", origin)?).await {
+            Ok(socket) => Ok(Io::Plain(socket.into_inner())),
+            // Its error type does not say that it can be sent between threads, so only its text is kept.
+            Err(error) => Err(fault::connect(
+                origin,
+                std::io::Error::other(error.to_string()),
+                Some(&proxy.origin),
+            )),
+        }
+    }
+
+    fn connector(&self) -> HttpConnector {
+        let connector = self.connector.get_or_init(|| {
+            let mut connector = HttpConnector::new();
+            // A request is small, and waits for nothing.
+            connector.set_nodelay(true);
+            // A model may think for minutes without a byte, and a laptop may sleep meanwhile. The system finds
+            // out whether the other side is still there, and tells the networks between that it is needed.
+            connector.set_keepalive(Some(KEEP_ALIVE));
+            connector.set_keepalive_interval(Some(KEEP_ALIVE));
+            connector.set_keepalive_retries(Some(KEEP_ALIVE_RETRIES));
+            #[cfg(any(target_os = "android", target_os = "fuchsia", target_os = "linux"))]
+            connector.set_tcp_user_timeout(Some(KEEP_ALIVE * KEEP_ALIVE_RETRIES));
+            connector
+        });
+        connector.clone()
+    }
+}
+
+/// The URL by which the connector knows a host and a port.
+fn address(scheme: &str, origin: &Origin) -> Result<Uri> {
+    Uri::builder().scheme(scheme).authority(origin.to_string()).path_and_query("/").build().map_err(
+        |error| Error::new(ErrorKind::Config, format!("{origin} is no address")).with_source(error),
+    )
+}

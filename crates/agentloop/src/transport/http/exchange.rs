@@ -1,0 +1,177 @@
+//! One request and its answer: a connection from the pool or a new one, and the request on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::{Request, Response};
+use bytes::Bytes;
+use tokio::sync::OwnedMutexGuard;
+use tokio::time::Instant;
+
+use super::Shared;
+use super::http1::Http1;
+use super::http2::{Http2, Lease};
+use super::origin::Origin;
+use super::outgoing;
+use super::pool::Host;
+use super::proxy::Proxy;
+use super::wire::Wire;
+use crate::error::{Error, ErrorKind, Result};
+use crate::transport::SendOptions;
+
+/// How soon after the request a reused connection must have closed for that to be a coincidence. The server has
+/// then closed it as idle, and the request crossed that on its way. A server that took a request and broke later
+/// may have done the work, and doing it twice is for the caller to decide.
+const CROSSING: Duration = Duration::from_secs(5);
+
+/// Why no answer came.
+pub(super) struct Unanswered {
+    pub(super) error: Error,
+    pub(super) fate: Fate,
+}
+
+/// What became of a request without an answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// The server says that it has not looked at it.
+    Unread,
+    /// The connection closed before a byte of an answer.
+    Closed,
+    /// Anything else.
+    Failed,
+}
+
+/// A connection that a request can be put on.
+enum Ready {
+    Http1 { connection: Http1, reused: bool },
+    Http2 { lease: Lease, dialing: Option<OwnedMutexGuard<()>> },
+}
+
+impl Shared {
+    /// Sends `request` and waits for the head of the answer.
+    pub(super) async fn exchange(
+        &self,
+        request: &Request<Bytes>,
+        options: SendOptions,
+    ) -> Result<Response<Wire>> {
+        let origin = Origin::of(request.uri())?;
+        let proxy = self.dialer.proxies.proxy_for(request.uri(), &origin)?;
+        let host = self.pool.host(origin);
+        let ready = self.ready(&host, proxy.as_ref(), true, options).await?;
+        let reused = ready.is_reused();
+        let start = Instant::now();
+        let unanswered = match ready.send(&host, request, proxy.as_ref()).await {
+            Ok(response) => return Ok(response),
+            Err(unanswered) => unanswered,
+        };
+        let again = match unanswered.fate {
+            Fate::Unread => true,
+            Fate::Closed => reused && start.elapsed() < CROSSING,
+            Fate::Failed => false,
+        };
+        if !again {
+            return Err(unanswered.error);
+        }
+        // Once only: what is new has no such excuse.
+        let ready = self.ready(&host, proxy.as_ref(), false, options).await?;
+        ready.send(&host, request, proxy.as_ref()).await.map_err(|unanswered| unanswered.error)
+    }
+
+    /// A connection, within the time that it may take.
+    async fn ready(
+        &self,
+        host: &Arc<Host>,
+        proxy: Option<&Proxy>,
+        reuse: bool,
+        options: SendOptions,
+    ) -> Result<Ready> {
+        if let Some(ready) = pooled(host, reuse) {
+            return Ok(ready);
+        }
+        let connecting = self.connect(host, proxy, reuse);
+        match options.connect_timeout {
+            None => connecting.await,
+            Some(limit) => tokio::time::timeout(limit, connecting).await.unwrap_or_else(|_| {
+                Err(Error::new(
+                    ErrorKind::Timeout,
+                    format!("connect: no connection to {} within {limit:?}", host.origin()),
+                ))
+            }),
+        }
+    }
+
+    async fn connect(&self, host: &Arc<Host>, proxy: Option<&Proxy>, reuse: bool) -> Result<Ready> {
+        let mut dialing = None;
+        if !host.is_http1_only() {
+            // One connection of HTTP/2 serves many requests, so they wait for it rather than making their own.
+            dialing = Some(host.dialing.clone().lock_owned().await);
+            if let Some(ready) = pooled(host, reuse) {
+                return Ok(ready);
+            }
+            // It may have been found out while waiting.
+            if host.is_http1_only() {
+                dialing = None;
+            }
+        }
+        self.pool.sweep();
+        let origin = host.origin();
+        let io = self.dialer.dial(origin, proxy).await?;
+        if !io.is_http2() {
+            host.learn_http1_only(true);
+            let connection = Http1::new(origin, io).await?;
+            return Ok(Ready::Http1 { connection, reused: false });
+        }
+        host.learn_http1_only(false);
+        let connection = Http2::new(origin, io).await?;
+        let lease = Http2::lease(&connection, false).ok_or_else(|| {
+            Error::new(ErrorKind::Connection, format!("{origin} allows no requests"))
+        })?;
+        host.share(connection);
+        Ok(Ready::Http2 { lease, dialing })
+    }
+}
+
+/// A connection from the pool. Without `reuse` it is none that a server may be about to close: where one idle
+/// connection of HTTP/1.1 was closed, so were the others. One of HTTP/2 is heard before it is shared.
+fn pooled(host: &Host, reuse: bool) -> Option<Ready> {
+    if let Some(lease) = host.lease() {
+        return Some(Ready::Http2 { lease, dialing: None });
+    }
+    let idle = if reuse { host.take_http1() } else { None };
+    idle.map(|connection| Ready::Http1 { connection, reused: true })
+}
+
+impl Ready {
+    fn is_reused(&self) -> bool {
+        match self {
+            Self::Http1 { reused, .. } => *reused,
+            Self::Http2 { lease, .. } => lease.reused,
+        }
+    }
+
+    async fn send(
+        self,
+        host: &Arc<Host>,
+        request: &Request<Bytes>,
+        proxy: Option<&Proxy>,
+    ) -> Result<Response<Wire>, Unanswered> {
+        let origin = host.origin();
+        match self {
+            Self::Http1 { connection, .. } => {
+                let outgoing = outgoing::http1(origin, request, proxy).map_err(unsent)?;
+                let response = connection.send(host, outgoing).await?;
+                Ok(response.map(Wire::Http1))
+            }
+            Self::Http2 { lease, dialing } => {
+                let outgoing = outgoing::http2(origin, request).map_err(unsent)?;
+                let body = request.body().clone();
+                let response = lease.send(host, outgoing, body, dialing).await?;
+                Ok(response.map(Wire::Http2))
+            }
+        }
+    }
+}
+
+fn unsent(error: Error) -> Unanswered {
+    Unanswered { error, fate: Fate::Failed }
+}

@@ -1,0 +1,102 @@
+//! Where a request goes: scheme, host and port.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use ::http::Uri;
+use ::http::uri::Scheme;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// Scheme, host and port. Connections are shared, and secrets are sent, within one origin only.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Origin {
+    pub(super) https: bool,
+    /// In lower case; an IPv6 address stands in brackets, as in a URL.
+    pub(super) host: String,
+    pub(super) port: u16,
+}
+
+impl Origin {
+    /// The origin of an absolute URL.
+    pub(super) fn of(uri: &Uri) -> Result<Self> {
+        let https = match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => true,
+            Some(scheme) if *scheme == Scheme::HTTP => false,
+            Some(scheme) => {
+                return Err(Error::new(
+                    ErrorKind::Config,
+                    format!("cannot send to a URL of scheme {scheme}: it must be https or http"),
+                ));
+            }
+            None => {
+                return Err(Error::new(ErrorKind::Config, "the URL has no scheme and host"));
+            }
+        };
+        match uri.host() {
+            Some(host) if !host.is_empty() => Ok(Self {
+                https,
+                host: host.to_ascii_lowercase(),
+                port: uri.port_u16().unwrap_or(if https { 443 } else { 80 }),
+            }),
+            _ => Err(Error::new(ErrorKind::Config, "the URL has no host")),
+        }
+    }
+
+    /// The host without the brackets of an IPv6 address.
+    pub(super) fn bare_host(&self) -> &str {
+        self.host.trim_start_matches('[').trim_end_matches(']')
+    }
+
+    /// Whether it is this machine.
+    pub(super) fn is_loopback(&self) -> bool {
+        let host = self.bare_host();
+        match host.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        }
+    }
+
+    /// What stands in the `host` header: the port is left out where it is the scheme's own.
+    pub(super) fn host_header(&self) -> String {
+        match (self.https, self.port) {
+            (true, 443) | (false, 80) => self.host.clone(),
+            (_, port) => format!("{}:{port}", self.host),
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.host, self.port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_is_the_same_however_it_is_spelled() {
+        let origin = |url: &str| Origin::of(&url.parse().unwrap()).unwrap();
+        assert_eq!(origin("https://API.example.com/a"), origin("https://api.example.com:443/b"));
+        assert_ne!(origin("https://api.example.com"), origin("http://api.example.com"));
+        assert_eq!(origin("http://user:secret@host:81/").host_header(), "host:81");
+        assert_eq!(origin("https://[2001:db8::1]/").host_header(), "[2001:db8::1]");
+        assert_eq!(origin("https://[2001:db8::1]/").bare_host(), "2001:db8::1");
+    }
+
+    #[test]
+    fn this_machine_is_known_by_all_its_names() {
+        for (url, expected) in [
+            ("http://localhost:8080", true),
+            ("http://app.localhost", true),
+            ("http://127.0.0.53", true),
+            ("http://[::1]:11434", true),
+            ("http://localhost.example.com", false),
+            ("http://10.0.0.1", false),
+        ] {
+            assert_eq!(Origin::of(&url.parse().unwrap()).unwrap().is_loopback(), expected, "{url}");
+        }
+    }
+}

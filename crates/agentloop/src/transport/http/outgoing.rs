@@ -1,0 +1,93 @@
+//! Requests as each version of HTTP has them.
+
+use ::http::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE,
+};
+use ::http::{HeaderMap, HeaderName, HeaderValue, Request, Uri, Version};
+use bytes::Bytes;
+use http_body_util::Full;
+
+use super::origin::Origin;
+use super::proxy::{Proxy, ProxyKind};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Headers that speak of one connection, which is not the caller's affair.
+const HOP_BY_HOP: [HeaderName; 6] = [
+    CONNECTION,
+    TRANSFER_ENCODING,
+    UPGRADE,
+    CONTENT_LENGTH,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// The request as HTTP/1.1 has it: the path in its first line, or the whole URL for a proxy.
+pub(super) fn http1(
+    origin: &Origin,
+    request: &Request<Bytes>,
+    proxy: Option<&Proxy>,
+) -> Result<Request<Full<Bytes>>> {
+    let proxy = proxy.filter(|proxy| proxy.kind == ProxyKind::Http && !origin.https);
+    let mut outgoing = Request::new(Full::new(request.body().clone()));
+    *outgoing.method_mut() = request.method().clone();
+    *outgoing.uri_mut() = match proxy {
+        Some(_) => target(origin, request.uri())?,
+        None => path(request.uri()),
+    };
+    *outgoing.headers_mut() = headers(request);
+    let headers = outgoing.headers_mut();
+    if !headers.contains_key(HOST) {
+        headers.insert(HOST, header_value(&origin.host_header())?);
+    }
+    if let Some(auth) = proxy.and_then(Proxy::basic_auth) {
+        headers.insert(PROXY_AUTHORIZATION, auth.clone());
+    }
+    Ok(outgoing)
+}
+
+/// The request as HTTP/2 has it: the host stands in the URL, and in no header.
+pub(super) fn http2(origin: &Origin, request: &Request<Bytes>) -> Result<Request<()>> {
+    let mut outgoing = Request::new(());
+    *outgoing.method_mut() = request.method().clone();
+    *outgoing.uri_mut() = target(origin, request.uri())?;
+    *outgoing.version_mut() = Version::HTTP_2;
+    *outgoing.headers_mut() = headers(request);
+    let headers = outgoing.headers_mut();
+    headers.remove(HOST);
+    if !request.body().is_empty() {
+        headers.insert(CONTENT_LENGTH, HeaderValue::from(request.body().len()));
+    }
+    Ok(outgoing)
+}
+
+fn headers(request: &Request<Bytes>) -> HeaderMap {
+    let mut headers = request.headers().clone();
+    for name in HOP_BY_HOP {
+        headers.remove(name);
+    }
+    headers
+}
+
+fn path(uri: &Uri) -> Uri {
+    uri.path_and_query().map_or_else(|| Uri::from_static("/"), |path| Uri::from(path.clone()))
+}
+
+/// The whole URL, without a name and password that may stand in it.
+fn target(origin: &Origin, uri: &Uri) -> Result<Uri> {
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    Uri::builder()
+        .scheme(if origin.https { "https" } else { "http" })
+        .authority(origin.host_header())
+        .path_and_query(path)
+        .build()
+        .map_err(|error| invalid(origin, error))
+}
+
+fn header_value(text: &str) -> Result<HeaderValue> {
+    HeaderValue::try_from(text)
+        .map_err(|error| Error::new(ErrorKind::Config, "the host is no header").with_source(error))
+}
+
+fn invalid(origin: &Origin, error: ::http::Error) -> Error {
+    Error::new(ErrorKind::Config, format!("the URL at {origin} is not valid")).with_source(error)
+}

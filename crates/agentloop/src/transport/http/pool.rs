@@ -1,0 +1,140 @@
+//! The connections that are open, by origin.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::http1::Http1;
+use super::http2::{Http2, Lease};
+use super::origin::Origin;
+
+/// How many idle HTTP/1.1 connections are kept for one origin. More are closed when they become idle.
+pub(super) const MAX_IDLE_PER_HOST: usize = 128;
+
+/// How long an idle connection is kept. Load balancers close theirs after a minute or more, and a connection
+/// that is closed while a request is under way costs a round trip.
+pub(super) const MAX_IDLE_AGE: Duration = Duration::from_secs(55);
+
+/// The connections that are open, by origin.
+#[derive(Default)]
+pub(super) struct Pool(Mutex<HashMap<Origin, Arc<Host>>>);
+
+/// The connections to one origin.
+pub(super) struct Host {
+    origin: Origin,
+    /// The latest at the end: it is the least likely to have been closed.
+    idle: Mutex<Vec<(Http1, Instant)>>,
+    shared: Mutex<Vec<Arc<Http2>>>,
+    /// Held while a connection is made on which others may want to ride too.
+    pub(super) dialing: Arc<tokio::sync::Mutex<()>>,
+    /// Whether the origin is known to speak HTTP/1.1 only, so that nobody waits for another's connection.
+    http1_only: AtomicBool,
+}
+
+impl Pool {
+    /// The connections to `origin`.
+    pub(super) fn host(&self, origin: Origin) -> Arc<Host> {
+        let mut hosts = lock(&self.0);
+        if let Some(host) = hosts.get(&origin) {
+            return host.clone();
+        }
+        let host = Arc::new(Host {
+            http1_only: AtomicBool::new(!origin.https),
+            origin: origin.clone(),
+            idle: Mutex::default(),
+            shared: Mutex::default(),
+            dialing: Arc::default(),
+        });
+        hosts.insert(origin, host.clone());
+        host
+    }
+
+    /// Closes what was idle for too long, at all origins. Called when a connection is made, which is rare and
+    /// slow anyway, so that no task of its own is needed for it.
+    pub(super) fn sweep(&self) {
+        let now = Instant::now();
+        let mut closed = Vec::new();
+        lock(&self.0).retain(|_, host| {
+            closed.push(host.expired(now));
+            Arc::strong_count(host) > 1 || !host.is_empty()
+        });
+    }
+}
+
+impl Host {
+    pub(super) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    pub(super) fn is_http1_only(&self) -> bool {
+        self.http1_only.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn learn_http1_only(&self, http1_only: bool) {
+        self.http1_only.store(http1_only, Ordering::Relaxed);
+    }
+
+    /// An idle HTTP/1.1 connection that still stands.
+    pub(super) fn take_http1(&self) -> Option<Http1> {
+        let now = Instant::now();
+        loop {
+            let (mut connection, since) = lock(&self.idle).pop()?;
+            if now.duration_since(since) < MAX_IDLE_AGE && connection.is_usable() {
+                return Some(connection);
+            }
+        }
+    }
+
+    /// Keeps a connection that can carry another request.
+    pub(super) fn put_http1(&self, connection: Http1) {
+        let mut idle = lock(&self.idle);
+        if idle.len() < MAX_IDLE_PER_HOST {
+            idle.push((connection, Instant::now()));
+        }
+    }
+
+    /// Room for a stream on an HTTP/2 connection.
+    pub(super) fn lease(&self) -> Option<Lease> {
+        let now = Instant::now();
+        let mut shared = lock(&self.shared);
+        let mut index = 0;
+        while let Some(connection) = shared.get(index) {
+            if !connection.is_usable(now) {
+                shared.remove(index);
+                continue;
+            }
+            // The first with room, so that the last ones fall idle when there is less to do.
+            if let Some(lease) = Http2::lease(connection, true) {
+                return Some(lease);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// Shares a connection with the requests to come.
+    pub(super) fn share(&self, connection: Arc<Http2>) {
+        lock(&self.shared).push(connection);
+    }
+
+    /// Takes out what was idle for too long. It is dropped by the caller, outside of all locks.
+    fn expired(&self, now: Instant) -> (Vec<(Http1, Instant)>, Vec<Arc<Http2>>) {
+        let is_old = |(_, since): &mut (Http1, Instant)| now.duration_since(*since) >= MAX_IDLE_AGE;
+        let idle = lock(&self.idle).extract_if(.., is_old).collect();
+        let shared =
+            lock(&self.shared).extract_if(.., |connection| connection.is_expired(now)).collect();
+        (idle, shared)
+    }
+
+    fn is_empty(&self) -> bool {
+        lock(&self.idle).is_empty() && lock(&self.shared).is_empty()
+    }
+}
+
+/// Locks, also after a panic elsewhere: what is guarded here is always whole.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,102 @@
+//! What is trusted, and how TLS is spoken.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::TlsConnector;
+
+use super::fault;
+use super::io::Io;
+use super::origin::Origin;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The variable that names a file of further trusted certificates, in PEM.
+const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
+
+/// TLS as this transport speaks it. Built at the first `https` request, and once: the trust store costs some
+/// milliseconds, which a program that only talks to a local server should not pay.
+#[derive(Default)]
+pub(super) struct Tls {
+    added: Vec<CertificateDer<'static>>,
+    built: OnceLock<Result<Configs>>,
+}
+
+#[derive(Clone)]
+struct Configs {
+    /// Offers HTTP/2 and HTTP/1.1.
+    host: Arc<ClientConfig>,
+    /// Offers HTTP/1.1 only: the `CONNECT` of a proxy is spoken in it.
+    proxy: Arc<ClientConfig>,
+}
+
+impl Tls {
+    /// TLS that trusts these authorities beside the public ones and those of `SSL_CERT_FILE`.
+    pub(super) fn new(added: Vec<CertificateDer<'static>>) -> Self {
+        Self { added, built: OnceLock::new() }
+    }
+
+    /// Speaks TLS over `io` with the host of `origin`.
+    pub(super) async fn connect(&self, origin: &Origin, io: Io, is_proxy: bool) -> Result<Io> {
+        let configs = self.built.get_or_init(|| self.build()).clone()?;
+        let config = if is_proxy { configs.proxy } else { configs.host };
+        let name = ServerName::try_from(origin.bare_host().to_owned()).map_err(|error| {
+            Error::new(ErrorKind::Config, format!("{} is no name of a server", origin.host))
+                .with_source(error)
+        })?;
+        match TlsConnector::from(config).connect(name, io).await {
+            Ok(stream) => Ok(Io::Tls(Box::new(stream))),
+            Err(error) => Err(fault::handshake(origin, error)),
+        }
+    }
+
+    fn build(&self) -> Result<Configs> {
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        // Files of a system's authorities hold some that are too old to be read: those are left out.
+        roots.add_parsable_certificates(certificates_of_environment()?);
+        for certificate in &self.added {
+            roots.add(certificate.clone()).map_err(|error| {
+                Error::new(ErrorKind::Config, "an added root certificate cannot be used")
+                    .with_source(error)
+            })?;
+        }
+        // The provider is passed, not installed: what the process does elsewhere is its own affair.
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| {
+                Error::new(ErrorKind::Config, "TLS cannot be set up").with_source(error)
+            })?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let proxy = Arc::new(config.clone());
+        config.alpn_protocols.insert(0, b"h2".to_vec());
+        Ok(Configs { host: Arc::new(config), proxy })
+    }
+}
+
+/// The certificates in a PEM text; there must be one at least.
+pub(super) fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>> {
+    let found: Vec<_> =
+        CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| {
+            Error::new(ErrorKind::Config, format!("{what} is not valid PEM")).with_source(error)
+        })?;
+    if found.is_empty() {
+        return Err(Error::new(ErrorKind::Config, format!("{what} holds no certificate"))
+            .with_hint("it must be PEM, with a BEGIN CERTIFICATE line"));
+    }
+    Ok(found)
+}
+
+fn certificates_of_environment() -> Result<Vec<CertificateDer<'static>>> {
+    let Some(path) = std::env::var_os(CERTIFICATE_FILE).filter(|path| !path.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let what = format!("the file {} of {CERTIFICATE_FILE}", path.display());
+    let pem = std::fs::read(&path).map_err(|error| {
+        Error::new(ErrorKind::Config, format!("{what} cannot be read: {error}")).with_source(error)
+    })?;
+    certificates(&pem, &what)
+}

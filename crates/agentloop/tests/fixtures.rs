@@ -1,0 +1,95 @@
+//! The laws over our own fixtures: the same answer, whole and streamed, is the same response.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use agentloop::{ChatResponse, ErrorKind};
+use support::{Wire, decode};
+
+/// The fixtures of a protocol: name, whole body, stream.
+fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(protocol);
+    let mut bodies: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".body.json"))
+        .collect();
+    bodies.sort();
+    assert!(!bodies.is_empty());
+    bodies
+        .into_iter()
+        .map(|body| {
+            let name = body.file_name().unwrap().to_string_lossy().replace(".body.json", "");
+            let stream = body.with_file_name(format!("{name}.stream.sse"));
+            (name, std::fs::read(&body).unwrap(), std::fs::read(stream).unwrap())
+        })
+        .collect()
+}
+
+fn response(bytes: &[u8], stream: bool) -> ChatResponse {
+    decode(&Wire { stream, ..Wire::of("openai") }, bytes).response().unwrap()
+}
+
+#[test]
+fn a_whole_answer_and_its_stream_are_the_same_response() {
+    for (name, body, stream) in fixtures("openai_chat") {
+        assert_eq!(response(&body, false), response(&stream, true), "{name}");
+    }
+}
+
+#[test]
+fn a_json_body_where_a_stream_was_asked_for_is_the_same_response() {
+    for (name, body, stream) in fixtures("openai_chat") {
+        assert_eq!(response(&body, true), response(&stream, true), "{name}");
+    }
+}
+
+#[test]
+fn every_cut_of_every_fixture_gives_the_same_events() {
+    for (name, _, stream) in fixtures("openai_chat") {
+        let wire = Wire { stream: true, ..Wire::of("openai") };
+        let whole = decode(&wire, &stream);
+        for size in 1..=17 {
+            let cut = decode(&Wire { size, ..wire.clone() }, &stream);
+            assert_eq!(cut.events, whole.events, "{name} by {size}");
+        }
+    }
+}
+
+/// At every byte: before the provider said that it is done, the end is an error with what had arrived.
+#[test]
+fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
+    for (name, _, stream) in fixtures("openai_chat") {
+        let wire = Wire { stream: true, ..Wire::of("openai") };
+        let text = String::from_utf8_lossy(&stream).into_owned();
+        // The last reason that is named ends the answer (two choices name two).
+        let last = text.rfind("\"finish_reason\": \"").unwrap();
+        for end in (0..last).filter(|end| text.is_char_boundary(*end)) {
+            let cut = decode(&wire, &stream[..end]);
+            let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
+            assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
+            assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} cut at {end}");
+        }
+    }
+}
+
+#[test]
+fn fixtures_read_as_a_person_expects() {
+    let mut shown = String::new();
+    for (name, body, _) in fixtures("openai_chat") {
+        let response = response(&body, false);
+        shown.push_str(&format!("{name}\n"));
+        for choice in &response.choices {
+            for part in &choice.content {
+                shown.push_str(&format!("  {}\n", serde_json::to_string(part).unwrap()));
+            }
+            let raw = choice.raw_finish_reason.as_deref().unwrap_or("-");
+            shown.push_str(&format!("  = {} ({raw})\n", choice.finish_reason.as_str()));
+        }
+        for warning in &response.warnings {
+            shown.push_str(&format!("  ! {warning}\n"));
+        }
+    }
+    insta::assert_snapshot!(shown);
+}

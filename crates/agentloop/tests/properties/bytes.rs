@@ -1,0 +1,125 @@
+//! Any bytes at all: no panic, no hang, and the events keep their grammar.
+
+use agentloop::{ChatStreamEvent, Fold};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+use crate::support::{Decoded, Wire, decode};
+
+/// Our fixtures, to change at random.
+fn fixtures() -> Vec<(bool, Vec<u8>)> {
+    let folder =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/openai_chat");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let stream = path.extension().is_some_and(|extension| extension == "sse");
+            (stream, std::fs::read(path).unwrap())
+        })
+        .collect()
+}
+
+/// Words that decoders react to.
+const WORDS: &[&str] = &[
+    "null",
+    "\"\"",
+    "[]",
+    "{}",
+    "0",
+    "-1",
+    "1e400",
+    "true",
+    "[DONE]",
+    "\ndata: ",
+    "\r",
+    "\u{feff}",
+    "\"error\":{},",
+    "\"choices\":null,",
+    "\"index\":\"1\",",
+    "\"id\":\"\",",
+    "<think>",
+    "\\ud83d",
+];
+
+fn mutated() -> impl Strategy<Value = (bool, Vec<u8>)> {
+    let change = (
+        any::<Index>(),
+        0usize..12,
+        prop_oneof![
+            select(WORDS).prop_map(|word| word.as_bytes().to_vec()),
+            vec(any::<u8>(), 0..4),
+        ],
+    );
+    (select(fixtures()), vec(change, 0..4)).prop_map(|((stream, mut bytes), changes)| {
+        for (at, removed, added) in changes {
+            let at = at.index(bytes.len() + 1);
+            let end = (at + removed).min(bytes.len());
+            bytes.splice(at..end, added);
+        }
+        (stream, bytes)
+    })
+}
+
+fn keeps_the_grammar(decoded: &Decoded) {
+    let mut fold = Fold::new();
+    for event in &decoded.events {
+        fold.push(event).unwrap();
+    }
+    let done = matches!(decoded.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
+    assert_ne!(done, decoded.error.is_some(), "one end, an answer or an error");
+    if let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() {
+        assert_eq!(fold.finish().unwrap(), **response);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_bytes_break_the_decoder(bytes in vec(any::<u8>(), 0..300), stream in any::<bool>()) {
+        keeps_the_grammar(&decode(&Wire { stream, ..Wire::of("openai") }, &bytes));
+    }
+
+    #[test]
+    fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated()) {
+        for provider in ["openai", "perplexity"] {
+            let model = Some("sonar-reasoning");
+            keeps_the_grammar(&decode(&Wire { stream, model, ..Wire::of(provider) }, &bytes));
+        }
+    }
+
+    #[test]
+    fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(), size in 1usize..40) {
+        let wire = Wire { stream, ..Wire::of("openai") };
+        let whole = decode(&wire, &bytes);
+        let cut = decode(&Wire { size, ..wire }, &bytes);
+        prop_assert_eq!(
+            serde_json::to_string(&without_made_up_ids(whole.events)).unwrap(),
+            serde_json::to_string(&without_made_up_ids(cut.events)).unwrap()
+        );
+        prop_assert_eq!(whole.error.map(|error| error.kind()), cut.error.map(|error| error.kind()));
+    }
+}
+
+/// An answer without an id of its own gets made-up ids for its calls, which differ from one reading to the next.
+fn without_made_up_ids(events: Vec<ChatStreamEvent>) -> Vec<String> {
+    events
+        .iter()
+        .map(|event| {
+            let json = serde_json::to_string(event).unwrap();
+            let mut kept = String::new();
+            let mut rest = json.as_str();
+            while let Some(at) = rest.find("\"call_").filter(|at| rest.len() > at + 22) {
+                kept.push_str(&rest[..at + 6]);
+                let tail = &rest[at + 6..];
+                let hex = tail.chars().take_while(char::is_ascii_hexdigit).count();
+                rest = if hex == 16 { &tail[16..] } else { tail };
+            }
+            kept + rest
+        })
+        .collect()
+}

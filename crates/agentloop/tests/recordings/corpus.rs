@@ -1,0 +1,158 @@
+//! Where the recordings are, and what is known of each.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::{AgentLoop, ChatResponse, ChatStreamEvent, Error, Provider};
+use serde_json::Value;
+
+pub(crate) struct Recording {
+    pub(crate) id: String,
+    pub(crate) provider: String,
+    pub(crate) model: Option<String>,
+    pub(crate) status: u16,
+    pub(crate) streaming: bool,
+    pub(crate) features: Vec<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+fn folder() -> Option<PathBuf> {
+    let named = std::env::var_os("AGENTLOOP_RECORDINGS").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/recordings");
+    named.or(Some(beside)).filter(|folder| folder.is_dir())
+}
+
+/// The recordings of a wire, in order; `None` when there is no such folder.
+pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
+    let mut found = Vec::new();
+    for provider in subfolders(&folder()?) {
+        for case in subfolders(&provider) {
+            let meta: Value =
+                serde_json::from_slice(&std::fs::read(case.join("meta.json")).unwrap()).unwrap();
+            if meta["wire"] != wire {
+                continue;
+            }
+            let text = |name: &str| meta[name].as_str().map(str::to_owned);
+            found.push(Recording {
+                id: text("case_id").unwrap(),
+                provider: text("provider").unwrap(),
+                model: text("model"),
+                status: u16::try_from(meta["status"].as_u64().unwrap()).unwrap(),
+                streaming: meta["streaming"].as_bool().unwrap(),
+                features: meta["features"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|feature| feature.as_str().unwrap().to_owned())
+                    .collect(),
+                body: std::fs::read(case.join(text("body_file").unwrap())).unwrap(),
+            });
+        }
+    }
+    Some(found)
+}
+
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// A client that knows every provider of the recordings: hosts without a row are any compatible endpoint.
+fn client() -> &'static AgentLoop {
+    static CLIENT: OnceLock<AgentLoop> = OnceLock::new();
+    CLIENT.get_or_init(|| {
+        AgentLoop::builder()
+            .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
+            .provider(Provider::openai_compatible("bedrock", "http://bedrock.invalid/v1"))
+            .build()
+            .unwrap()
+    })
+}
+
+/// The events of a recording, and how they end.
+pub(crate) struct Decoded {
+    pub(crate) events: Vec<ChatStreamEvent>,
+    pub(crate) error: Option<Error>,
+}
+
+impl Decoded {
+    pub(crate) fn response(&self) -> Result<&ChatResponse, String> {
+        match (self.events.last(), &self.error) {
+            (Some(ChatStreamEvent::MessageDone { response }), None) => Ok(response),
+            (_, Some(error)) => Err(format!("{error:?}")),
+            (last, None) => Err(format!("ends with {last:?}")),
+        }
+    }
+}
+
+impl Recording {
+    pub(crate) fn has(&self, feature: &str) -> bool {
+        self.features.iter().any(|known| known == feature)
+    }
+
+    /// Whether the answer is one: not an error, neither by status nor inside.
+    pub(crate) fn is_answer(&self) -> bool {
+        self.status < 400
+            && !self.has("error_in_stream")
+            && !self.has("error_4xx")
+            && !self.has("error_5xx")
+    }
+
+    pub(crate) fn decode(&self) -> Decoded {
+        self.decode_bytes(&self.body, usize::MAX)
+    }
+
+    /// Decodes `bytes` in pieces of `size`, as if they were this recording's.
+    pub(crate) fn decode_bytes(&self, bytes: &[u8], size: usize) -> Decoded {
+        let (options, mut answer) = self.prepared(bytes);
+        answer = answer.cut(size.min(bytes.len().max(1)));
+        let mut events = Vec::new();
+        let mut stream = match inspect::decode(client(), &options, answer) {
+            Ok(stream) => stream,
+            Err(error) => {
+                return Decoded { events, error: Some(error) };
+            }
+        };
+        // Everything is there already: the stream never waits.
+        loop {
+            match next(&mut stream) {
+                Some(Ok(event)) => events.push(event),
+                Some(Err(error)) => {
+                    return Decoded { events, error: Some(error) };
+                }
+                None => {
+                    return Decoded { events, error: None };
+                }
+            }
+        }
+    }
+
+    pub(crate) fn embed(&self) -> Result<agentloop::EmbedResponse, Error> {
+        let (options, answer) = self.prepared(&self.body);
+        inspect::decode_embed(client(), &options, &answer)
+    }
+
+    fn prepared(&self, bytes: &[u8]) -> (DecodeOptions, RawAnswer) {
+        let mut options = DecodeOptions::new(&self.provider);
+        options.model = self.model.clone();
+        options.stream = self.streaming;
+        let mut answer = RawAnswer::new(bytes.to_vec());
+        answer.status = self.status;
+        (options, answer)
+    }
+}
+
+fn next(stream: &mut agentloop::ChatStream) -> Option<agentloop::Result<ChatStreamEvent>> {
+    let future = std::pin::pin!(stream.next());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match Future::poll(future, &mut context) {
+        std::task::Poll::Ready(item) => item,
+        std::task::Poll::Pending => panic!("a stream of bytes that are all there must not wait"),
+    }
+}

@@ -1,0 +1,90 @@
+//! What the encoder writes is what the published descriptions of the APIs take.
+//!
+//! The descriptions are not part of the project. They are read from `../shared/specs` beside the checkout, or from
+//! the folder that `AGENTLOOP_SPECS` names; without them these tests say that they were skipped.
+
+mod requests;
+mod spec;
+
+use agentloop::{AgentLoop, inspect};
+use serde_json::Value;
+use spec::Spec;
+
+/// Checks every request of the collection for one provider. `exceptions` are fields in which the description is
+/// behind the API, with the reason; they are taken out before the check.
+fn check(provider: &str, file: &str, schema: &str, exceptions: &[(&str, &str)]) {
+    let Some(spec) = Spec::load(file, schema) else {
+        println!("skipped: there is no folder of API descriptions beside the checkout");
+        return;
+    };
+    let ai = AgentLoop::from_env();
+    let mut failures = Vec::new();
+    let requests = requests::all(provider);
+    for (name, request) in &requests {
+        for stream in [false, true] {
+            let encoded = inspect::encode(&ai, request, stream)
+                .unwrap_or_else(|error| panic!("{name}: {error:?}"));
+            let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
+            for (field, _) in exceptions {
+                body.as_object_mut().unwrap().remove(*field);
+            }
+            for error in spec.errors(&body) {
+                failures.push(format!("{name} (stream {stream}): {error}"));
+            }
+        }
+    }
+    println!("{} requests of {provider}", requests.len());
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn requests_to_openai_are_what_its_description_takes() {
+    check("openai/gpt-4.1", "openai.json", "CreateChatCompletionRequest", &[]);
+}
+
+#[test]
+fn requests_to_reasoning_models_are_what_the_description_takes() {
+    check("openai/gpt-6-sol", "openai.json", "CreateChatCompletionRequest", &[]);
+}
+
+#[test]
+fn requests_to_mistral_are_what_its_description_takes() {
+    check(
+        "mistral/mistral-medium-latest",
+        "mistral.json",
+        "ChatCompletionRequest",
+        &[
+            ("reasoning_effort", "newer than the description; in the host's own SDK"),
+            ("prompt_cache_key", "newer than the description; in the host's own SDK"),
+            ("service_tier", "newer than the description; in the host's own SDK"),
+            ("logprobs", "newer than the description; in the host's own SDK"),
+            ("top_logprobs", "newer than the description; in the host's own SDK"),
+            ("top_k", "newer than the description; in the host's own SDK"),
+        ],
+    );
+}
+
+/// Without this, the tests above could pass by checking nothing.
+#[test]
+fn the_descriptions_refuse_what_they_do_not_know() {
+    for (file, schema) in
+        [("openai.json", "CreateChatCompletionRequest"), ("mistral.json", "ChatCompletionRequest")]
+    {
+        let Some(spec) = Spec::load(file, schema) else {
+            println!("skipped: there is no folder of API descriptions beside the checkout");
+            return;
+        };
+        let messages = serde_json::json!([{"role": "user", "content": "hi"}]);
+        let good = serde_json::json!({"model": "m", "messages": messages});
+        assert_eq!(spec.errors(&good), Vec::<String>::new(), "{file}");
+        for (field, value) in [
+            ("nonsense", serde_json::json!(1)),
+            ("temperature", serde_json::json!("warm")),
+            ("messages", serde_json::json!([{"role": "nobody", "content": "hi"}])),
+        ] {
+            let mut bad = good.clone();
+            bad[field] = value;
+            assert!(!spec.errors(&bad).is_empty(), "{file} takes a wrong {field}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Requests of every kind.
+
+use agentloop::*;
+use serde_json::json;
+
+pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
+    let ask = || ChatRequest::new(model).system("Be brief.").user("Hello");
+    let weather = || {
+        ToolDefinition::function(
+            "get_weather",
+            json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}),
+        )
+        .with_description("The weather of a city")
+    };
+    let bare: ToolDefinition =
+        serde_json::from_value(json!({"type": "function", "function": {"name": "now"}})).unwrap();
+    let schema = json!({"type": "object", "properties": {"a": {"type": "string"}},
+                        "required": ["a"], "additionalProperties": false});
+    let mut everything = ask()
+        .temperature(0.7)
+        .top_p(0.9)
+        .max_tokens(100)
+        .stop(vec!["END", "STOP"])
+        .seed(42)
+        .n(2)
+        .effort(Effort::High);
+    everything.frequency_penalty = Some(0.5);
+    everything.presence_penalty = Some(-0.5);
+    everything.logprobs = Some(true);
+    everything.top_logprobs = Some(3);
+    everything.logit_bias = Some([("50256".to_owned(), -100.0)].into());
+    everything.user = Some("u1".to_owned());
+    everything.metadata = Some([("k".to_owned(), json!("v"))].into_iter().collect());
+    everything.service_tier = Some("auto".to_owned());
+    everything.prompt_cache_key = Some("k".to_owned());
+    everything.verbosity = Some("low".to_owned());
+
+    let answered = || {
+        ChatMessage::assistant(vec![
+            ContentPart::Thinking(ThinkingPart::new("They want the weather.")),
+            ContentPart::text("Let me look."),
+            ContentPart::ToolCall(ToolCallPart::new(
+                "toolu_01.x|y",
+                "get_weather",
+                r#"{"city":"Rome"}"#,
+            )),
+            ContentPart::ToolCall(ToolCallPart::new("call_2", "now", "")),
+        ])
+    };
+    let mut foreign = answered();
+    foreign.origin = Some(Origin { provider: "elsewhere".to_owned(), model: "m".to_owned() });
+    let data = "data:image/png;base64,iVBORw0KGgo=";
+    let mut requests = vec![
+        ("plain", ask()),
+        ("everything", everything),
+        ("json mode", ask().response_format(ResponseFormat::json())),
+        ("a schema", ask().response_format(ResponseFormat::json_schema("r", schema))),
+        ("tools", ask().tool(weather()).tool(bare.clone()).tool_choice(ToolChoice::Auto)),
+        ("a forced tool", ask().tool(weather()).tool_choice(ToolChoice::function("get_weather"))),
+        (
+            "a required tool, one at a time",
+            ask().tool(weather()).tool_choice(ToolChoice::Required).parallel_tool_calls(false),
+        ),
+        ("no tools but a choice", ask().tool_choice(ToolChoice::Auto).parallel_tool_calls(true)),
+        (
+            "parts",
+            ChatRequest::new(model).user([
+                ContentPart::text("What is this?"),
+                ContentPart::image_url("https://x.test/a.png"),
+                ContentPart::image_url(data),
+            ]),
+        ),
+        (
+            "a round of tools",
+            ask()
+                .tool(weather())
+                .message(answered())
+                .message(ChatMessage::tool("toolu_01.x|y", "18 °C"))
+                .message(ChatMessage::tool_error("call_2", "no clock"))
+                .user("And tomorrow?"),
+        ),
+        (
+            "a round of tools from elsewhere",
+            ask()
+                .tool(weather())
+                .message(foreign)
+                .message(ChatMessage::tool("toolu_01.x|y", "18 °C"))
+                .message(ChatMessage::tool("call_2", "noon")),
+        ),
+        (
+            "an answer with sources",
+            ask().message(ChatMessage::assistant(vec![ContentPart::Text(TextPart {
+                citations: vec![Citation::Url(UrlCitation {
+                    url: "https://x.test".to_owned(),
+                    ..UrlCitation::default()
+                })],
+                ..TextPart::new("It is so.")
+            })])),
+        ),
+        ("an empty answer", ask().message(ChatMessage::assistant("")).user("Well?")),
+        ("a name", ask().message(ChatMessage::user("hi").with_name("ada"))),
+    ];
+    if model.starts_with("openai/") {
+        requests.push((
+            "speech",
+            ChatRequest::new(model)
+                .user([ContentPart::text("Listen:"), ContentPart::audio("AAAA", "wav")])
+                .audio(AudioOutput::new("alloy", "wav")),
+        ));
+        requests.push((
+            "a file",
+            ChatRequest::new(model)
+                .user([ContentPart::file("a.pdf", "data:application/pdf;base64,AAAA")]),
+        ));
+    } else {
+        requests.push((
+            "a document and sound",
+            ChatRequest::new(model).user([
+                ContentPart::file("a.pdf", "data:application/pdf;base64,AAAA"),
+                ContentPart::audio("AAAA", "wav"),
+            ]),
+        ));
+    }
+    requests
+}

@@ -1,0 +1,51 @@
+//! A published description, ready to judge requests.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+pub(crate) struct Spec(jsonschema::Validator);
+
+impl Spec {
+    /// `None` when the file is not there.
+    pub(crate) fn load(file: &str, schema: &str) -> Option<Self> {
+        let named = std::env::var_os("AGENTLOOP_SPECS").map(PathBuf::from);
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/specs");
+        let text = std::fs::read(named.unwrap_or(beside).join(file)).ok()?;
+        let mut spec: Value = serde_json::from_slice(&text).unwrap();
+        rewrite(&mut spec["components"]);
+        let root = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$ref": format!("#/components/schemas/{schema}"),
+            // What the description does not know, the host may refuse.
+            "unevaluatedProperties": false,
+            "components": spec["components"],
+        });
+        Some(Self(jsonschema::validator_for(&root).unwrap()))
+    }
+
+    pub(crate) fn errors(&self, body: &Value) -> Vec<String> {
+        self.0
+            .iter_errors(body)
+            .map(|error| {
+                let text: String = error.to_string().chars().take(300).collect();
+                format!("{}: {text}", error.instance_path)
+            })
+            .collect()
+    }
+}
+
+/// Brings OpenAPI's older words into JSON Schema: `nullable` is a union with null.
+fn rewrite(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(rewrite);
+            if fields.remove("nullable") == Some(Value::Bool(true)) {
+                let inner = Value::Object(std::mem::take(fields));
+                *value = json!({ "anyOf": [inner, { "type": "null" }] });
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(rewrite),
+        _ => {}
+    }
+}

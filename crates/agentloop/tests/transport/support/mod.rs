@@ -1,0 +1,103 @@
+//! Servers on this machine, written on bare sockets so that tests decide each byte and each close.
+
+pub(crate) mod tls;
+
+use std::time::Duration;
+
+use agentloop::Error;
+use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
+use bytes::Bytes;
+use http::{Request, Response};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// How long anything on this machine may take before the test has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A listening socket, and the URL of its root, without a slash at the end.
+pub(crate) async fn listen() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    (listener, url)
+}
+
+pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
+    let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept()).await.unwrap().unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream
+}
+
+/// A transport that does not look at the environment's proxies.
+pub(crate) fn transport() -> HttpTransport {
+    HttpTransport::builder().without_proxy().build().unwrap()
+}
+
+pub(crate) fn get(url: impl AsRef<str>) -> Request<Bytes> {
+    Request::get(url.as_ref()).body(Bytes::new()).unwrap()
+}
+
+pub(crate) fn post(url: impl AsRef<str>, body: impl Into<Bytes>) -> Request<Bytes> {
+    Request::post(url.as_ref()).body(body.into()).unwrap()
+}
+
+pub(crate) async fn send(
+    transport: &HttpTransport,
+    request: Request<Bytes>,
+) -> Result<Response<Body>, Error> {
+    let sent = transport.send(request, SendOptions::default());
+    tokio::time::timeout(PATIENCE, sent).await.expect("an answer in time")
+}
+
+/// Sends, and reads the whole body as text.
+pub(crate) async fn text(
+    transport: &HttpTransport,
+    request: Request<Bytes>,
+) -> Result<String, Error> {
+    read(send(transport, request).await?).await
+}
+
+/// Reads the whole body as text.
+pub(crate) async fn read(response: Response<Body>) -> Result<String, Error> {
+    let body = response.into_body().collect(1 << 30);
+    let bytes = tokio::time::timeout(PATIENCE, body).await.expect("a body in time")?;
+    Ok(String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+/// The next piece of a body, as text.
+pub(crate) async fn next(body: &mut Body) -> Option<Result<String, Error>> {
+    let piece = tokio::time::timeout(PATIENCE, body.next()).await.expect("a piece in time")?;
+    Some(piece.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap()))
+}
+
+/// Reads one request: its head in lower case, and its body. `None` if the client closed instead.
+pub(crate) async fn read_request<S: AsyncRead + Unpin>(
+    stream: &mut S,
+) -> Option<(String, Vec<u8>)> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.ok()?);
+    }
+    let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await.ok()?;
+    Some((head, body))
+}
+
+/// Answers with status 200 and a body of known length.
+pub(crate) async fn answer<S: AsyncWriteExt + Unpin>(stream: &mut S, body: &str) {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body.as_bytes()).await.unwrap();
+    stream.flush().await.unwrap();
+}
+
+/// Waits until the client closes the socket.
+pub(crate) async fn closed<S: AsyncRead + Unpin>(stream: &mut S) {
+    let mut rest = Vec::new();
+    // A reset is a close too.
+    let _ = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("a close");
+}
