@@ -20,10 +20,7 @@ pub(crate) enum Failure {
     /// The library says so.
     Call(agentloop::Error),
     /// The command line or the input is wrong.
-    Input {
-        message: String,
-        hint: Option<String>,
-    },
+    Input { message: String, hint: Option<String> },
     /// The answer is there, but cut, filtered or failed.
     Answer(String),
     /// The failure stands on stdout already, as data.
@@ -39,18 +36,12 @@ pub(crate) enum Failure {
 impl Failure {
     /// The input is wrong.
     pub(crate) fn input(message: impl Into<String>) -> Self {
-        Self::Input {
-            message: message.into(),
-            hint: None,
-        }
+        Self::Input { message: message.into(), hint: None }
     }
 
     /// The input is wrong, and this is what to do.
     pub(crate) fn input_with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Input {
-            message: message.into(),
-            hint: Some(hint.into()),
-        }
+        Self::Input { message: message.into(), hint: Some(hint.into()) }
     }
 
     /// Says it on stderr, and gives the code to exit with.

@@ -16,11 +16,7 @@ impl Notes {
     pub(crate) fn new(quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self {
-            quiet,
-            terminal,
-            styled: terminal && !no_color,
-        }
+        Self { quiet, terminal, styled: terminal && !no_color }
     }
 
     /// Whether a person reads along.

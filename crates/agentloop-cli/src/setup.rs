@@ -38,9 +38,7 @@ impl Setup {
 
     fn builder(&self) -> AgentLoopBuilder {
         // The simulator comes first, so that a provider of the same name in the file replaces it.
-        AgentLoop::builder()
-            .provider(sim::provider())
-            .config(&self.config)
+        AgentLoop::builder().provider(sim::provider()).config(&self.config)
     }
 
     /// How long to wait when the whole call may take so long.

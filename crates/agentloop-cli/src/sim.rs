@@ -60,9 +60,8 @@ fn answer(request: &http::Request<Bytes>) -> http::Response<Body> {
     let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
     if path.ends_with("/embeddings") {
         let texts = body["input"].as_array().map_or(1, Vec::len);
-        let data: Vec<Value> = (0..texts)
-            .map(|index| json!({"index": index, "embedding": [0.25, 0.5]}))
-            .collect();
+        let data: Vec<Value> =
+            (0..texts).map(|index| json!({"index": index, "embedding": [0.25, 0.5]})).collect();
         return http::Response::new(Body::whole(json!({"data": data}).to_string()));
     }
     let said = body["messages"]
@@ -72,9 +71,8 @@ fn answer(request: &http::Request<Bytes>) -> http::Response<Body> {
         .unwrap_or_default();
     let cap = body["max_tokens"].as_u64();
     let words: Vec<&str> = said.split_inclusive(' ').collect();
-    let kept = cap.map_or(words.len(), |cap| {
-        words.len().min(usize::try_from(cap).unwrap_or(usize::MAX))
-    });
+    let kept =
+        cap.map_or(words.len(), |cap| words.len().min(usize::try_from(cap).unwrap_or(usize::MAX)));
     let reason = if kept < words.len() { "length" } else { "stop" };
     if body["stream"] != true {
         let whole = json!({"id": "sim-1", "model": "echo", "choices": [{"index": 0, "finish_reason": reason,
@@ -86,10 +84,8 @@ fn answer(request: &http::Request<Bytes>) -> http::Response<Body> {
             "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
         format!("data: {chunk}\n\n")
     };
-    let mut stream: String = words[..kept]
-        .iter()
-        .map(|word| chunk(json!({"content": word}), Value::Null))
-        .collect();
+    let mut stream: String =
+        words[..kept].iter().map(|word| chunk(json!({"content": word}), Value::Null)).collect();
     stream += &chunk(json!({}), reason.into());
     stream += "data: [DONE]\n\n";
     http::Response::new(Body::whole(stream))

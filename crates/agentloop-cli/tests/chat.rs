@@ -22,21 +22,14 @@ fn quiet_leaves_only_the_answer() {
 
 #[test]
 fn text_that_is_piped_in_follows_the_prompt_after_a_blank_line() {
-    let run = agentloop(["chat", "-m", "sim/echo", "Translate:"])
-        .stdin("Guten\nTag\n")
-        .run();
+    let run = agentloop(["chat", "-m", "sim/echo", "Translate:"]).stdin("Guten\nTag\n").run();
     assert!(run.stdout.contains("Translate:\n\nGuten\nTag"), "{run}");
 }
 
 #[test]
 fn whole_and_streamed_answers_are_the_same() {
     for form in [None, Some("--json"), Some("--events")] {
-        let args = |more| {
-            ["chat", "-m", "sim/echo", "Hello"]
-                .into_iter()
-                .chain(form)
-                .chain(more)
-        };
+        let args = |more| ["chat", "-m", "sim/echo", "Hello"].into_iter().chain(form).chain(more);
         let streamed = agentloop(args(None)).run();
         let whole = agentloop(args(Some("--no-stream"))).run();
         assert_eq!(streamed.code, Some(0), "{streamed}");
@@ -65,9 +58,7 @@ fn events_begin_with_the_start_and_end_with_the_answer() {
 
 #[test]
 fn with_a_key_but_no_model_it_says_how_to_choose() {
-    let run = agentloop(["chat", "Hello"])
-        .env("GROQ_API_KEY", "gsk-very-secret")
-        .run();
+    let run = agentloop(["chat", "Hello"]).env("GROQ_API_KEY", "gsk-very-secret").run();
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
@@ -105,10 +96,7 @@ fn the_model_comes_from_the_command_line_then_the_environment_then_the_file() {
         .config(config)
         .env("AGENTLOOP_MODEL", "groq/from-the-environment")
         .run();
-    assert!(
-        environment.stderr.contains("no key is set for groq"),
-        "{environment}"
-    );
+    assert!(environment.stderr.contains("no key is set for groq"), "{environment}");
     let typed = agentloop(["chat", "-m", "e", "Hello"])
         .config(config)
         .env("AGENTLOOP_MODEL", "groq/from-the-environment")
@@ -129,9 +117,7 @@ fn nothing_to_say_is_refused() {
 
 #[test]
 fn a_prompt_that_is_no_text_is_refused() {
-    let run = agentloop(["chat", "-m", "sim/echo"])
-        .stdin(b"abc\xff".to_vec())
-        .run();
+    let run = agentloop(["chat", "-m", "sim/echo"]).stdin(b"abc\xff".to_vec()).run();
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
@@ -171,9 +157,5 @@ fn a_reader_that_leaves_early_is_no_failure() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
-    assert!(
-        output.stderr.is_empty(),
-        "{:?}",
-        String::from_utf8(output.stderr)
-    );
+    assert!(output.stderr.is_empty(), "{:?}", String::from_utf8(output.stderr));
 }

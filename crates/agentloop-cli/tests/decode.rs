@@ -58,10 +58,7 @@ fn the_events_of_a_stream() {
 fn however_the_bytes_are_cut_the_events_are_the_same() {
     for (args, body) in [
         ("--stream --events", sse(&CHUNKS, true)),
-        (
-            "--stream --events",
-            sse(&CHUNKS, true).replace('\n', "\r\n"),
-        ),
+        ("--stream --events", sse(&CHUNKS, true).replace('\n', "\r\n")),
         ("--events", BODY.to_owned()),
         ("", BODY.to_owned()),
     ] {
@@ -88,10 +85,7 @@ fn a_stream_that_is_cut_is_an_error_with_what_had_arrived() {
 
 #[test]
 fn a_stream_that_is_cut_ends_its_events_with_the_error() {
-    let run = decode(
-        "--provider openai --stream --events",
-        &sse(&CHUNKS[..2], false),
-    );
+    let run = decode("--provider openai --stream --events", &sse(&CHUNKS[..2], false));
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
@@ -179,10 +173,7 @@ fn an_error_inside_a_status_of_200_is_an_error() {
 
 #[test]
 fn an_html_page_gives_the_text_of_its_status() {
-    let run = decode(
-        "--provider openai --status 502",
-        "<html><h1>nginx</h1></html>",
-    );
+    let run = decode("--provider openai --status 502", "<html><h1>nginx</h1></html>");
     assert_eq!(run.error()["message"], "Bad Gateway");
 }
 
@@ -203,10 +194,7 @@ fn vectors_in_base64() {
     // 1.0 and -2.0 as 32-bit floats, little end first.
     let body = r#"{"data":[{"index":0,"embedding":"AACAPwAAAMA="}]}"#;
     let run = decode("--provider openai --embed --model e", body);
-    assert_eq!(
-        run.response()["embeddings"],
-        serde_json::json!([[1.0, -2.0]])
-    );
+    assert_eq!(run.response()["embeddings"], serde_json::json!([[1.0, -2.0]]));
 }
 
 #[test]
@@ -256,13 +244,9 @@ fn a_provider_that_is_not_spoken_yet_says_so() {
 
 #[test]
 fn wrong_options_are_refused_before_anything_is_read() {
-    for args in [
-        "--status 99",
-        "--cut 0",
-        "--header nothing",
-        "--embed --stream",
-        "--protocol soap",
-    ] {
+    for args in
+        ["--status 99", "--cut 0", "--header nothing", "--embed --stream", "--protocol soap"]
+    {
         let run = decode(&format!("--provider openai {args}"), BODY);
         assert_eq!(run.code, Some(2), "{args}: {run}");
     }

@@ -84,10 +84,7 @@ fn empty_input_says_what_is_expected() {
 
 #[test]
 fn a_field_that_is_not_known_is_named() {
-    let run = encode(
-        "",
-        &json!({"model": "openai/m", "messages": [], "temprature": 1}),
-    );
+    let run = encode("", &json!({"model": "openai/m", "messages": [], "temprature": 1}));
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("unknown field `temprature`"), "{run}");
 }

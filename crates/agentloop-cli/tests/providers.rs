@@ -76,12 +76,7 @@ fn a_bad_configuration_is_named_with_file_and_line() {
         .run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stdout.is_empty(), "{run}");
-    for words in [
-        "error: HOME/agentloop.toml",
-        "line 3",
-        "`key_evn`",
-        "`key_env`",
-    ] {
+    for words in ["error: HOME/agentloop.toml", "line 3", "`key_evn`", "`key_env`"] {
         assert!(run.stderr.contains(words), "{words}: {run}");
     }
 }
@@ -97,9 +92,7 @@ fn a_configuration_that_is_no_toml_is_named_with_file_and_line() {
 /// A person who writes the key itself into the file must not find it in a log.
 #[test]
 fn a_secret_in_a_bad_configuration_is_not_shown() {
-    let run = agentloop(["providers"])
-        .config("[providers.groq]\nkey = 'gsk-very-secret'\n")
-        .run();
+    let run = agentloop(["providers"]).config("[providers.groq]\nkey = 'gsk-very-secret'\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("line 2"), "{run}");
     assert!(!run.to_string().contains("very-secret"), "{run}");
@@ -118,9 +111,7 @@ fn a_configuration_that_is_not_there_is_named() {
 
 #[test]
 fn an_alias_that_leads_nowhere_is_named() {
-    let run = agentloop(["providers"])
-        .config("[aliases]\nfast = 'nobody/m'\n")
-        .run();
+    let run = agentloop(["providers"]).config("[aliases]\nfast = 'nobody/m'\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("`fast`"), "{run}");
 }

@@ -7,10 +7,7 @@ use serde_json::Value;
 
 fn text(run: &Outcome) -> String {
     let answer = run.response();
-    answer["choices"][0]["content"][0]["text"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned()
+    answer["choices"][0]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
 }
 
 fn stream(body: &str) -> Outcome {
@@ -19,11 +16,8 @@ fn stream(body: &str) -> Outcome {
 
 fn events(body: &str) -> (Outcome, Vec<String>) {
     let run = decode("--provider openai --stream --events", body);
-    let kinds = run
-        .lines()
-        .iter()
-        .map(|event| event["type"].as_str().unwrap().to_owned())
-        .collect();
+    let kinds =
+        run.lines().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
     (run, kinds)
 }
 
@@ -32,26 +26,11 @@ fn a1_events_are_read_as_the_standard_says() {
     let hello = delta(r#"{"content":"Hello"}"#);
     let stop = finish("stop");
     for (what, body) in [
-        (
-            "LF",
-            format!("data: {hello}\n\ndata: {stop}\n\ndata: [DONE]\n\n"),
-        ),
-        (
-            "CRLF",
-            format!("data: {hello}\r\n\r\ndata: {stop}\r\n\r\ndata: [DONE]\r\n\r\n"),
-        ),
-        (
-            "CR",
-            format!("data: {hello}\r\rdata: {stop}\r\rdata: [DONE]\r\r"),
-        ),
-        (
-            "mixed ends",
-            format!("data: {hello}\r\n\ndata: {stop}\n\rdata: [DONE]\n\n"),
-        ),
-        (
-            "no space",
-            format!("data:{hello}\n\ndata:{stop}\n\ndata:[DONE]\n\n"),
-        ),
+        ("LF", format!("data: {hello}\n\ndata: {stop}\n\ndata: [DONE]\n\n")),
+        ("CRLF", format!("data: {hello}\r\n\r\ndata: {stop}\r\n\r\ndata: [DONE]\r\n\r\n")),
+        ("CR", format!("data: {hello}\r\rdata: {stop}\r\rdata: [DONE]\r\r")),
+        ("mixed ends", format!("data: {hello}\r\n\ndata: {stop}\n\rdata: [DONE]\n\n")),
+        ("no space", format!("data:{hello}\n\ndata:{stop}\n\ndata:[DONE]\n\n")),
         (
             "comments",
             format!(": hi\n\n:\n\ndata: {hello}\n: between\n\ndata: {stop}\n\ndata: [DONE]\n\n"),
@@ -62,23 +41,11 @@ fn a1_events_are_read_as_the_standard_says() {
                 "id: 7\nretry: 10\nfoo: bar\nfoo\nevent: message\ndata: {hello}\n\ndata: {stop}\n\ndata: [DONE]\n\n"
             ),
         ),
-        (
-            "a BOM",
-            format!("\u{feff}data: {hello}\n\ndata: {stop}\n\ndata: [DONE]\n\n"),
-        ),
-        (
-            "no last blank line",
-            format!("data: {hello}\n\ndata: {stop}\n\ndata: [DONE]"),
-        ),
+        ("a BOM", format!("\u{feff}data: {hello}\n\ndata: {stop}\n\ndata: [DONE]\n\n")),
+        ("no last blank line", format!("data: {hello}\n\ndata: {stop}\n\ndata: [DONE]")),
         ("no last line end", format!("data: {hello}\n\ndata: {stop}")),
-        (
-            "blank lines first",
-            format!("\n\n\ndata: {hello}\n\ndata: {stop}\n\n"),
-        ),
-        (
-            "empty data",
-            format!("data:\n\ndata: {hello}\n\ndata: {stop}\n\n"),
-        ),
+        ("blank lines first", format!("\n\n\ndata: {hello}\n\ndata: {stop}\n\n")),
+        ("empty data", format!("data:\n\ndata: {hello}\n\ndata: {stop}\n\n")),
     ] {
         for cut in ["", " --cut 1", " --cut 5"] {
             let run = decode(&format!("--provider openai --stream{cut}"), &body);
@@ -92,10 +59,7 @@ fn a1_events_are_read_as_the_standard_says() {
 
 #[test]
 fn a1_a_cut_inside_a_character_is_invisible() {
-    let body = sse(
-        &[&delta(r#"{"content":"Grüße 🌍 日本"}"#), &finish("stop")],
-        true,
-    );
+    let body = sse(&[&delta(r#"{"content":"Grüße 🌍 日本"}"#), &finish("stop")], true);
     for size in 1..8 {
         let run = decode(&format!("--provider openai --stream --cut {size}"), &body);
         assert_eq!(text(&run), "Grüße 🌍 日本");
@@ -155,19 +119,13 @@ fn a3_one_unfinished_choice_of_two_is_incomplete() {
         r#"{"id":"c","choices":[{"index":0,"delta":{"content":"a"},"finish_reason":"stop"}]}"#,
         r#"{"id":"c","choices":[{"index":1,"delta":{"content":"b"}}]}"#,
     ];
-    assert_eq!(
-        stream(&sse(&chunks, false)).error()["kind"],
-        "incomplete_stream"
-    );
+    assert_eq!(stream(&sse(&chunks, false)).error()["kind"], "incomplete_stream");
 }
 
 #[test]
 fn a3_a_body_that_is_cut_is_no_answer() {
-    let error = decode(
-        "--provider openai",
-        r#"{"id":"c","choices":[{"message":{"content":"Hel"#,
-    )
-    .error();
+    let error =
+        decode("--provider openai", r#"{"id":"c","choices":[{"message":{"content":"Hel"#).error();
     assert_eq!(error["kind"], "incomplete_stream");
 }
 
@@ -177,16 +135,10 @@ fn a4_a_line_that_is_no_json_is_an_error() {
     for bad in ["not json", "{\"choices\":", "<html>", "[1,"] {
         let error = stream(&format!("data: {hello}\n\ndata: {bad}\n\ndata: [DONE]\n\n")).error();
         assert!(
-            matches!(
-                error["kind"].as_str(),
-                Some("protocol" | "incomplete_stream")
-            ),
+            matches!(error["kind"].as_str(), Some("protocol" | "incomplete_stream")),
             "{bad}: {error}"
         );
-        assert_eq!(
-            error["partial"]["choices"][0]["content"][0]["text"], "Hello",
-            "{bad}"
-        );
+        assert_eq!(error["partial"]["choices"][0]["content"][0]["text"], "Hello", "{bad}");
     }
 }
 
@@ -198,10 +150,7 @@ fn a4_an_error_inside_a_200_is_an_error_with_its_message_and_status() {
     for (what, body) in [
         ("a chunk", format!("data: {inner}\n\ndata: [DONE]\n\n")),
         ("an error event", format!("event: error\ndata: {inner}\n\n")),
-        (
-            "beside choices",
-            format!("data: {in_chunk}\n\ndata: [DONE]\n\n"),
-        ),
+        ("beside choices", format!("data: {in_chunk}\n\ndata: [DONE]\n\n")),
         ("the whole body", inner.to_owned()),
     ] {
         let error = stream(&body).error();
@@ -222,10 +171,7 @@ fn a4_errors_without_a_wrapper_are_errors_too() {
         r#"{"detail":"out of memory"}"#,
         r#"{"type":"error","message":"out of memory"}"#,
     ] {
-        for run in [
-            decode("--provider vllm", body),
-            stream(&format!("data: {body}\n\n")),
-        ] {
+        for run in [decode("--provider vllm", body), stream(&format!("data: {body}\n\n"))] {
             assert_eq!(run.error()["message"], "out of memory", "{body}");
         }
     }
@@ -255,17 +201,11 @@ fn a5_an_error_after_content_is_the_last_event_and_carries_the_rest() {
         "data: {hello}\n\ndata: {{\"error\":{{\"message\":\"no\",\"code\":503}}}}\n\ndata: {hello}\n\n"
     ));
     assert_eq!(run.code, Some(1));
-    assert_eq!(
-        kinds,
-        ["message.start", "content.start", "content.delta", "error"]
-    );
+    assert_eq!(kinds, ["message.start", "content.start", "content.delta", "error"]);
     let lines = run.lines();
     let error = &lines.last().unwrap()["error"];
     assert_eq!(error["status"], 503);
-    assert_eq!(
-        error["partial"]["choices"][0]["content"][0]["text"],
-        "Hello"
-    );
+    assert_eq!(error["partial"]["choices"][0]["content"][0]["text"], "Hello");
     assert_eq!(error["retryable"], false, "content was handed on");
 }
 
@@ -276,10 +216,7 @@ fn a6_a_body_where_a_stream_was_asked_for_becomes_the_same_events() {
     let whole = decode("--provider openai --events", body);
     assert_eq!(asked.code, Some(0), "{asked}");
     assert_eq!(asked.stdout, whole.stdout);
-    let spaced = decode(
-        "--provider openai --stream --events",
-        &format!("\n\n  {body}\n"),
-    );
+    let spaced = decode("--provider openai --stream --events", &format!("\n\n  {body}\n"));
     assert_eq!(spaced.stdout, whole.stdout);
 }
 
@@ -316,10 +253,7 @@ fn a8_the_message_of_an_error_is_found_in_every_known_body() {
             "m4",
         ),
         (r#"{"detail":"m5"}"#, "m5"),
-        (
-            r#"{"detail":[{"loc":["body"],"msg":"m6"},{"msg":"m7"}]}"#,
-            "m7",
-        ),
+        (r#"{"detail":[{"loc":["body"],"msg":"m6"},{"msg":"m7"}]}"#, "m7"),
         (r#"[{"error":{"message":"m8","code":400}}]"#, "m8"),
         (r#"{"errors":[{"message":"m9"}]}"#, "m9"),
         (r#"{"errors":["m10"]}"#, "m10"),
@@ -327,10 +261,7 @@ fn a8_the_message_of_an_error_is_found_in_every_known_body() {
         (r#"{"error":{"error":{"message":"m12"}}}"#, "m12"),
     ] {
         let error = decode("--provider openai --status 400", body).error();
-        assert!(
-            error["message"].as_str().unwrap().contains(message),
-            "{body}: {error}"
-        );
+        assert!(error["message"].as_str().unwrap().contains(message), "{body}: {error}");
         assert_eq!(error["status"], 400, "{body}");
     }
     for body in ["", "  \n", "<!DOCTYPE html><html>no</html>", "{}"] {

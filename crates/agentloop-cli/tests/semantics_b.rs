@@ -24,9 +24,7 @@ fn body(model: &str, more: Value) -> Value {
 /// What the warnings are about.
 fn subjects(encoded: &Value) -> Vec<&str> {
     let warnings = encoded["warnings"].as_array().unwrap().iter();
-    warnings
-        .map(|warning| warning["subject"].as_str().unwrap())
-        .collect()
+    warnings.map(|warning| warning["subject"].as_str().unwrap()).collect()
 }
 
 fn messages(model: &str, messages: Value) -> Value {
@@ -70,28 +68,14 @@ fn b1_reasoning_models_of_openai_lose_what_they_refuse_with_warnings() {
         "temperature": 0.5, "top_p": 0.9, "frequency_penalty": 1, "presence_penalty": 1,
         "logit_bias": {"5": 1}, "logprobs": true, "top_logprobs": 2, "max_tokens": 5,
     });
-    for model in [
-        "openai/o3",
-        "openai/o4-mini",
-        "openai/gpt-5",
-        "openai/gpt-5-mini",
-    ] {
+    for model in ["openai/o3", "openai/o4-mini", "openai/gpt-5", "openai/gpt-5-mini"] {
         let encoded = encoded(model, asked.clone());
         let mut kept: Vec<&String> = encoded["body"].as_object().unwrap().keys().collect();
         kept.sort();
-        assert_eq!(
-            kept,
-            ["max_completion_tokens", "messages", "model"],
-            "{model}"
-        );
+        assert_eq!(kept, ["max_completion_tokens", "messages", "model"], "{model}");
         let subjects = subjects(&encoded);
-        for lost in [
-            "temperature",
-            "top_p",
-            "frequency_penalty",
-            "presence_penalty",
-            "logit_bias",
-        ] {
+        for lost in ["temperature", "top_p", "frequency_penalty", "presence_penalty", "logit_bias"]
+        {
             assert!(subjects.contains(&lost), "{model}: {lost} in {subjects:?}");
         }
     }
@@ -120,29 +104,17 @@ fn b2_nulls_are_never_sent() {
             json!({"temperature": null, "stop": null, "tool_choice": null, "user": null, "seed": null}),
         ),
     );
-    assert!(
-        !run.response()["body"].to_string().contains("null"),
-        "{run}"
-    );
+    assert!(!run.response()["body"].to_string().contains("null"), "{run}");
 }
 
 #[test]
 fn b2_stream_options_go_only_with_a_stream_and_only_where_they_are_taken() {
-    let plain = request(
-        "openai/gpt-4.1",
-        json!({"stream_options": {"include_usage": true}}),
-    );
-    assert_eq!(
-        encode("", &plain).response()["body"].get("stream_options"),
-        None
-    );
+    let plain = request("openai/gpt-4.1", json!({"stream_options": {"include_usage": true}}));
+    assert_eq!(encode("", &plain).response()["body"].get("stream_options"), None);
     assert_eq!(encode("", &plain).response()["body"].get("stream"), None);
-    for (model, taken) in [
-        ("openai/m", true),
-        ("groq/m", true),
-        ("mistral/m", false),
-        ("perplexity/m", false),
-    ] {
+    for (model, taken) in
+        [("openai/m", true), ("groq/m", true), ("mistral/m", false), ("perplexity/m", false)]
+    {
         let body = encode("--stream", &request(model, json!({}))).response()["body"].take();
         assert_eq!(body["stream"], true, "{model}");
         assert_eq!(body.get("stream_options").is_some(), taken, "{model}");
@@ -165,10 +137,7 @@ fn b3_a_strict_host_gets_an_allow_list() {
         assert_eq!(body.get(lost), None, "{lost}");
         assert!(subjects(&encoded).contains(&lost), "{lost}");
     }
-    assert_eq!(
-        body["messages"],
-        json!([{"role": "user", "content": "Hello"}])
-    );
+    assert_eq!(body["messages"], json!([{"role": "user", "content": "Hello"}]));
     assert!(subjects(&encoded).contains(&"messages[0].name"));
 }
 
@@ -178,29 +147,17 @@ fn b3_ids_of_calls_are_mapped_for_a_host_that_wants_nine_letters() {
     let again = messages("mistral/mistral-large-latest", calls());
     assert_eq!(sent, again, "the same every time");
     let id = |value: &Value| value.as_str().unwrap().to_owned();
-    let (a, b) = (
-        id(&sent[1]["tool_calls"][0]["id"]),
-        id(&sent[1]["tool_calls"][1]["id"]),
-    );
+    let (a, b) = (id(&sent[1]["tool_calls"][0]["id"]), id(&sent[1]["tool_calls"][1]["id"]));
     assert_ne!(a, b);
     for id in [&a, &b] {
-        assert!(
-            id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()),
-            "{id}"
-        );
+        assert!(id.len() == 9 && id.chars().all(|c| c.is_ascii_alphanumeric()), "{id}");
     }
-    assert_eq!(
-        (id(&sent[2]["tool_call_id"]), id(&sent[3]["tool_call_id"])),
-        (a, b)
-    );
+    assert_eq!((id(&sent[2]["tool_call_id"]), id(&sent[3]["tool_call_id"])), (a, b));
     let mut own = calls();
     own[1]["tool_calls"][0]["id"] = json!("AbCdEf123");
     own[2]["tool_call_id"] = json!("AbCdEf123");
     let sent = messages("mistral/mistral-large-latest", own);
-    assert_eq!(
-        sent[1]["tool_calls"][0]["id"], "AbCdEf123",
-        "one that fits stays"
-    );
+    assert_eq!(sent[1]["tool_calls"][0]["id"], "AbCdEf123", "one that fits stays");
 }
 
 #[test]
@@ -219,27 +176,16 @@ fn b4_reasoning_goes_back_in_the_field_that_the_host_wants() {
         let sent = messages(model, turn.clone())[1].take();
         assert_eq!(sent["content"], "So", "{model}");
         for name in ["reasoning_content", "reasoning"] {
-            let expected = if Some(name) == field {
-                json!("Hm")
-            } else {
-                Value::Null
-            };
+            let expected = if Some(name) == field { json!("Hm") } else { Value::Null };
             assert_eq!(sent[name], expected, "{model} {name}");
         }
     }
     let sent = messages("mistral/magistral-medium-latest", turn.clone())[1].take();
     assert_eq!(sent["content"][0]["type"], "thinking");
-    assert_eq!(
-        sent["content"][0]["thinking"],
-        json!([{"type": "text", "text": "Hm"}])
-    );
+    assert_eq!(sent["content"][0]["thinking"], json!([{"type": "text", "text": "Hm"}]));
     assert_eq!(sent["content"][1], json!({"type": "text", "text": "So"}));
     let lost = encoded("openai/gpt-4.1", json!({"messages": turn}));
-    assert_eq!(
-        subjects(&lost),
-        ["messages[1].content[0]"],
-        "nothing vanishes silently"
-    );
+    assert_eq!(subjects(&lost), ["messages[1].content[0]"], "nothing vanishes silently");
 }
 
 #[test]
@@ -248,14 +194,8 @@ fn b5_a_turn_of_calls_has_null_content_and_its_results_follow() {
     assert_eq!(sent.as_array().unwrap().len(), 4);
     assert_eq!(sent[1]["content"], Value::Null);
     assert!(sent[1].as_object().unwrap().contains_key("content"));
-    assert_eq!(
-        sent[1]["tool_calls"][0]["function"]["arguments"],
-        r#"{"city":"Paris"}"#
-    );
-    assert_eq!(
-        sent[1]["tool_calls"][1]["function"]["arguments"], "{}",
-        "empty is an empty object"
-    );
+    assert_eq!(sent[1]["tool_calls"][0]["function"]["arguments"], r#"{"city":"Paris"}"#);
+    assert_eq!(sent[1]["tool_calls"][1]["function"]["arguments"], "{}", "empty is an empty object");
     assert_eq!(
         sent[2],
         json!({"role": "tool", "content": "sun", "tool_call_id": "call_aaaaaaaaaaaa"})
@@ -268,10 +208,7 @@ fn b5_calls_among_the_parts_are_the_same_as_calls_beside_them() {
     parts[1] = json!({"role": "assistant", "content": [
         {"type": "tool_call", "id": "call_aaaaaaaaaaaa", "name": "weather", "arguments": "{\"city\":\"Paris\"}"},
         {"type": "tool_call", "id": "call_bbbbbbbbbbbb", "name": "weather", "arguments": ""}]});
-    assert_eq!(
-        messages("openai/gpt-4.1", parts),
-        messages("openai/gpt-4.1", calls())
-    );
+    assert_eq!(messages("openai/gpt-4.1", parts), messages("openai/gpt-4.1", calls()));
 }
 
 #[test]
@@ -283,15 +220,8 @@ fn b5_an_empty_turn_is_left_out_or_empty() {
             {"role": "user", "content": "Anyone?"},
         ]);
         let sent = messages("openai/gpt-4.1", turns);
-        let empty = sent
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(|turn| turn["role"] == "assistant");
-        assert!(
-            empty.is_none_or(|turn| turn["content"] == ""),
-            "{content}: {sent}"
-        );
+        let empty = sent.as_array().unwrap().iter().find(|turn| turn["role"] == "assistant");
+        assert!(empty.is_none_or(|turn| turn["content"] == ""), "{content}: {sent}");
     }
 }
 
@@ -313,13 +243,7 @@ fn b6_a_part_that_the_host_cannot_take_is_a_typed_error_that_names_it() {
         assert_eq!(run.code, Some(2), "{model}: {run}");
         let error = run.json()["error"].take();
         assert_eq!(error["kind"], "unsupported", "{model}");
-        assert!(
-            error["message"]
-                .as_str()
-                .unwrap()
-                .contains("messages[0].content[1]"),
-            "{error}"
-        );
+        assert!(error["message"].as_str().unwrap().contains("messages[0].content[1]"), "{error}");
         let mut lenient = asked;
         lenient["lenient"] = json!(true);
         let sent = encoded(model, lenient);
@@ -338,10 +262,7 @@ fn b6_media_have_the_form_of_their_host() {
     assert_eq!(one("openai/gpt-4.1", image.clone()), image);
     let audio = json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}});
     assert_eq!(one("openai/gpt-4o-audio-preview", audio.clone()), audio);
-    assert_eq!(
-        one("mistral/voxtral-small-latest", audio)["input_audio"],
-        "AAAA"
-    );
+    assert_eq!(one("mistral/voxtral-small-latest", audio)["input_audio"], "AAAA");
     let file = json!({"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"}});
     assert_eq!(one("openai/gpt-4.1", file.clone()), file);
     let document = one("mistral/mistral-large-latest", file);
@@ -361,14 +282,8 @@ fn b7_extra_fields_and_headers_pass_through_but_never_over_the_key() {
     );
     let body = &encoded["body"];
     assert_eq!(body["safe_prompt"], true);
-    assert_eq!(
-        body["prediction"],
-        json!({"type": "content", "content": null})
-    );
-    assert_eq!(
-        body["temperature"], 0.9,
-        "the caller's own field wins, once"
-    );
+    assert_eq!(body["prediction"], json!({"type": "content", "content": null}));
+    assert_eq!(body["temperature"], 0.9, "the caller's own field wins, once");
     let headers = &encoded["headers"];
     assert_eq!(headers["x-trace"], "t1");
     assert_eq!(headers["authorization"], "Bearer ***");
@@ -388,11 +303,7 @@ fn b7_a_field_is_never_written_twice() {
 
 #[test]
 fn b_a_longer_conversation_only_adds_to_the_request() {
-    for model in [
-        "openai/gpt-4.1",
-        "mistral/mistral-large-latest",
-        "deepseek/deepseek-chat",
-    ] {
+    for model in ["openai/gpt-4.1", "mistral/mistral-large-latest", "deepseek/deepseek-chat"] {
         let all = calls();
         let all = all.as_array().unwrap();
         let encode = |turns: &[Value]| {
@@ -420,10 +331,7 @@ fn b_models_are_named_by_their_provider_an_alias_or_the_default() {
             .run()
             .response()
     };
-    assert_eq!(
-        run("groq/openai/gpt-oss-120b")["body"]["model"],
-        "openai/gpt-oss-120b"
-    );
+    assert_eq!(run("groq/openai/gpt-oss-120b")["body"]["model"], "openai/gpt-oss-120b");
     assert_eq!(run("fast")["body"]["model"], "openai/gpt-oss-20b");
     let whole = run("meta-llama/Llama-3");
     assert_eq!(whole["body"]["model"], "meta-llama/Llama-3");

@@ -18,12 +18,9 @@ fn parts(run: &Outcome) -> Vec<String> {
     let show = |part: &Value| match part["type"].as_str().unwrap() {
         "text" => format!("text:{}", word(part, "text")),
         "thinking" => format!("thinking:{}", word(part, "thinking")),
-        "tool_call" => format!(
-            "call:{}:{}:{}",
-            word(part, "id"),
-            word(part, "name"),
-            word(part, "arguments")
-        ),
+        "tool_call" => {
+            format!("call:{}:{}:{}", word(part, "id"), word(part, "name"), word(part, "arguments"))
+        }
         other => other.to_owned(),
     };
     content.as_array().unwrap().iter().map(show).collect()
@@ -180,10 +177,7 @@ fn c1_a_late_name_holds_the_start_back() {
     ];
     let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
     let events = decode_chunks("--provider openai --events", &chunks).lines();
-    let start = events
-        .iter()
-        .find(|event| event["type"] == "content.start")
-        .unwrap();
+    let start = events.iter().find(|event| event["type"] == "content.start").unwrap();
     assert_eq!(start["part"]["name"], "f");
     assert_eq!(start["part"]["id"], "a");
 }
@@ -209,10 +203,7 @@ fn c1_calls_without_ids_get_some_of_their_own() {
         "tool_calls",
     );
     let content = content(&run);
-    let (a, b) = (
-        content[0]["id"].as_str().unwrap(),
-        content[1]["id"].as_str().unwrap(),
-    );
+    let (a, b) = (content[0]["id"].as_str().unwrap(), content[1]["id"].as_str().unwrap());
     assert!(!a.is_empty() && !b.is_empty() && a != b, "{a} {b}");
 }
 
@@ -220,22 +211,13 @@ fn c1_calls_without_ids_get_some_of_their_own() {
 fn c1_a_cut_answer_stays_cut_when_it_has_calls() {
     let call =
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}"#;
-    for (word, unified) in [
-        ("length", "length"),
-        ("content_filter", "content_filter"),
-        ("stop", "tool_calls"),
-    ] {
-        assert_eq!(
-            finish_reason(&decode_deltas(OPENAI, &[call], word)),
-            unified
-        );
+    for (word, unified) in
+        [("length", "length"), ("content_filter", "content_filter"), ("stop", "tool_calls")]
+    {
+        assert_eq!(finish_reason(&decode_deltas(OPENAI, &[call], word)), unified);
     }
     assert_eq!(
-        finish_reason(&decode_deltas(
-            OPENAI,
-            &[r#"{"content":"a"}"#],
-            "tool_calls"
-        )),
+        finish_reason(&decode_deltas(OPENAI, &[r#"{"content":"a"}"#], "tool_calls")),
         "stop"
     );
 }
@@ -254,26 +236,14 @@ fn c2_usage_is_found_wherever_it_stands() {
     let groq = format!(r#","x_groq":{{"id":"r",{usage}}}"#);
     for (what, chunks) in [
         ("last chunk", vec![chunk("", "\"stop\""), last.clone()]),
-        (
-            "finish chunk",
-            vec![chunk(&format!(",{usage}"), "\"stop\"")],
-        ),
+        ("finish chunk", vec![chunk(&format!(",{usage}"), "\"stop\"")]),
         (
             "every chunk",
-            vec![
-                chunk(&format!(",{first}"), "null"),
-                chunk(&format!(",{usage}"), "\"stop\""),
-            ],
+            vec![chunk(&format!(",{first}"), "null"), chunk(&format!(",{usage}"), "\"stop\"")],
         ),
         ("x_groq", vec![chunk(&groq, "\"stop\"")]),
-        (
-            "null after it",
-            vec![chunk(&format!(",{usage}"), "\"stop\""), null.clone()],
-        ),
-        (
-            "choices missing",
-            vec![chunk("", "\"stop\""), format!("{{\"id\":\"c\",{usage}}}")],
-        ),
+        ("null after it", vec![chunk(&format!(",{usage}"), "\"stop\""), null.clone()]),
+        ("choices missing", vec![chunk("", "\"stop\""), format!("{{\"id\":\"c\",{usage}}}")]),
     ] {
         let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
         let usage = decode_chunks(OPENAI, &chunks).response()["usage"].take();
@@ -317,15 +287,9 @@ fn c3_the_start_comes_once_whatever_the_first_chunk_is() {
         r#"{"id":"","model":"","choices":[],"prompt_filter_results":[]}"#,
     ] {
         let again = delta(r#"{"role":"assistant","content":"Hello"}"#);
-        let run = decode_chunks(
-            "--provider openai --events",
-            &[first, &again, &finish("stop")],
-        );
-        let kinds: Vec<String> = run
-            .lines()
-            .iter()
-            .map(|e| e["type"].as_str().unwrap().to_owned())
-            .collect();
+        let run = decode_chunks("--provider openai --events", &[first, &again, &finish("stop")]);
+        let kinds: Vec<String> =
+            run.lines().iter().map(|e| e["type"].as_str().unwrap().to_owned()).collect();
         let expected = [
             "message.start",
             "content.start",
@@ -334,11 +298,8 @@ fn c3_the_start_comes_once_whatever_the_first_chunk_is() {
             "message.delta",
             "message.done",
         ];
-        let kinds: Vec<&str> = kinds
-            .iter()
-            .map(String::as_str)
-            .filter(|kind| *kind != "metadata")
-            .collect();
+        let kinds: Vec<&str> =
+            kinds.iter().map(String::as_str).filter(|kind| *kind != "metadata").collect();
         assert_eq!(kinds, expected, "{first}");
     }
 }
@@ -361,13 +322,7 @@ fn c4_parts_close_before_the_next_opens() {
     );
     assert_eq!(
         parts(&run),
-        [
-            "thinking:Hmm.",
-            "text:So.",
-            "thinking:Again.",
-            "text:Yes",
-            "call:a:f:{}"
-        ]
+        ["thinking:Hmm.", "text:So.", "thinking:Again.", "text:Yes", "call:a:f:{}"]
     );
 }
 
@@ -381,10 +336,7 @@ fn c4_both_reasoning_fields_at_once_are_one_part() {
         r#"{"reasoning":"b"}"#,
         r#"{"content":"c","reasoning":""}"#,
     ];
-    assert_eq!(
-        parts(&decode_deltas(OPENAI, &change, "stop")),
-        ["thinking:ab", "text:c"]
-    );
+    assert_eq!(parts(&decode_deltas(OPENAI, &change, "stop")), ["thinking:ab", "text:c"]);
 }
 
 #[test]
@@ -397,56 +349,28 @@ fn c4_thinking_and_text_of_one_delta_stand_in_that_order() {
 fn c5_think_tags_become_thinking() {
     const R1: &str = "--provider together --model deepseek-ai/DeepSeek-R1";
     for (what, text, expected) in [
-        (
-            "a pair",
-            "<think>Hm</think>So",
-            &["thinking:Hm", "text:So"][..],
-        ),
-        (
-            "white space before",
-            "\n <think>Hm</think>So",
-            &["thinking:Hm", "text:So"],
-        ),
+        ("a pair", "<think>Hm</think>So", &["thinking:Hm", "text:So"][..]),
+        ("white space before", "\n <think>Hm</think>So", &["thinking:Hm", "text:So"]),
         ("empty", "<think></think>So", &["text:So"]),
-        (
-            "empty but for white space",
-            "<think>\n\n</think>\n\nSo",
-            &["text:So"],
-        ),
+        ("empty but for white space", "<think>\n\n</think>\n\nSo", &["text:So"]),
         (
             "several",
             "<think>a</think>b<think>c</think>d",
             &["thinking:a", "text:b", "thinking:c", "text:d"],
         ),
         ("unclosed", "<think>Hm", &["thinking:Hm"]),
-        (
-            "a lone < at the end",
-            "<think>Hm</think>1 <",
-            &["thinking:Hm", "text:1 <"],
-        ),
-        (
-            "part of a tag at the end",
-            "<think>Hm</think>So <thi",
-            &["thinking:Hm", "text:So <thi"],
-        ),
-        (
-            "other tags",
-            "<think>Hm</think><b>So</b>",
-            &["thinking:Hm", "text:<b>So</b>"],
-        ),
+        ("a lone < at the end", "<think>Hm</think>1 <", &["thinking:Hm", "text:1 <"]),
+        ("part of a tag at the end", "<think>Hm</think>So <thi", &["thinking:Hm", "text:So <thi"]),
+        ("other tags", "<think>Hm</think><b>So</b>", &["thinking:Hm", "text:<b>So</b>"]),
     ] {
-        let letters: Vec<String> = text
-            .chars()
-            .map(|c| json!({"content": c.to_string()}).to_string())
-            .collect();
+        let letters: Vec<String> =
+            text.chars().map(|c| json!({"content": c.to_string()}).to_string()).collect();
         let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
         let whole = json!({"content": text}).to_string();
         for (how, deltas) in [("whole", vec![whole.as_str()]), ("by letters", letters)] {
             let run = decode_deltas(R1, &deltas, "stop");
-            let trimmed: Vec<String> = parts(&run)
-                .iter()
-                .map(|part| part.replace("text:\n\n", "text:"))
-                .collect();
+            let trimmed: Vec<String> =
+                parts(&run).iter().map(|part| part.replace("text:\n\n", "text:")).collect();
             assert_eq!(trimmed, expected, "{what}, {how}");
         }
     }
@@ -465,11 +389,7 @@ fn c5_tags_are_text_where_the_model_is_not_known_for_them() {
 #[test]
 fn c6_a_refusal_is_text_that_was_filtered() {
     for word in ["stop", "length", "content_filter"] {
-        let run = decode_deltas(
-            OPENAI,
-            &[r#"{"refusal":"I can"}"#, r#"{"refusal":"not."}"#],
-            word,
-        );
+        let run = decode_deltas(OPENAI, &[r#"{"refusal":"I can"}"#, r#"{"refusal":"not."}"#], word);
         assert_eq!(parts(&run), ["text:I cannot."]);
         assert_eq!(finish_reason(&run), "content_filter", "{word}");
         assert_eq!(run.response()["choices"][0]["rawFinishReason"], word);
@@ -491,11 +411,9 @@ fn call_with(field: &str) -> String {
 
 #[test]
 fn c6_arguments_of_every_form_are_text() {
-    for (arguments, text) in [
-        (r#"{"x":[1]}"#, r#"{"x":[1]}"#),
-        (r#""{\"x\":1}""#, r#"{"x":1}"#),
-        ("{}", "{}"),
-    ] {
+    for (arguments, text) in
+        [(r#"{"x":[1]}"#, r#"{"x":[1]}"#), (r#""{\"x\":1}""#, r#"{"x":1}"#), ("{}", "{}")]
+    {
         let run = decode(OPENAI, &call_with(&format!(r#","arguments":{arguments}"#)));
         assert_eq!(parts(&run), [format!("call:a:f:{text}")], "{arguments}");
     }
@@ -536,10 +454,7 @@ fn c6_the_legacy_function_call() {
         "function_call",
     );
     let call = content(&run)[0].take();
-    assert_eq!(
-        (&call["name"], &call["arguments"]),
-        (&json!("f"), &json!(r#"{"x":1}"#))
-    );
+    assert_eq!((&call["name"], &call["arguments"]), (&json!("f"), &json!(r#"{"x":1}"#)));
     assert_eq!(finish_reason(&run), "tool_calls");
 }
 
@@ -611,8 +526,5 @@ fn c7_citations_repeat_on_every_chunk_and_count_once() {
     assert_eq!(citations[1]["title"], "B");
     let metadata = &answer["providerMetadata"];
     assert_eq!(metadata["relatedQuestions"], json!(["Why?"]));
-    assert!(
-        metadata["images"].is_array() && metadata["searchResults"].is_array(),
-        "{metadata}"
-    );
+    assert!(metadata["images"].is_array() && metadata["searchResults"].is_array(), "{metadata}");
 }

@@ -53,9 +53,7 @@ pub(crate) struct Args {
 }
 
 fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or("a header is written as 'name: value'")?;
+    let (name, value) = text.split_once(':').ok_or("a header is written as 'name: value'")?;
     let name = HeaderName::try_from(name.trim()).map_err(|error| error.to_string())?;
     let value = HeaderValue::try_from(value.trim()).map_err(|error| error.to_string())?;
     Ok((name, value))

@@ -40,17 +40,12 @@ enum State {
 
 impl Row {
     fn new(provider: &Provider, client: &AgentLoop) -> Self {
-        let variables: Vec<String> = provider
-            .key
-            .variables()
-            .iter()
-            .map(|variable| variable.to_string())
-            .collect();
+        let variables: Vec<String> =
+            provider.key.variables().iter().map(|variable| variable.to_string()).collect();
         let (state, hint) = match client.check_key(&provider.name) {
-            Err(_) if !variables.is_empty() => (
-                State::KeyMissing,
-                Some(format!("set {}", variables.join(" or "))),
-            ),
+            Err(_) if !variables.is_empty() => {
+                (State::KeyMissing, Some(format!("set {}", variables.join(" or "))))
+            }
             Err(error) => (State::KeyMissing, Some(error.message().to_owned())),
             Ok(has_key) => match unset_variable(&provider.base_url) {
                 Some(variable) => (State::AddressMissing, Some(format!("set {variable}"))),
@@ -123,10 +118,7 @@ fn without_password(address: &str) -> String {
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.client()?;
-    let rows: Vec<Row> = client
-        .providers()
-        .map(|provider| Row::new(provider, &client))
-        .collect();
+    let rows: Vec<Row> = client.providers().map(|provider| Row::new(provider, &client)).collect();
     let mut output = Output::new();
     if args.json {
         output.document(&rows)?;
@@ -138,9 +130,8 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
 
 fn table(rows: &[Row], output: &mut Output) -> std::io::Result<()> {
     let head = ["NAME", "ADDRESS", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
-    let lines: Vec<[String; 5]> = std::iter::once(head)
-        .chain(rows.iter().map(Row::cells))
-        .collect();
+    let lines: Vec<[String; 5]> =
+        std::iter::once(head).chain(rows.iter().map(Row::cells)).collect();
     let mut widths = [0; 5];
     for line in &lines {
         for (width, cell) in widths.iter_mut().zip(line) {
@@ -148,11 +139,8 @@ fn table(rows: &[Row], output: &mut Output) -> std::io::Result<()> {
         }
     }
     for line in &lines {
-        let cells: Vec<String> = line
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
+        let cells: Vec<String> =
+            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         output.line(cells.join("  ").trim_end())?;
     }
     Ok(())

@@ -27,9 +27,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         )
     })?;
     if !args.host.is_loopback() {
-        setup
-            .notes
-            .note("other machines can reach the simulator at this address");
+        setup.notes.note("other machines can reach the simulator at this address");
     }
     setup.notes.plain(&guide(&server.url()));
     // Here Ctrl-C is the way to end it, and no failure.

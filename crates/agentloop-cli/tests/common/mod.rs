@@ -1,8 +1,5 @@
 //! Runs the real binary, in an environment that knows no key and no configuration.
-#![allow(
-    dead_code,
-    reason = "every test file takes what it needs of these helpers"
-)]
+#![allow(dead_code, reason = "every test file takes what it needs of these helpers")]
 
 pub(crate) mod server;
 
@@ -36,16 +33,8 @@ pub(crate) fn agentloop<'a>(args: impl IntoIterator<Item = &'a str>) -> Run {
     let home = std::env::temp_dir().join(format!("agentloop-cli-{}-{count}", std::process::id()));
     std::fs::create_dir_all(&home).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_agentloop"));
-    command
-        .env_clear()
-        .env("HOME", &home)
-        .current_dir(&home)
-        .args(args);
-    Run {
-        command,
-        stdin: Vec::new(),
-        home,
-    }
+    command.env_clear().env("HOME", &home).current_dir(&home).args(args);
+    Run { command, stdin: Vec::new(), home }
 }
 
 impl Run {

@@ -1,25 +1,32 @@
-//! A server on loopback that gives one prepared answer after the other.
+//! A server on loopback that gives one prepared answer to every request.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-/// Gives `answer` (the bytes of a whole HTTP answer) to every request, and stays silent after it for as long as the
-/// client keeps the connection. Returns the address for `base_url`.
-pub(crate) fn serve(answer: String) -> String {
+/// What the server does when it has answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Then {
+    /// It closes the connection.
+    Close,
+    /// It says nothing more for as long as the client stays.
+    Wait,
+}
+
+/// Gives `answer` (the bytes of a whole HTTP answer) to every request. Returns the address for `base_url`.
+pub(crate) fn serve(answer: String, then: Then) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        for stream in listener.incoming() {
+        for stream in listener.incoming().flatten() {
             let answer = answer.clone();
-            thread::spawn(move || handle(stream?, &answer));
+            thread::spawn(move || handle(stream, &answer, then));
         }
-        Ok::<(), std::io::Error>(())
     });
     format!("http://{address}/v1")
 }
 
-fn handle(mut stream: TcpStream, answer: &str) -> std::io::Result<()> {
+fn handle(mut stream: TcpStream, answer: &str, then: Then) -> std::io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
     while !is_whole(&request) {
@@ -30,8 +37,7 @@ fn handle(mut stream: TcpStream, answer: &str) -> std::io::Result<()> {
     }
     stream.write_all(answer.as_bytes())?;
     stream.flush()?;
-    // Until the client closes.
-    while stream.read(&mut buffer)? > 0 {}
+    while then == Then::Wait && stream.read(&mut buffer)? > 0 {}
     Ok(())
 }
 
@@ -48,18 +54,15 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// An answer with its length.
-pub(crate) fn whole(status: &str, kind: &str, body: &str) -> String {
+/// A JSON answer.
+pub(crate) fn json(status: &str, body: &str) -> String {
+    let length = body.len();
     format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
     )
 }
 
-/// A stream that breaks off, unless `body` holds its own end.
-pub(crate) fn endless(body: &str) -> String {
-    format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n",
-        body.len()
-    )
+/// A stream, whose end is the end of the connection.
+pub(crate) fn events(body: &str) -> String {
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
 }

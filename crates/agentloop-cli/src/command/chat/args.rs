@@ -60,10 +60,7 @@ pub(crate) struct Args {
 
 fn effort() -> impl TypedValueParser<Value = Effort> {
     PossibleValuesParser::new(Effort::ALL.map(Effort::as_str)).try_map(|word| {
-        Effort::ALL
-            .into_iter()
-            .find(|effort| effort.as_str() == word)
-            .ok_or("no such level")
+        Effort::ALL.into_iter().find(|effort| effort.as_str() == word).ok_or("no such level")
     })
 }
 
@@ -87,11 +84,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// The request, but for its model.
     pub(super) fn request(self, setup: &Setup) -> Result<ChatRequest, Failure> {
-        let piped = if input::is_piped() {
-            input::text()?
-        } else {
-            String::new()
-        };
+        let piped = if input::is_piped() { input::text()? } else { String::new() };
         let prompt = join(&self.prompt.join(" "), &piped);
         if prompt.trim().is_empty() {
             return Err(Failure::input_with_hint(

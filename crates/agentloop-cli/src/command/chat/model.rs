@@ -18,11 +18,7 @@ pub(super) fn choose(
 ) -> Result<String, Failure> {
     let named = typed
         .map(str::to_owned)
-        .or_else(|| {
-            std::env::var(VARIABLE)
-                .ok()
-                .filter(|name| !name.trim().is_empty())
-        })
+        .or_else(|| std::env::var(VARIABLE).ok().filter(|name| !name.trim().is_empty()))
         .or_else(|| setup.config.default_model.clone());
     if let Some(model) = named {
         return Ok(model);

@@ -74,9 +74,7 @@ impl Show {
         match self.form {
             Form::Text => {}
             Form::Json => self.output.document(&ErrorDocument { error: &error })?,
-            Form::Events => self.output.json(&ChatStreamEvent::Error {
-                error: error.clone(),
-            })?,
+            Form::Events => self.output.json(&ChatStreamEvent::Error { error: error.clone() })?,
         }
         self.output.flush()?;
         if let Some(partial) = error.partial() {
@@ -89,9 +87,9 @@ impl Show {
         self.end_text()?;
         match self.form {
             Form::Json => self.output.document(response)?,
-            Form::Text if response.choices.len() > 1 => self
-                .notes
-                .note("only the first of several answers is shown; --json shows all"),
+            Form::Text if response.choices.len() > 1 => {
+                self.notes.note("only the first of several answers is shown; --json shows all")
+            }
             Form::Text | Form::Events => {}
         }
         self.output.flush()?;
@@ -105,11 +103,7 @@ impl Show {
 
     fn text(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
         match event {
-            ChatStreamEvent::ContentDelta {
-                choice_index: 0,
-                delta,
-                ..
-            } => match delta {
+            ChatStreamEvent::ContentDelta { choice_index: 0, delta, .. } => match delta {
                 PartDelta::Text { text } => {
                     self.thoughts.close();
                     self.within_line = text.chars().last().map_or(self.within_line, |c| c != '\n');
@@ -119,11 +113,7 @@ impl Show {
                 PartDelta::Thinking { thinking } => self.thoughts.add(thinking),
                 _ => {}
             },
-            ChatStreamEvent::ContentStart {
-                choice_index: 0,
-                part,
-                ..
-            } => self.start(part),
+            ChatStreamEvent::ContentStart { choice_index: 0, part, .. } => self.start(part),
             _ => {}
         }
         Ok(())
@@ -146,8 +136,7 @@ impl Show {
             _ => return,
         };
         self.step_aside();
-        self.notes
-            .note(&format!("the answer holds {what}, which --json shows"));
+        self.notes.note(&format!("the answer holds {what}, which --json shows"));
     }
 
     /// Text that goes on later keeps its bytes: on a terminal the line break comes from stderr.
