@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::Cli;
+use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::setup::Setup;
@@ -31,6 +31,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
     let setup = Setup::read(cli.config.as_deref(), notes)?;
+    // For a server Ctrl-C is the way to end, and no failure: it listens for it itself.
+    let is_server = matches!(cli.command, Command::Sim(_));
     // One thread is enough for one call, and starts faster than a pool of them.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -41,7 +43,7 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
             // The command goes first: while it reads stdin, Ctrl-C still has its usual meaning.
             biased;
             result = command::run(cli.command, &setup) => result,
-            Ok(()) = tokio::signal::ctrl_c() => Err(Failure::Interrupted),
+            Ok(()) = tokio::signal::ctrl_c(), if !is_server => Err(Failure::Interrupted),
         }
     });
     // A look-up of a name that still runs must not hold the exit up.

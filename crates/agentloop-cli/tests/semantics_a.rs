@@ -1,4 +1,5 @@
 //! Streams: how bytes become an answer, and how an answer ends.
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails like a test")]
 
 mod common;
 

@@ -30,10 +30,13 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         setup.notes.note("other machines can reach the simulator at this address");
     }
     setup.notes.plain(&guide(&server.url()));
-    // Here Ctrl-C is the way to end it, and no failure.
     let waited = tokio::signal::ctrl_c().await;
     setup.notes.end_line();
-    server.shutdown().await;
+    tokio::select! {
+        () = server.shutdown() => {}
+        // Answers that are under way may end, unless they are told twice not to.
+        Ok(()) = tokio::signal::ctrl_c() => {}
+    }
     waited.map_err(Failure::Runtime)
 }
 

@@ -1,5 +1,6 @@
 //! Runs the real binary, in an environment that knows no key and no configuration.
-#![allow(dead_code, reason = "every test file takes what it needs of these helpers")]
+#![allow(dead_code, reason = "each test file uses its own share")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails like a test")]
 
 pub(crate) mod server;
 

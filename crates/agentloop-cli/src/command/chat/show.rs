@@ -88,7 +88,7 @@ impl Show {
         match self.form {
             Form::Json => self.output.document(response)?,
             Form::Text if response.choices.len() > 1 => {
-                self.notes.note("only the first of several answers is shown; --json shows all")
+                self.notes.note("only the first of several answers is shown; --json shows all");
             }
             Form::Text | Form::Events => {}
         }
