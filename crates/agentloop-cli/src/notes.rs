@@ -1,5 +1,6 @@
 //! stderr: everything that is not data.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use agentloop::Warning;
@@ -46,6 +47,13 @@ impl Notes {
         self.unless_quiet("note", message);
     }
 
+    /// A source that the answer's text refers to.
+    pub(crate) fn source(self, number: Option<u32>, title: Option<&str>, address: &str) {
+        let number = number.map(|number| format!("[{number}] ")).unwrap_or_default();
+        let title = title.map(|title| format!("{title} ")).unwrap_or_default();
+        self.unless_quiet("source", &format!("{number}{title}<{address}>"));
+    }
+
     /// Text as it is, without a label.
     pub(crate) fn plain(self, text: &str) {
         let _ = writeln!(std::io::stderr(), "{}", printable(text));
@@ -70,8 +78,12 @@ impl Notes {
     }
 }
 
-/// Messages hold words of servers: none of them may steer the terminal.
-fn printable(text: &str) -> String {
-    let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
-    text.replace(steers, "\u{fffd}")
+/// What servers and models say must not steer a terminal: move its cursor, rename its window, fill its clipboard.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if text.contains(steers) {
+        Cow::Owned(text.replace(steers, "\u{fffd}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }

@@ -4,17 +4,28 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
+use crate::notes::printable;
+
 /// Writes data to stdout. It is buffered: [`flush`](Self::flush) hands on what is there.
 #[derive(Debug)]
-pub(crate) struct Output(BufWriter<Stdout>);
+pub(crate) struct Output {
+    stdout: BufWriter<Stdout>,
+    terminal: bool,
+}
 
 impl Output {
     pub(crate) fn new() -> Self {
-        Self(BufWriter::new(io::stdout()))
+        let stdout = io::stdout();
+        Self { terminal: stdout.is_terminal(), stdout: BufWriter::new(stdout) }
     }
 
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
-        self.0.write_all(text.as_bytes())
+        self.stdout.write_all(text.as_bytes())
+    }
+
+    /// Text of a model: as it is, unless it would steer a terminal.
+    pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
+        if self.terminal { self.text(&printable(text)) } else { self.text(text) }
     }
 
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
@@ -24,21 +35,21 @@ impl Output {
 
     /// One line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.0, value)?;
+        serde_json::to_writer(&mut self.stdout, value)?;
         self.text("\n")
     }
 
     /// A whole document: laid out for a person on a terminal, one line for a program.
     pub(crate) fn document(&mut self, value: &impl Serialize) -> io::Result<()> {
-        if !io::stdout().is_terminal() {
+        if !self.terminal {
             return self.json(value);
         }
-        serde_json::to_writer_pretty(&mut self.0, value)?;
+        serde_json::to_writer_pretty(&mut self.stdout, value)?;
         self.text("\n")
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.stdout.flush()
     }
 }
 

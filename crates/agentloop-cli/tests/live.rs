@@ -61,6 +61,22 @@ fn warnings_go_to_stderr_unless_it_is_to_be_quiet() {
 }
 
 #[test]
+fn sources_are_listed_beside_the_text_each_once() {
+    let annotation = r#"{"type":"url_citation","url_citation":{"url":"https://a.example","title":"A","start_index":0,"end_index":2}}"#;
+    let address = streams(
+        &[r#"{"content":"So."}"#, &format!(r#"{{"annotations":[{annotation},{annotation}]}}"#)],
+        "stop",
+    );
+    insta::assert_snapshot!(lab(&address, ["chat", "Hi"]).run(), @r#"
+    exit 0
+    --- stdout
+    So.
+    --- stderr
+    source: A <https://a.example>
+    "#);
+}
+
+#[test]
 fn an_answer_that_is_cut_filtered_or_failed_is_shown_and_told() {
     for (reason, words) in
         [("length", "token limit"), ("content_filter", "filter"), ("error", "failed")]

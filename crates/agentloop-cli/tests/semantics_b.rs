@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 /// A request of one turn to `model`, with these fields more.
 fn request(model: &str, more: Value) -> Value {
     let mut request = json!({"model": model, "messages": [{"role": "user", "content": "Hello"}]});
-    let fields = request.as_object_mut().unwrap();
-    fields.extend(more.as_object().unwrap().clone());
+    if let (Some(fields), Value::Object(more)) = (request.as_object_mut(), more) {
+        fields.extend(more);
+    }
     request
 }
 
@@ -29,7 +30,9 @@ fn subjects(encoded: &Value) -> Vec<&str> {
 }
 
 fn messages(model: &str, messages: Value) -> Value {
-    body(model, json!({"messages": messages}))["messages"].take()
+    let mut more = json!({});
+    more["messages"] = messages;
+    body(model, more)["messages"].take()
 }
 
 const CALLS: &str = r#"[

@@ -28,7 +28,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
             Ok(models) if args.json => all.extend(models),
             Ok(models) => {
                 for model in &models {
-                    output.line(&line(model))?;
+                    output.foreign(&line(model))?;
                 }
                 output.flush()?;
             }
@@ -73,7 +73,7 @@ fn names(args: &Args, client: &AgentLoop, setup: &Setup) -> Vec<String> {
 
 fn line(model: &ModelInfo) -> String {
     match model.context_window {
-        Some(tokens) => format!("{}\t{tokens}", model.qualified()),
-        None => model.qualified(),
+        Some(tokens) => format!("{}\t{tokens}\n", model.qualified()),
+        None => model.qualified() + "\n",
     }
 }

@@ -54,6 +54,8 @@ Or put it into agentloop.toml:
   base_url = "{url}"
 
 and say:
-  agentloop chat -m local-sim/echo Hello"#
+  agentloop chat -m local-sim/echo Hello
+
+Faults come on demand, by the name of the model: echo!status=429;retry-after=2"#
     )
 }

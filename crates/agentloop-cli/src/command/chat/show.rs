@@ -3,7 +3,8 @@
 use std::io;
 
 use agentloop::{
-    ChatResponse, ChatStream, ChatStreamEvent, Error, FinishReason, PartDelta, PartStart,
+    ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error, FinishReason, PartDelta,
+    PartStart,
 };
 
 use super::thoughts::Thoughts;
@@ -87,10 +88,8 @@ impl Show {
         self.end_text()?;
         match self.form {
             Form::Json => self.output.document(response)?,
-            Form::Text if response.choices.len() > 1 => {
-                self.notes.note("only the first of several answers is shown; --json shows all");
-            }
-            Form::Text | Form::Events => {}
+            Form::Text => self.beside_text(response),
+            Form::Events => {}
         }
         self.output.flush()?;
         self.notes.warnings(&response.warnings);
@@ -101,13 +100,29 @@ impl Show {
         }
     }
 
+    /// What belongs to the answer, but not to its text.
+    fn beside_text(&self, response: &ChatResponse) {
+        if response.choices.len() > 1 {
+            self.notes.note("only the first of several answers is shown; --json shows all");
+        }
+        let mut shown: Vec<&str> = Vec::new();
+        for citation in response.choices.iter().take(1).flat_map(Choice::citations) {
+            if let Citation::Url(source) = citation
+                && !shown.contains(&source.url.as_str())
+            {
+                shown.push(&source.url);
+                self.notes.source(source.number, source.title.as_deref(), &source.url);
+            }
+        }
+    }
+
     fn text(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
         match event {
             ChatStreamEvent::ContentDelta { choice_index: 0, delta, .. } => match delta {
                 PartDelta::Text { text } => {
                     self.thoughts.close();
                     self.within_line = text.chars().last().map_or(self.within_line, |c| c != '\n');
-                    self.output.text(text)?;
+                    self.output.foreign(text)?;
                     self.output.flush()?;
                 }
                 PartDelta::Thinking { thinking } => self.thoughts.add(thinking),
