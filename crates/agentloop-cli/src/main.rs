@@ -6,6 +6,7 @@ mod args;
 mod command;
 mod failure;
 mod input;
+mod mask;
 mod notes;
 mod output;
 mod setup;

@@ -75,7 +75,7 @@ fn a_missing_key_says_which_variable_to_set() {
     exit 2
     --- stdout
     --- stderr
-    error: openai: no key is set for openai
+    error: no key is set for openai
     hint: set OPENAI_API_KEY, or `key_env` or `key_file` under [providers.openai] in agentloop.toml
     "#);
 }

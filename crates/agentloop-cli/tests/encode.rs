@@ -60,6 +60,21 @@ fn a_key_is_never_shown() {
 }
 
 #[test]
+fn secrets_in_addresses_and_headers_of_the_configuration_are_not_shown() {
+    let run = agentloop(["encode"])
+        .config(
+            "[providers.lab]\nbase_url = 'https://me:very-secret@lab.example/v1'\n\
+             headers = { x-lab-token = 'very-secret', x-team = 'blue' }\n",
+        )
+        .stdin(plain("lab/m").to_string())
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+    assert_eq!(run.json()["headers"]["x-team"], "blue");
+    assert_eq!(run.json()["url"], "https://***@lab.example/v1/chat/completions");
+}
+
+#[test]
 fn broken_json_is_named_with_its_place() {
     let run = agentloop(["encode"]).stdin("{\n  \"model\": oops\n}").run();
     insta::assert_snapshot!(run, @r#"

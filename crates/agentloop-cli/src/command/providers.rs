@@ -4,6 +4,7 @@ use agentloop::{AgentLoop, Provider};
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::mask;
 use crate::output::Output;
 use crate::setup::Setup;
 
@@ -58,7 +59,7 @@ impl Row {
             address: if provider.transport.is_some() {
                 "in process".to_owned()
             } else {
-                without_password(&provider.base_url)
+                mask::address(&provider.base_url)
             },
             key_variables: variables,
             state,
@@ -102,18 +103,6 @@ fn unset_variable(address: &str) -> Option<&str> {
         rest = after;
     }
     None
-}
-
-/// An address may hold a name and a password; they are nobody's business.
-fn without_password(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
-    };
-    let host_end = rest.find('/').unwrap_or(rest.len());
-    match rest[..host_end].rfind('@') {
-        Some(at) => format!("{scheme}://***{}", &rest[at..]),
-        None => address.to_owned(),
-    }
 }
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {

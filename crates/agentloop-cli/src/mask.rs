@@ -1,0 +1,71 @@
+//! Hides what the library cannot know to be secret: words that a user wrote into addresses and headers.
+
+/// What stands in place of a secret.
+const MASK: &str = "***";
+
+/// Parts of names whose values are nobody's business.
+const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "auth", "cookie"];
+
+/// Whether a header or a parameter of that name holds a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// A header's value, as it may be shown. What is masked already stays as it is.
+pub(crate) fn header(name: &str, value: &str) -> String {
+    if is_secret(name) && !value.contains(MASK) { MASK.to_owned() } else { value.to_owned() }
+}
+
+/// An address without its password and without the secrets of its query.
+pub(crate) fn address(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let (place, query) = match rest.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (rest, None),
+    };
+    let host_end = place.find('/').unwrap_or(place.len());
+    let place = match place[..host_end].rfind('@') {
+        Some(at) => format!("{MASK}{}", &place[at..]),
+        None => place.to_owned(),
+    };
+    let Some(query) = query else {
+        return format!("{scheme}://{place}");
+    };
+    let parameters: Vec<String> = query
+        .split('&')
+        .map(|parameter| match parameter.split_once('=') {
+            Some((name, _)) if is_secret(name) => format!("{name}={MASK}"),
+            _ => parameter.to_owned(),
+        })
+        .collect();
+    format!("{scheme}://{place}?{}", parameters.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_lose_their_secrets_and_nothing_else() {
+        for (given, shown) in [
+            ("https://api.example/v1", "https://api.example/v1"),
+            ("https://me:pw@api.example/v1", "https://***@api.example/v1"),
+            ("https://api.example/v1/a@b", "https://api.example/v1/a@b"),
+            ("https://a.example/?api-version=1&key=x", "https://a.example/?api-version=1&key=***"),
+            ("https://${RESOURCE}.example/v1", "https://${RESOURCE}.example/v1"),
+            ("nonsense", "nonsense"),
+        ] {
+            assert_eq!(address(given), shown);
+        }
+    }
+
+    #[test]
+    fn headers_that_sound_secret_are_hidden() {
+        assert_eq!(header("x-lab-token", "abc"), "***");
+        assert_eq!(header("authorization", "Bearer ***"), "Bearer ***");
+        assert_eq!(header("accept", "application/json"), "application/json");
+    }
+}
