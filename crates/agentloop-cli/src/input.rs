@@ -1,8 +1,11 @@
 //! stdin.
 
 use std::io::{self, IsTerminal, Read};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::failure::Failure;
+use crate::notes::Notes;
 
 /// Whether something other than a person's keyboard is there to be read.
 pub(crate) fn is_piped() -> bool {
@@ -17,6 +20,21 @@ pub(crate) fn bytes() -> Result<Vec<u8>, Failure> {
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::input(format!("stdin cannot be read: {error}")))?;
     Ok(bytes)
+}
+
+/// How long stdin may stay open before a person is told what is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// All text of stdin, which joins a prompt that is there already. A caller that leaves stdin open by mistake would
+/// wait for ever without knowing why: it is told.
+pub(crate) fn more_text(notes: Notes) -> Result<String, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(text()));
+    let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
+        notes.note("waiting for stdin to end, whose text joins the prompt; `< /dev/null` leaves it out");
+        receiver.recv()
+    });
+    read.unwrap_or_else(|_| Err(Failure::input("stdin cannot be read")))
 }
 
 /// All text of stdin.

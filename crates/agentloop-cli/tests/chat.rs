@@ -26,6 +26,27 @@ fn text_that_is_piped_in_follows_the_prompt_after_a_blank_line() {
     assert!(run.stdout.contains("Translate:\n\nGuten\nTag"), "{run}");
 }
 
+/// Programs that start others often leave them a stdin that never ends.
+#[test]
+fn a_stdin_that_stays_open_is_told_of() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(["chat", "-m", "sim/echo", "Hello"])
+        .env_clear()
+        .current_dir(std::env::temp_dir())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("note: waiting for stdin"), "{line}");
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn whole_and_streamed_answers_are_the_same() {
     for form in [None, Some("--json"), Some("--events")] {

@@ -84,8 +84,13 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// The request, but for its model.
     pub(super) fn request(self, setup: &Setup) -> Result<ChatRequest, Failure> {
-        let piped = if input::is_piped() { input::text()? } else { String::new() };
-        let prompt = join(&self.prompt.join(" "), &piped);
+        let typed = self.prompt.join(" ");
+        let piped = match (input::is_piped(), typed.is_empty()) {
+            (false, _) => String::new(),
+            (true, true) => input::text()?,
+            (true, false) => input::more_text(setup.notes)?,
+        };
+        let prompt = join(&typed, &piped);
         if prompt.trim().is_empty() {
             return Err(Failure::input_with_hint(
                 "there is nothing to say",
