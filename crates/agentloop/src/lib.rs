@@ -1,4 +1,41 @@
 //! One interface to every LLM provider.
+//!
+//! You write `"provider/model"` and get back one shape from all of them: a list of typed [parts](ResponsePart), whole
+//! or as a [stream](ChatStream) of [events](ChatStreamEvent), with one [error](Error) and one meaning of [usage](Usage).
+//!
+//! ```no_run
+//! # async fn example() -> agentloop::Result<()> {
+//! use agentloop::{AgentLoop, ChatRequest};
+//!
+//! let ai = AgentLoop::from_env();
+//! let answer = ai.chat(ChatRequest::new("groq/openai/gpt-oss-120b").user("Hello")).await?;
+//! println!("{}", answer.text());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # The way of a call
+//!
+//! ```text
+//! ChatRequest → AgentLoop → middleware… → encode (pure) → transport (I/O)
+//!             → framing (pure) → decode (pure) → ChatStreamEvent… → caller of stream()
+//!                                                                  → fold → caller of chat()
+//! ```
+//!
+//! - [`AgentLoop`] is the front door: [`chat`](AgentLoop::chat), [`stream`](AgentLoop::stream),
+//!   [`embed`](AgentLoop::embed), [`models`](AgentLoop::models).
+//! - [`ChatRequest`] is what is asked. What a host does not take becomes a [`Warning`] on the response, or an error
+//!   before anything is sent.
+//! - [`ChatResponse`] is the [fold](Fold) of its events and of nothing else, so that `chat` and `stream` cannot
+//!   disagree. [`ChatResponse::into_message`] appends it to a conversation without losing anything.
+//! - [`Provider`] is a row of data: who serves, where, and how they bend the [protocol](Protocol) they speak. Any
+//!   compatible endpoint is one more row.
+//! - [`middleware`] wraps every call, [`transport`] does all I/O, [`inspect`] looks inside without a network.
+//!
+//! # When something fails
+//!
+//! [`Error::kind`] is what programs match on, [`Error::is_retryable`] whether to try again, [`Error::hint`] what a person
+//! can do. A stream that breaks off is an error, never a short answer, and [`Error::partial`] is what had arrived.
 
 mod client;
 mod config;
@@ -31,3 +68,8 @@ pub use secret::Secret;
 pub use stream::ChatStream;
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
+
+/// The README's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeExamples;
