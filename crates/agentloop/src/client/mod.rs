@@ -123,6 +123,16 @@ impl AgentLoop {
         Ok(self.0.registry.key(&provider)?.is_some())
     }
 
+    /// The address that calls to this provider go to, with what the environment says.
+    ///
+    /// # Errors
+    ///
+    /// When the provider is not known, or its address names a variable that is not set; the error says which.
+    pub fn base_url(&self, provider: &str) -> Result<String> {
+        let provider = self.0.registry.provider(provider)?;
+        self.0.registry.base_url(&provider)
+    }
+
     /// Which provider and model the name of a model leads to.
     ///
     /// # Errors
