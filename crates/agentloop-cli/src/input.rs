@@ -31,7 +31,9 @@ pub(crate) fn more_text(notes: Notes) -> Result<String, Failure> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(text()));
     let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
-        notes.note("waiting for stdin to end, whose text joins the prompt; `< /dev/null` leaves it out");
+        notes.note(
+            "waiting for stdin to end, whose text joins the prompt; `< /dev/null` leaves it out",
+        );
         receiver.recv()
     });
     read.unwrap_or_else(|_| Err(Failure::input("stdin cannot be read")))

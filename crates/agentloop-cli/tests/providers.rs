@@ -55,8 +55,27 @@ fn a_key_makes_a_provider_ready_and_is_not_shown() {
     assert_eq!(row("openai")["hint"], "set OPENAI_API_KEY");
     assert_eq!(row("ollama")["state"], "no_key_needed");
     assert_eq!(row("azure")["state"], "address_missing");
-    assert_eq!(row("azure")["hint"], "set AZURE_RESOURCE_NAME");
+    let hint = row("azure")["hint"].as_str().unwrap();
+    assert!(hint.starts_with("set AZURE_RESOURCE_NAME"), "{hint}");
     assert_eq!(row("sim")["state"], "no_key_needed");
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_told_apart_from_one_that_is_missing() {
+    let run = agentloop(["providers"]).env("GROQ_API_KEY", "very secret").run();
+    let line = run.stdout.lines().find(|line| line.starts_with("groq")).unwrap();
+    assert!(!line.contains("set GROQ_API_KEY"), "{line}");
+    assert!(!run.to_string().contains("very secret"), "{run}");
+}
+
+#[test]
+fn addresses_are_those_that_calls_go_to() {
+    let run = agentloop(["providers"])
+        .env("AGENTLOOP_GROQ_BASE_URL", "http://proxy.example/groq/")
+        .env("AZURE_RESOURCE_NAME", "team-blue")
+        .run();
+    assert!(run.stdout.contains("http://proxy.example/groq "), "{run}");
+    assert!(run.stdout.contains("https://team-blue.openai.azure.com/openai/v1"), "{run}");
 }
 
 #[test]

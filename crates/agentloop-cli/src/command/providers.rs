@@ -40,26 +40,26 @@ enum State {
 }
 
 impl Row {
-    fn new(provider: &Provider, client: &AgentLoop) -> Self {
+    fn new(provider: &Provider, client: &AgentLoop, setup: &Setup) -> Self {
         let variables: Vec<String> =
             provider.key.variables().iter().map(|variable| variable.to_string()).collect();
-        let (state, hint) = match client.check_key(&provider.name) {
-            Err(_) if !variables.is_empty() => {
+        let address = client.base_url(&provider.name);
+        let (state, hint) = match (client.check_key(&provider.name), &address) {
+            (Err(_), _) if !variables.is_empty() && !setup.is_set_up(provider) => {
                 (State::KeyMissing, Some(format!("set {}", variables.join(" or "))))
             }
-            Err(error) => (State::KeyMissing, Some(error.message().to_owned())),
-            Ok(has_key) => match unset_variable(&provider.base_url) {
-                Some(variable) => (State::AddressMissing, Some(format!("set {variable}"))),
-                None if has_key => (State::Ready, None),
-                None => (State::NoKeyNeeded, None),
-            },
+            (Err(error), _) => (State::KeyMissing, Some(error.message().to_owned())),
+            (_, Err(error)) => (State::AddressMissing, error.hint().map(str::to_owned)),
+            (Ok(true), _) => (State::Ready, None),
+            (Ok(false), _) => (State::NoKeyNeeded, None),
         };
+        let address = address.unwrap_or_else(|_| provider.base_url.to_string());
         Self {
             name: provider.name.to_string(),
             address: if provider.transport.is_some() {
                 "in process".to_owned()
             } else {
-                mask::address(&provider.base_url)
+                mask::address(&address)
             },
             key_variables: variables,
             state,
@@ -92,22 +92,10 @@ impl Row {
     }
 }
 
-/// The first `${VARIABLE}` of an address that is not set.
-fn unset_variable(address: &str) -> Option<&str> {
-    let mut rest = address;
-    while let Some(at) = rest.find("${") {
-        let (variable, after) = rest[at + 2..].split_once('}')?;
-        if std::env::var_os(variable).is_none_or(|value| value.is_empty()) {
-            return Some(variable);
-        }
-        rest = after;
-    }
-    None
-}
-
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.client()?;
-    let rows: Vec<Row> = client.providers().map(|provider| Row::new(provider, &client)).collect();
+    let rows: Vec<Row> =
+        client.providers().map(|provider| Row::new(provider, &client, setup)).collect();
     let mut output = Output::new();
     if args.json {
         output.document(&rows)?;
