@@ -36,6 +36,7 @@ enum State {
     Ready,
     NoKeyNeeded,
     KeyMissing,
+    KeyUnusable,
     AddressMissing,
 }
 
@@ -48,7 +49,7 @@ impl Row {
             (Err(_), _) if !variables.is_empty() && !setup.is_set_up(provider) => {
                 (State::KeyMissing, Some(format!("set {}", variables.join(" or "))))
             }
-            (Err(error), _) => (State::KeyMissing, Some(error.message().to_owned())),
+            (Err(error), _) => (State::KeyUnusable, Some(error.message().to_owned())),
             (_, Err(error)) => (State::AddressMissing, error.hint().map(str::to_owned)),
             (Ok(true), _) => (State::Ready, None),
             (Ok(false), _) => (State::NoKeyNeeded, None),
@@ -73,6 +74,7 @@ impl Row {
             State::Ready => "ready",
             State::NoKeyNeeded => "no key needed",
             State::KeyMissing => "key missing",
+            State::KeyUnusable => "key unusable",
             State::AddressMissing => "address missing",
         };
         let key = match self.key_variables.join(", ") {
