@@ -1,8 +1,10 @@
 //! Reads requests, tolerantly.
 
+use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::serve::Operation;
 use crate::request::{ChatRequest, EmbedRequest};
 
 /// A chat request that arrived.
@@ -54,6 +56,20 @@ const CHAT_FIELDS: [&str; 24] = [
     "prompt_cache_key",
     "user",
 ];
+
+/// What a call asks for, by its method and the end of its path.
+pub fn route(method: &Method, path: &str) -> Option<Operation> {
+    let path = path.trim_end_matches('/');
+    if method == Method::POST && path.ends_with("/chat/completions") {
+        Some(Operation::Chat)
+    } else if method == Method::POST && path.ends_with("/embeddings") {
+        Some(Operation::Embed)
+    } else if method == Method::GET && path.ends_with("/models") {
+        Some(Operation::Models)
+    } else {
+        None
+    }
+}
 
 /// Reads the body of a chat request.
 ///
