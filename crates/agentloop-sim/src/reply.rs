@@ -202,7 +202,9 @@ impl Pieces {
     /// So many bytes that begin like an answer and never become one.
     fn filler(protocol: Protocol, bytes: u64, stream: bool, faults: &[Fault]) -> Self {
         let begin: &'static [u8] = if stream { b"data: " } else { b"{\"filler\":\"" };
-        let taken = begin.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
+        let taken = begin
+            .len()
+            .min(usize::try_from(bytes).unwrap_or(usize::MAX));
         let mut pieces = Self::new(protocol, Source::Filler(bytes - taken as u64), faults);
         let begin = Bytes::from_static(&begin[..taken]);
         pieces.ahead.push_back(Piece::Bytes(begin));
@@ -229,7 +231,9 @@ impl Pieces {
                 .find(|bytes| !bytes.is_empty())
                 .unwrap_or_default(),
             Source::Filler(left) => {
-                let size = FILLER.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+                let size = FILLER
+                    .len()
+                    .min(usize::try_from(*left).unwrap_or(usize::MAX));
                 *left -= size as u64;
                 Bytes::from_static(&FILLER[..size])
             }
@@ -320,8 +324,7 @@ impl Pieces {
 }
 
 fn error_event() -> Error {
-    Error::new(ErrorKind::Overloaded, "a simulated error inside an answer")
-        .with_code("overloaded")
+    Error::new(ErrorKind::Overloaded, "a simulated error inside an answer").with_code("overloaded")
 }
 
 impl Iterator for Pieces {

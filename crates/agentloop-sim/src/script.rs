@@ -159,7 +159,9 @@ impl Script {
                 ErrorKind::Config,
                 format!("the script cannot be read: {error}"),
             )
-            .with_hint("a script is {\"turns\": [{\"parts\": [{\"type\": \"text\", \"text\": …}]}]}")
+            .with_hint(
+                "a script is {\"turns\": [{\"parts\": [{\"type\": \"text\", \"text\": …}]}]}",
+            )
             .with_source(error)
         })
     }

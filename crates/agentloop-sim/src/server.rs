@@ -224,6 +224,8 @@ enum State {
     Sending,
     /// The last piece shall leave before the next one is made.
     Flushing,
+    /// What was sent shall leave before the connection breaks.
+    Breaking,
     Stalled(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
 
@@ -253,6 +255,7 @@ impl Body for PieceBody {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
+            State::Breaking => return Poll::Ready(Some(Err(Closed))),
             State::Stalled(stopped) => {
                 return stopped.as_mut().poll(context).map(|()| Some(Err(Closed)));
             }
@@ -264,7 +267,11 @@ impl Body for PieceBody {
                 }
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
-            Some(Piece::Reset) => Poll::Ready(Some(Err(Closed))),
+            Some(Piece::Reset) => {
+                self.state = State::Breaking;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
             Some(Piece::Stall) => {
                 let mut stop = self.stop.clone();
                 let mut stopped: Pin<Box<dyn Future<Output = ()> + Send>> =

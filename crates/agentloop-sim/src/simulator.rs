@@ -212,7 +212,12 @@ impl Simulator {
     }
 
     /// What takes the place of an answer: `Some(None)` is that there is none at all.
-    fn replaced(&self, protocol: Protocol, faults: &[Fault], stream: bool) -> Option<Option<Reply>> {
+    fn replaced(
+        &self,
+        protocol: Protocol,
+        faults: &[Fault],
+        stream: bool,
+    ) -> Option<Option<Reply>> {
         if !faults.is_empty() {
             self.counters.fault();
         }

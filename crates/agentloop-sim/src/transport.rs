@@ -53,13 +53,16 @@ impl Transport for SimTransport {
         _: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         Box::pin(async move {
-            let answer =
-                self.simulator
-                    .answer_as(self.protocol, &request, self.always_usage);
+            let answer = self
+                .simulator
+                .answer_as(self.protocol, &request, self.always_usage);
             let Some(reply) = answer else {
                 return Err(broken("the simulated connection closed without an answer"));
             };
-            let mut response = Response::new(Body::stream(PieceStream(reply.body)));
+            let mut response = Response::new(Body::stream(PieceStream {
+                pieces: reply.body,
+                stalled: false,
+            }));
             *response.status_mut() = reply.status;
             *response.headers_mut() = reply.headers;
             Ok(response)
@@ -67,19 +70,26 @@ impl Transport for SimTransport {
     }
 }
 
-struct PieceStream(Pieces);
+struct PieceStream {
+    pieces: Pieces,
+    stalled: bool,
+}
 
 impl Stream for PieceStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        match self.0.next() {
+        if self.stalled {
+            return Poll::Pending;
+        }
+        match self.pieces.next() {
             Some(Piece::Bytes(bytes)) => Poll::Ready(Some(Ok(bytes))),
             // Nothing will ever wake the reader but its own clock.
-            Some(Piece::Stall) => Poll::Pending,
-            Some(Piece::Reset) => {
-                Poll::Ready(Some(Err(broken("the simulated connection broke"))))
+            Some(Piece::Stall) => {
+                self.stalled = true;
+                Poll::Pending
             }
+            Some(Piece::Reset) => Poll::Ready(Some(Err(broken("the simulated connection broke")))),
             None => Poll::Ready(None),
         }
     }

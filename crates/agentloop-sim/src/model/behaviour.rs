@@ -170,11 +170,7 @@ fn calls(request: &ChatRequest, all: bool) -> Vec<ResponsePart> {
                 None => json!({}),
             };
             let id = format!("call_{id:016x}_{at}");
-            ResponsePart::ToolCall(ToolCallPart::new(
-                id,
-                &function.name,
-                arguments.to_string(),
-            ))
+            ResponsePart::ToolCall(ToolCallPart::new(id, &function.name, arguments.to_string()))
         })
         .collect()
 }

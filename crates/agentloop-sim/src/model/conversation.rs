@@ -32,7 +32,11 @@ pub(super) fn last_user_text(request: &ChatRequest) -> String {
 /// The turns since the user spoke last.
 fn since_user(request: &ChatRequest) -> &[ChatMessage] {
     let user = |message: &ChatMessage| message.role == Role::User;
-    let from = request.messages.iter().rposition(user).map_or(0, |at| at + 1);
+    let from = request
+        .messages
+        .iter()
+        .rposition(user)
+        .map_or(0, |at| at + 1);
     &request.messages[from..]
 }
 

@@ -201,8 +201,7 @@ impl Performance {
     fn count(&mut self, deltas: &[PartDelta]) {
         let count = |of: fn(&PartDelta) -> bool| deltas.iter().filter(|delta| of(delta)).count();
         self.tokens.all += count(split::is_token) as u64;
-        self.tokens.thinking +=
-            count(|delta| matches!(delta, PartDelta::Thinking { .. })) as u64;
+        self.tokens.thinking += count(|delta| matches!(delta, PartDelta::Thinking { .. })) as u64;
     }
 
     fn end(mut self, reason: &FinishReason) -> Vec<ChatStreamEvent> {

@@ -46,7 +46,9 @@ impl Writer<'_> {
             return Value::Null;
         }
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-            let found = target.strip_prefix('#').and_then(|to| self.root.pointer(to));
+            let found = target
+                .strip_prefix('#')
+                .and_then(|to| self.root.pointer(to));
             return found.map_or(Value::Null, |found| self.value(found, name, depth + 1));
         }
         for word in ["const", "default", "example"] {
@@ -243,7 +245,12 @@ mod tests {
 
     #[test]
     fn arguments_are_an_object_whatever_the_schema_is() {
-        for schema in [json!({"type": "string"}), json!(true), json!(null), json!([])] {
+        for schema in [
+            json!({"type": "string"}),
+            json!(true),
+            json!(null),
+            json!([]),
+        ] {
             assert_eq!(arguments(&schema), json!({}));
         }
     }
@@ -259,10 +266,25 @@ mod tests {
 
     #[test]
     fn bounds_are_kept() {
-        assert_eq!(instance(&json!({"type": "integer", "maximum": -5})), json!(-5));
-        assert_eq!(instance(&json!({"type": "integer", "multipleOf": 7})), json!(7));
-        assert_eq!(instance(&json!({"type": "string", "maxLength": 2})), json!("te"));
-        assert_eq!(instance(&json!({"type": "string", "minLength": 6})), json!("textxx"));
-        assert_eq!(instance(&json!({"type": "array", "maxItems": 0})), json!([]));
+        assert_eq!(
+            instance(&json!({"type": "integer", "maximum": -5})),
+            json!(-5)
+        );
+        assert_eq!(
+            instance(&json!({"type": "integer", "multipleOf": 7})),
+            json!(7)
+        );
+        assert_eq!(
+            instance(&json!({"type": "string", "maxLength": 2})),
+            json!("te")
+        );
+        assert_eq!(
+            instance(&json!({"type": "string", "minLength": 6})),
+            json!("textxx")
+        );
+        assert_eq!(
+            instance(&json!({"type": "array", "maxItems": 0})),
+            json!([])
+        );
     }
 }

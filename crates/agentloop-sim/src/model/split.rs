@@ -102,7 +102,14 @@ mod tests {
 
     #[test]
     fn pieces_join_to_the_text_again() {
-        for text in ["", " ", "one", " two words ", "a\n\nb  c", "größer\u{2003}ist 日本"] {
+        for text in [
+            "",
+            " ",
+            "one",
+            " two words ",
+            "a\n\nb  c",
+            "größer\u{2003}ist 日本",
+        ] {
             assert_eq!(by_word(text).collect::<String>(), text);
             assert_eq!(by_size(text, 3).collect::<String>(), text);
         }

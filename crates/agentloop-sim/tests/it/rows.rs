@@ -1,0 +1,109 @@
+//! Every row of the provider table, answered by the simulator.
+
+use crate::common::{client, streamed};
+use agentloop::{
+    AgentLoop, ChatMessage, ChatRequest, EmbedRequest, ErrorKind, Protocol, Provider,
+    ToolDefinition,
+};
+use agentloop_sim::Simulator;
+use serde_json::json;
+
+#[tokio::test]
+async fn every_row_answers_whole_and_streamed_alike() {
+    for provider in Provider::all() {
+        let name = provider.name.clone();
+        let simulator = Simulator::new();
+        let ai = AgentLoop::builder()
+            .provider(simulator.row(provider))
+            .build()
+            .unwrap();
+        for model in ["echo", "think", "cite", "length", "image"] {
+            let request = ChatRequest::new(format!("{name}/{model}")).user("Hi");
+            let whole = ai.chat(request.clone()).await.unwrap();
+            let stream = streamed(&ai, request).await.unwrap();
+            assert_eq!(whole, stream, "{name}/{model}");
+            assert!(whole.usage.completion_tokens.is_some(), "{name}/{model}");
+            assert_eq!(whole.provider, name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_row_calls_a_tool_and_answers_from_its_result() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let mut called = 0;
+    for provider in Provider::all() {
+        let name = provider.name.clone();
+        let ai = AgentLoop::builder()
+            .provider(agentloop_sim::row(provider))
+            .build()
+            .unwrap();
+        let request = ChatRequest::new(format!("{name}/echo"))
+            .user("Rain?")
+            .tool(ToolDefinition::function("weather", schema.clone()));
+        let answer = ai.chat(request.clone()).await.unwrap();
+        let Some(call) = answer.tool_calls().next() else {
+            // A host that takes no tools, and a request that says so.
+            assert!(!answer.warnings.is_empty(), "{name}");
+            continue;
+        };
+        let id = call.id.clone();
+        called += 1;
+        let request = request
+            .message(answer.into_message())
+            .message(ChatMessage::tool(id, "yes"));
+        let answer = ai.chat(request).await.unwrap();
+        assert_eq!(answer.text(), "weather says: yes", "{name}");
+    }
+    assert!(called > 15);
+}
+
+#[tokio::test]
+async fn embeddings_are_vectors_of_the_asked_length_and_the_same_each_time() {
+    let simulator = Simulator::new();
+    let ai = client(&simulator);
+    let request = EmbedRequest::new("sim/vectors", ["hello world", "goodbye"]);
+    let response = ai.embed(request.clone()).await.unwrap();
+    assert_eq!(response.embeddings.len(), 2);
+    assert!(response.embeddings.iter().all(|vector| vector.len() == 8));
+    assert_ne!(response.embeddings[0], response.embeddings[1]);
+    assert_eq!(response, ai.embed(request.clone()).await.unwrap());
+    let long = ai.embed(request.clone().dimensions(256)).await.unwrap();
+    assert_eq!(long.embeddings[1].len(), 256);
+    assert_eq!(long.usage.unwrap().prompt_tokens, 3);
+    assert_eq!(simulator.ledger().embeds, 3);
+    assert_eq!(simulator.ledger().prompt_tokens, 9);
+    let error = ai.embed(request.dimensions(0)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+}
+
+#[tokio::test]
+async fn the_models_are_listed() {
+    let ai = client(&Simulator::new());
+    let models = ai.models("sim").await.unwrap();
+    assert!(models.iter().any(|model| model.qualified() == "sim/think"));
+}
+
+#[tokio::test]
+async fn every_protocol_is_spoken() {
+    for protocol in Protocol::ALL {
+        let provider = agentloop_sim::provider_named("other", *protocol);
+        let ai = AgentLoop::builder().provider(provider).build().unwrap();
+        let request = ChatRequest::new("other/echo").user("Hi");
+        let answer = ai.chat(request.clone()).await.unwrap();
+        assert_eq!(
+            answer,
+            streamed(&ai, request).await.unwrap(),
+            "{protocol:?}"
+        );
+        assert_eq!(answer.provider, "other");
+    }
+}
+
+#[test]
+fn a_simulator_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<Simulator>();
+    shared::<agentloop_sim::SimTransport>();
+    shared::<agentloop_sim::Model>();
+}
