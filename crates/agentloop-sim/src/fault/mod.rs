@@ -29,6 +29,7 @@ pub use schedule::Faults;
 /// | `html` | a web page in place of the answer (with `status=502`: of that status) |
 /// | `refuse` | no answer at all: the connection closes |
 ///
+/// Events are counted as they stand on the wire, where the first may bring nothing but the id.
 /// A whole answer has no events: there `cut-events` and `stall-events` happen in the middle of the body,
 /// and `malformed-events` and `error-events` take the place of it, whatever their number.
 ///

@@ -11,10 +11,10 @@ const MAX_DEPTH: usize = 24;
 const MAX_OPTIONAL_DEPTH: usize = 4;
 
 /// A value never has more nodes; what follows is `null`. A schema can contain itself many times over.
-const MAX_NODES: usize = 10_000;
+const MAX_NODES: usize = 2_000;
 
 /// A list is never longer, and a text is never padded further, whatever the schema asks for.
-const MAX_LENGTH: u64 = 1000;
+const MAX_LENGTH: u64 = 100;
 
 /// A value of the schema: the properties that are required (all, when none is), the first of an `enum`,
 /// the smallest number, one item of a list. `pattern`, `not` and `if` are not looked at.

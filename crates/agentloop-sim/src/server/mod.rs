@@ -1,17 +1,15 @@
 //! The simulator over HTTP.
 
+mod body;
+
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use agentloop::Protocol;
 use agentloop::protocol::serve;
-use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -21,7 +19,9 @@ use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::reply::{Piece, Pieces, Reply};
+use body::{Closed, PieceBody};
+
+use crate::reply::Reply;
 use crate::simulator::Simulator;
 
 /// The largest request.
@@ -170,18 +170,6 @@ async fn connection(stream: TcpStream, simulator: Simulator, mut stop: watch::Re
     }
 }
 
-/// No answer: the connection closes.
-#[derive(Debug)]
-struct Closed;
-
-impl fmt::Display for Closed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the connection breaks, as it was asked to")
-    }
-}
-
-impl std::error::Error for Closed {}
-
 async fn answer(
     simulator: Simulator,
     request: Request<Incoming>,
@@ -211,76 +199,4 @@ async fn answer(
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
     Ok(response)
-}
-
-/// A body as hyper wants it.
-struct PieceBody {
-    pieces: Pieces,
-    state: State,
-    stop: watch::Receiver<bool>,
-}
-
-enum State {
-    Sending,
-    /// The last piece shall leave before the next one is made.
-    Flushing,
-    /// What was sent shall leave before the connection breaks.
-    Breaking,
-    Stalled(Pin<Box<dyn Future<Output = ()> + Send>>),
-}
-
-impl PieceBody {
-    fn new(pieces: Pieces, stop: watch::Receiver<bool>) -> Self {
-        Self {
-            pieces,
-            state: State::Sending,
-            stop,
-        }
-    }
-}
-
-impl Body for PieceBody {
-    type Data = Bytes;
-    type Error = Closed;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Closed>>> {
-        match &mut self.state {
-            State::Sending => {}
-            State::Flushing => {
-                // hyper writes out what it has when the body has nothing ready.
-                self.state = State::Sending;
-                context.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            State::Breaking => return Poll::Ready(Some(Err(Closed))),
-            State::Stalled(stopped) => {
-                return stopped.as_mut().poll(context).map(|()| Some(Err(Closed)));
-            }
-        }
-        match self.pieces.next() {
-            Some(Piece::Bytes(bytes)) => {
-                if self.pieces.drips() {
-                    self.state = State::Flushing;
-                }
-                Poll::Ready(Some(Ok(Frame::data(bytes))))
-            }
-            Some(Piece::Reset) => {
-                self.state = State::Breaking;
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Some(Piece::Stall) => {
-                let mut stop = self.stop.clone();
-                let mut stopped: Pin<Box<dyn Future<Output = ()> + Send>> =
-                    Box::pin(async move { told(&mut stop).await });
-                let poll = stopped.as_mut().poll(context);
-                self.state = State::Stalled(stopped);
-                poll.map(|()| Some(Err(Closed)))
-            }
-            None => Poll::Ready(None),
-        }
-    }
 }
