@@ -20,6 +20,7 @@
 
 mod fault;
 mod ledger;
+mod manners;
 mod model;
 mod reply;
 mod script;

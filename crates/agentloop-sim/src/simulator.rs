@@ -12,6 +12,7 @@ use http::{HeaderName, Request, StatusCode};
 
 use crate::fault::{Fault, Faults, parse_list};
 use crate::ledger::{Counters, Ledger};
+use crate::manners::Manners;
 use crate::model::{Model, faults_of_id, hash};
 use crate::reply::Reply;
 use crate::vectors;
@@ -90,18 +91,18 @@ impl Simulator {
     /// - The faults of a call are those of its `x-sim-fault` header, else those in the model's id, else those of
     ///   the script's turn, else those that the schedule has for it.
     pub fn answer(&self, protocol: Protocol, request: &Request<Bytes>) -> Option<Reply> {
-        self.answer_as(protocol, request, false)
+        self.answer_as(protocol, request, Manners::default())
     }
 
-    /// The same; `always_usage` says that streams tell their usage unasked, as some hosts do.
+    /// The same, in the manners of a host.
     pub(crate) fn answer_as(
         &self,
         protocol: Protocol,
         request: &Request<Bytes>,
-        always_usage: bool,
+        manners: Manners,
     ) -> Option<Reply> {
         let call = self.counters.call();
-        self.reply(call, protocol, request, always_usage)
+        self.reply(call, protocol, request, manners)
             .unwrap_or_else(|error| Some(Reply::error(protocol, &error, &[])))
             .map(|mut reply| {
                 if !reply.headers.contains_key(REQUEST_ID) {
@@ -117,7 +118,7 @@ impl Simulator {
         call: u64,
         protocol: Protocol,
         request: &Request<Bytes>,
-        always_usage: bool,
+        manners: Manners,
     ) -> Result<Option<Reply>> {
         let asked = match request.headers().get(FAULT_HEADER) {
             Some(value) => Some(parse_list(value.to_str().unwrap_or("unreadable"))?),
@@ -128,8 +129,12 @@ impl Simulator {
         match operation {
             Ok(Operation::Chat) => {
                 let mut chat = read_chat(protocol, request.body())?;
-                chat.include_usage |= always_usage;
-                self.chat(protocol, &chat, asked, scheduled)
+                chat.include_usage |= manners.usage_unasked;
+                let asked = match (asked, faults_of_id(&chat.request.model)) {
+                    (None, Some(written)) => Some(parse_list(written)?),
+                    (asked, _) => asked,
+                };
+                self.chat(protocol, &chat, asked.as_deref(), scheduled, manners)
             }
             other => {
                 let faults = asked.as_deref().unwrap_or(scheduled);
@@ -169,16 +174,12 @@ impl Simulator {
         &self,
         protocol: Protocol,
         chat: &ServedChat,
-        asked: Option<Vec<Fault>>,
+        asked: Option<&[Fault]>,
         scheduled: &[Fault],
+        manners: Manners,
     ) -> Result<Option<Reply>> {
-        let asked = match (asked, faults_of_id(&chat.request.model)) {
-            (Some(asked), _) => Some(asked),
-            (None, Some(written)) => Some(parse_list(written)?),
-            (None, None) => None,
-        };
         let turn = self.model.turn(&chat.request);
-        let faults = match (&asked, &turn) {
+        let faults = match (asked, &turn) {
             (Some(asked), _) => asked,
             (None, Ok(turn)) if !turn.faults.is_empty() => &turn.faults,
             _ => scheduled,
@@ -187,11 +188,14 @@ impl Simulator {
             return Ok(replaced);
         }
         let turn = turn.as_ref().map_err(Error::clone)?;
-        let events = Model::perform(turn, &chat.request)?;
+        let mut events = Model::perform(turn, &chat.request)?;
+        if let Some(ChatStreamEvent::MessageDone { response }) = events.last() {
+            self.counters.chat(&response.usage);
+        }
+        manners.apply(&mut events);
         let Some(ChatStreamEvent::MessageDone { response }) = events.last() else {
             return Err(Error::new(ErrorKind::Other, "the answer has no end"));
         };
-        self.counters.chat(&response.usage);
         // The id is that of the answer, so that a call gets the same one streamed or not.
         let id = format!("req-{}", response.id);
         let mut reply = if chat.stream {

@@ -4,13 +4,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use agentloop::provider::KeySource;
-use agentloop::provider::quirks::StreamUsage;
 use agentloop::transport::{Body, SendOptions, Transport};
 use agentloop::{BoxFuture, Error, ErrorKind, Protocol, Provider, Result, Secret};
 use bytes::Bytes;
 use futures_core::Stream;
 use http::{Request, Response};
 
+use crate::manners::Manners;
 use crate::reply::{Piece, Pieces};
 use crate::simulator::Simulator;
 
@@ -32,7 +32,7 @@ use crate::simulator::Simulator;
 pub struct SimTransport {
     simulator: Simulator,
     protocol: Protocol,
-    always_usage: bool,
+    manners: Manners,
 }
 
 impl SimTransport {
@@ -41,7 +41,7 @@ impl SimTransport {
         Self {
             simulator,
             protocol,
-            always_usage: false,
+            manners: Manners::default(),
         }
     }
 }
@@ -55,7 +55,7 @@ impl Transport for SimTransport {
         Box::pin(async move {
             let answer = self
                 .simulator
-                .answer_as(self.protocol, &request, self.always_usage);
+                .answer_as(self.protocol, &request, self.manners);
             let Some(reply) = answer else {
                 return Err(broken("the simulated connection closed without an answer"));
             };
@@ -123,7 +123,7 @@ impl Simulator {
         }
         provider.base_url = without_variables(&provider.base_url).into();
         let mut transport = SimTransport::new(self.clone(), provider.protocol);
-        transport.always_usage = provider.quirks.stream_usage == StreamUsage::Unasked;
+        transport.manners = Manners::of(&provider.quirks);
         provider.transport(transport)
     }
 }

@@ -9,6 +9,7 @@
 mod behaviours;
 mod common;
 mod faults;
+mod model;
 mod rows;
 mod script;
 mod server;

@@ -17,14 +17,16 @@ async fn every_row_answers_whole_and_streamed_alike() {
             .provider(simulator.row(provider))
             .build()
             .unwrap();
+        let mut used = 0;
         for model in ["echo", "think", "cite", "length", "image"] {
             let request = ChatRequest::new(format!("{name}/{model}")).user("Hi");
             let whole = ai.chat(request.clone()).await.unwrap();
             let stream = streamed(&ai, request).await.unwrap();
             assert_eq!(whole, stream, "{name}/{model}");
-            assert!(whole.usage.completion_tokens.is_some(), "{name}/{model}");
             assert_eq!(whole.provider, name);
+            used += whole.usage.completion_tokens.unwrap() * 2;
         }
+        assert_eq!(used, simulator.ledger().completion_tokens, "{name}");
     }
 }
 
