@@ -14,7 +14,9 @@ use crate::fault::{Fault, serde_list};
 ///   the assistant gets the third.
 /// - A script that has no turn left refuses the request, with an error that says so.
 ///
-/// Only the conversation decides, so that the same request always gets the same answer.
+/// Only the conversation decides, so that the same request always gets the same answer. What arrives is what the
+/// protocol can say: a whole body of the OpenAI chat protocol has thinking, text, tool calls, sound and images in
+/// that order, each once, whatever their order here.
 ///
 /// ```
 /// use agentloop::ChatRequest;

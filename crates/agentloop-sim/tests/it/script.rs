@@ -105,3 +105,25 @@ fn a_script_that_cannot_be_read_says_why() {
     let error = Script::from_file("/no/such/script.json").unwrap_err();
     assert!(error.message().contains("/no/such/script.json"));
 }
+
+#[tokio::test]
+async fn what_the_wire_can_say_arrives_whole_and_streamed_alike() {
+    let scripts = [
+        r#"{"type": "image", "mimeType": "image/*", "url": "https://example.com/a.png"}"#,
+        r#"{"type": "audio", "mimeType": "audio/wav", "data": "AAAA", "expiresAt": 5,
+            "providerState": {"provider": "sim", "data": {"id": "audio"}}}"#,
+        r#"{"type": "text", "text": "x", "citations": [
+            {"type": "url", "url": "https://example.com", "citedText": "q", "endIndex": 1}]}"#,
+        r#"{"type": "tool_call", "id": "c", "name": "t", "arguments": "not json"}"#,
+    ];
+    for part in scripts {
+        let script = Script::from_json(&format!(r#"{{"turns": [{{"parts": [{part}]}}]}}"#));
+        let script = script.unwrap();
+        let parts = script.turns[0].parts.clone();
+        let ai = client(&Simulator::new().with_model(Model::from_script(script)));
+        let request = ChatRequest::new("sim/any").user("Hi");
+        let whole = ai.chat(request.clone()).await.unwrap();
+        assert_eq!(whole.choices[0].content, parts);
+        assert_eq!(whole, streamed(&ai, request).await.unwrap());
+    }
+}
