@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use agentloop::protocol::serve::{
-    self, Operation, ServedChat, read_chat, read_embed, shown_key, write_body, write_embed,
-    write_models,
+    self, Operation, ServedChat, ServedEmbed, read_chat, read_embed, shown_key, write_body,
+    write_embed, write_models,
 };
 use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol, Result, Secret};
 use bytes::Bytes;
@@ -125,28 +125,38 @@ impl Simulator {
             None => None,
         };
         let scheduled = self.faults.of_call(call);
-        let operation = self.operation(protocol, request);
-        match operation {
+        match self.operation(protocol, request) {
             Ok(Operation::Chat) => {
                 let mut chat = read_chat(protocol, request.body())?;
                 chat.include_usage |= manners.usage_unasked;
-                let asked = match (asked, faults_of_id(&chat.request.model)) {
-                    (None, Some(written)) => Some(parse_list(written)?),
-                    (asked, _) => asked,
-                };
+                let asked = or_of_id(asked, &chat.request.model)?;
                 self.chat(protocol, &chat, asked.as_deref(), scheduled, manners)
+            }
+            Ok(Operation::Embed) => {
+                let embed = read_embed(protocol, request.body())?;
+                let asked = or_of_id(asked, &embed.request.model)?;
+                let faults = asked.as_deref().unwrap_or(scheduled);
+                self.json(protocol, faults, || self.embed(protocol, &embed))
             }
             other => {
                 let faults = asked.as_deref().unwrap_or(scheduled);
-                if let Some(replaced) = self.replaced(protocol, faults, false) {
-                    return Ok(replaced);
-                }
-                let body = match other? {
-                    Operation::Embed => self.embed(protocol, request)?,
-                    _ => write_models(protocol, &Model::list()),
-                };
-                Ok(Some(Reply::json(protocol, body, faults)))
+                self.json(protocol, faults, || {
+                    other.map(|_| write_models(protocol, &Model::list()))
+                })
             }
+        }
+    }
+
+    /// A whole answer, unless a fault takes its place.
+    fn json(
+        &self,
+        protocol: Protocol,
+        faults: &[Fault],
+        body: impl FnOnce() -> Result<Bytes>,
+    ) -> Result<Option<Reply>> {
+        match self.replaced(protocol, faults, false) {
+            Some(replaced) => Ok(replaced),
+            None => Ok(Some(Reply::json(protocol, body()?, faults))),
         }
     }
 
@@ -207,9 +217,8 @@ impl Simulator {
         Ok(Some(reply))
     }
 
-    fn embed(&self, protocol: Protocol, request: &Request<Bytes>) -> Result<Bytes> {
-        let served = read_embed(protocol, request.body())?;
-        let response = vectors::embed(&served)?;
+    fn embed(&self, protocol: Protocol, served: &ServedEmbed) -> Result<Bytes> {
+        let response = vectors::embed(served)?;
         let usage = response.usage.unwrap_or_default();
         self.counters.embed(usage.prompt_tokens);
         Ok(write_embed(protocol, &response, served.base64))
@@ -229,5 +238,13 @@ impl Simulator {
             return Some(None);
         }
         Reply::fault(protocol, faults, stream).map(Some)
+    }
+}
+
+/// The faults that a call asks for: in its header, else in the id of its model.
+fn or_of_id(asked: Option<Vec<Fault>>, model: &str) -> Result<Option<Vec<Fault>>> {
+    match (asked, faults_of_id(model)) {
+        (None, Some(written)) => parse_list(written).map(Some),
+        (asked, _) => Ok(asked),
     }
 }

@@ -194,25 +194,25 @@ impl Iterator for Pieces {
     type Item = Piece;
 
     fn next(&mut self) -> Option<Piece> {
-        if !self.dripping.is_empty() {
-            return Some(Piece::Bytes(self.dripping.split_to(1)));
-        }
-        if self.ended {
-            return None;
-        }
-        let piece = match self.event() {
-            Some(Piece::Bytes(bytes)) => self.cut(bytes),
-            other => other,
-        };
-        match piece {
-            Some(Piece::Bytes(bytes)) if self.drips() => {
-                self.dripping = bytes;
-                self.next()
+        loop {
+            if !self.dripping.is_empty() {
+                return Some(Piece::Bytes(self.dripping.split_to(1)));
             }
-            Some(Piece::Bytes(bytes)) => Some(Piece::Bytes(bytes)),
-            last => {
-                self.ended = true;
-                last
+            if self.ended {
+                return None;
+            }
+            let piece = match self.event() {
+                Some(Piece::Bytes(bytes)) => self.cut(bytes),
+                other => other,
+            };
+            match piece {
+                Some(Piece::Bytes(bytes)) if self.drips() => self.dripping = bytes,
+                Some(Piece::Bytes(bytes)) if bytes.is_empty() => {}
+                Some(Piece::Bytes(bytes)) => return Some(Piece::Bytes(bytes)),
+                last => {
+                    self.ended = true;
+                    return last;
+                }
             }
         }
     }

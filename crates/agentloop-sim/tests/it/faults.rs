@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use crate::common::{client, streamed};
-use agentloop::{ChatRequest, ChatStreamEvent, EmbedRequest, Error, ErrorKind, Timeouts};
+use agentloop::{
+    ChatRequest, ChatStreamEvent, EmbedRequest, Error, ErrorKind, Timeouts, ToolDefinition,
+};
 use agentloop_sim::{FAULT_HEADER, Fault, Faults, Simulator};
+use serde_json::json;
 
 fn request(fault: &str) -> ChatRequest {
     ChatRequest::new("sim/long-8")
@@ -75,6 +78,41 @@ async fn every_cut_before_the_last_event_is_an_error() {
         }
     }
     assert!(done > 0);
+}
+
+#[tokio::test]
+async fn wherever_the_bytes_end_an_answer_is_whole_or_an_error() {
+    let ai = client(&Simulator::new());
+    let tool = ToolDefinition::function("look", json!({"properties": {"at": {"type": "string"}}}));
+    for model in ["sim/cite", "sim/think", "sim/tools"] {
+        let request = ChatRequest::new(model).user("Grüße").tool(tool.clone());
+        let whole = ai.chat(request.clone()).await.unwrap();
+        for stream in [true, false] {
+            let mut cuts = 0;
+            for bytes in 0.. {
+                let cut = request
+                    .clone()
+                    .header(FAULT_HEADER, format!("cut-bytes={bytes}"));
+                let answer = if stream {
+                    streamed(&ai, cut).await
+                } else {
+                    ai.chat(cut).await
+                };
+                match answer {
+                    Err(error) => {
+                        assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{error:?}");
+                        cuts += 1;
+                    }
+                    // The finish reason has come, and with it the answer; the usage may still be missing.
+                    Ok(answer) => {
+                        assert_eq!(answer.choices, whole.choices);
+                        break;
+                    }
+                }
+            }
+            assert!(cuts > 100);
+        }
+    }
 }
 
 #[tokio::test]
@@ -193,6 +231,9 @@ async fn a_models_id_can_ask_for_a_fault() {
     let answer = ai.chat(request("sim/think!drip")).await.unwrap();
     assert_eq!(answer.model, "think");
     assert!(answer.thinking().is_some());
+    let vectors = EmbedRequest::new("sim/vectors!status=503", "Hi");
+    let error = ai.embed(vectors).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Overloaded);
     let error = ai.chat(request("sim/echo!explode")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     assert!(error.message().contains("explode"));
