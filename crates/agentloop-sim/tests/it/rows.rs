@@ -2,11 +2,16 @@
 
 use crate::common::{client, streamed};
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, EmbedRequest, ErrorKind, Protocol, Provider,
-    ToolDefinition,
+    AgentLoop, ChatMessage, ChatRequest, Effort, EmbedRequest, ErrorKind, Protocol, Provider,
+    ResponseFormat, ToolDefinition,
 };
-use agentloop_sim::Simulator;
+use agentloop_sim::{Model, Simulator};
 use serde_json::json;
+
+fn tool(name: &str) -> ToolDefinition {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    ToolDefinition::function(name, schema)
+}
 
 #[tokio::test]
 async fn every_row_answers_whole_and_streamed_alike() {
@@ -18,13 +23,22 @@ async fn every_row_answers_whole_and_streamed_alike() {
             .build()
             .unwrap();
         let mut used = 0;
-        for model in ["echo", "think", "cite", "length", "image"] {
-            let request = ChatRequest::new(format!("{name}/{model}")).user("Hi");
-            let whole = ai.chat(request.clone()).await.unwrap();
-            let stream = streamed(&ai, request).await.unwrap();
-            assert_eq!(whole, stream, "{name}/{model}");
-            assert_eq!(whole.provider, name);
-            used += whole.usage.completion_tokens.unwrap() * 2;
+        for model in Model::list() {
+            let request = ChatRequest::new(format!("{name}/{}", model.id)).user("Hi you");
+            let variants = [
+                request.clone(),
+                request.clone().tools([tool("look"), tool("see")]),
+                request.clone().n(2).max_tokens(3),
+                request.clone().stop("you").effort(Effort::High),
+                request.response_format(ResponseFormat::json()),
+            ];
+            for request in variants {
+                let whole = ai.chat(request.clone()).await.unwrap();
+                let stream = streamed(&ai, request.clone()).await.unwrap();
+                assert_eq!(whole, stream, "{request:?}");
+                assert_eq!(whole.provider, name);
+                used += whole.usage.completion_tokens.unwrap() * 2;
+            }
         }
         assert_eq!(used, simulator.ledger().completion_tokens, "{name}");
     }
@@ -32,7 +46,6 @@ async fn every_row_answers_whole_and_streamed_alike() {
 
 #[tokio::test]
 async fn every_row_calls_a_tool_and_answers_from_its_result() {
-    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let mut called = 0;
     for provider in Provider::all() {
         let name = provider.name.clone();
@@ -42,7 +55,7 @@ async fn every_row_calls_a_tool_and_answers_from_its_result() {
             .unwrap();
         let request = ChatRequest::new(format!("{name}/echo"))
             .user("Rain?")
-            .tool(ToolDefinition::function("weather", schema.clone()));
+            .tool(tool("weather"));
         let answer = ai.chat(request.clone()).await.unwrap();
         let Some(call) = answer.tool_calls().next() else {
             // A host that takes no tools, and a request that says so.
@@ -107,5 +120,33 @@ fn a_simulator_can_be_shared_between_threads() {
     fn shared<T: Send + Sync + Clone + 'static>() {}
     shared::<Simulator>();
     shared::<agentloop_sim::SimTransport>();
-    shared::<agentloop_sim::Model>();
+    shared::<Model>();
+}
+
+#[tokio::test]
+async fn every_row_that_serves_vectors_gets_one_for_each_text() {
+    let mut served = 0;
+    for provider in Provider::all() {
+        let name = provider.name.clone();
+        let serves = provider.serves.embeddings;
+        let ai = AgentLoop::builder()
+            .provider(agentloop_sim::row(provider))
+            .build()
+            .unwrap();
+        let request = EmbedRequest::new(format!("{name}/vectors"), ["a b", "c"]).dimensions(4);
+        match ai.embed(request).await {
+            Ok(response) => {
+                let length = response.embeddings[1].len();
+                // A host that takes no length says so.
+                assert!(length == 4 || !response.warnings.is_empty(), "{name}");
+                assert_eq!(response.usage.unwrap().prompt_tokens, 3, "{name}");
+                served += 1;
+            }
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Unsupported, "{name}");
+                assert!(!serves, "{name}");
+            }
+        }
+    }
+    assert!(served > 10);
 }

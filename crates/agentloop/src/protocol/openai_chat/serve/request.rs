@@ -117,6 +117,10 @@ pub fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
     let base64 = fields
         .remove("encoding_format")
         .is_some_and(|format| format == "base64");
+    // Some clients know the length of the vectors by another name.
+    if let Some(dimensions) = fields.remove("output_dimension") {
+        fields.entry("dimensions").or_insert(dimensions);
+    }
     fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
     let request = serde_json::from_value(Value::Object(fields)).map_err(|error| refused(&error))?;
     Ok(ServedEmbed { request, base64 })
