@@ -9,7 +9,12 @@ async fn main() -> agentloop::Result<()> {
     // Before the first content, the call itself fails, and says whether to try again.
     let limited = ChatRequest::new("sim/echo!status=429;retry-after=2").user("Hello");
     if let Err(error) = ai.stream(limited).await {
-        println!("{}: retryable {}, after {:?}", error.kind(), error.is_retryable(), error.retry_after());
+        println!(
+            "{}: retryable {}, after {:?}",
+            error.kind(),
+            error.is_retryable(),
+            error.retry_after()
+        );
     }
 
     // A stream that breaks off is an error with what had arrived, never a short answer.

@@ -18,7 +18,8 @@ fn table() -> String {
             _ => format!("`{variables}`"),
         };
         let embeddings = if provider.serves.embeddings { "yes" } else { "no" };
-        let _ = writeln!(table, "| {} | {key} | {} | {embeddings} |", provider.name, provider.base_url);
+        let _ =
+            writeln!(table, "| {} | {key} | {} | {embeddings} |", provider.name, provider.base_url);
     }
     table
 }

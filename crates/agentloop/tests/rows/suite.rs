@@ -123,7 +123,12 @@ async fn failures(ai: &AgentLoop, row: &Provider) {
                 assert!(!error.message().is_empty());
                 continue;
             }
-            assert_eq!((error.kind(), error.is_retryable()), (kind, retryable), "{}: {error:?}", row.name);
+            assert_eq!(
+                (error.kind(), error.is_retryable()),
+                (kind, retryable),
+                "{}: {error:?}",
+                row.name
+            );
         }
     }
     let error = ai.stream(ask(row, "echo!error-first")).await.unwrap_err();
@@ -131,7 +136,10 @@ async fn failures(ai: &AgentLoop, row: &Provider) {
     for fault in ["cut-events=3", "malformed-events=3", "error-events=3"] {
         let stream = ai.stream(ask(row, &format!("long-9!{fault}"))).await.unwrap();
         let error = stream.response().await.unwrap_err();
-        assert!(error.partial().is_some_and(|partial| !partial.text().is_empty()), "{fault}: {error:?}");
+        assert!(
+            error.partial().is_some_and(|partial| !partial.text().is_empty()),
+            "{fault}: {error:?}"
+        );
         assert!(!error.is_retryable(), "{fault}");
     }
     let dripped = ai.stream(ask(row, "echo!drip")).await.unwrap().response().await.unwrap();
