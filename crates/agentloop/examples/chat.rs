@@ -2,6 +2,8 @@
 //!
 //! Without a model, the simulated one answers.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use agentloop::{AgentLoop, ChatRequest};
 
 #[tokio::main(flavor = "current_thread")]

@@ -2,6 +2,8 @@
 //!
 //! The endpoint here is the simulator on loopback, over real HTTP.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use agentloop::provider::Param;
 use agentloop::{AgentLoop, ChatRequest, Provider};
 

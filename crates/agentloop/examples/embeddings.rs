@@ -1,5 +1,7 @@
 //! Texts as vectors, and how near they are: `cargo run --example embeddings [MODEL]`.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use agentloop::{AgentLoop, EmbedRequest};
 
 #[tokio::main(flavor = "current_thread")]

@@ -1,5 +1,7 @@
 //! What failures look like, and what to do about them.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use agentloop::{AgentLoop, ChatRequest, ErrorKind};
 
 #[tokio::main(flavor = "current_thread")]

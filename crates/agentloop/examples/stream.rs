@@ -1,5 +1,7 @@
 //! An answer as it comes, thoughts and all: `cargo run --example stream [MODEL]`.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows what it does")]
+
 use std::io::Write as _;
 
 use agentloop::{AgentLoop, ChatRequest, ChatStreamEvent, PartDelta};

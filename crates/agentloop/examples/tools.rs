@@ -1,5 +1,7 @@
 //! A tool that the model calls and we run: `cargo run --example tools [MODEL]`.
 
+#![expect(clippy::print_stdout, reason = "an example shows what it does")]
+
 use agentloop::{AgentLoop, ChatMessage, ChatRequest, ToolDefinition};
 use serde_json::{Value, json};
 

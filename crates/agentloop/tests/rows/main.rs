@@ -3,6 +3,14 @@
 //! Every row of the table, and a provider that is added here in a few lines, answers through the simulator, in process
 //! and over real HTTP.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
 mod load;
 mod suite;
 

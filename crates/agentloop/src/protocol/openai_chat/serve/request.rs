@@ -83,7 +83,11 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
         .remove("stream_options")
         .and_then(|options| options.get("include_usage")?.as_bool())
         .unwrap_or(false);
-    let messages = fields.remove("messages").unwrap_or_default();
+    let Some(Value::Array(messages)) = fields.remove("messages") else {
+        return Err(
+            Error::new(ErrorKind::InvalidRequest, "`messages` must be a list").with_status(400)
+        );
+    };
     let mut known = Map::new();
     known.insert("model".to_owned(), json!(""));
     known.insert("messages".to_owned(), Value::Array(read_messages(messages)));
@@ -127,11 +131,8 @@ fn refused(error: &serde_json::Error) -> Error {
 }
 
 /// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.
-fn read_messages(messages: Value) -> Vec<Value> {
+fn read_messages(messages: Vec<Value>) -> Vec<Value> {
     const FIELDS: [&str; 5] = ["role", "content", "name", "tool_calls", "tool_call_id"];
-    let Value::Array(messages) = messages else {
-        return Vec::new();
-    };
     messages
         .into_iter()
         .map(|message| {

@@ -160,7 +160,7 @@ impl StreamWriter {
                 self.id.clone_from(id);
                 self.model.clone_from(model);
                 self.created = created.unwrap_or(0);
-                self.delta(0, json!({ "role": "assistant", "content": "" }), None)
+                self.delta(0, &json!({ "role": "assistant", "content": "" }), None)
             }
             ChatStreamEvent::ContentStart {
                 choice_index,
@@ -173,7 +173,7 @@ impl StreamWriter {
                     "type": "function",
                     "function": { "name": name, "arguments": "" },
                 });
-                self.delta(*choice_index, json!({ "tool_calls": [call] }), None)
+                self.delta(*choice_index, &json!({ "tool_calls": [call] }), None)
             }
             ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
                 let delta = match delta {
@@ -197,26 +197,26 @@ impl StreamWriter {
                     },
                     _ => return Bytes::new(),
                 };
-                self.delta(*choice_index, delta, None)
+                self.delta(*choice_index, &delta, None)
             }
             ChatStreamEvent::ContentDone {
                 choice_index, part: ResponsePart::Image(image), ..
             } => {
                 let images = [image_reference(image)];
-                self.delta(*choice_index, json!({ "images": images }), None)
+                self.delta(*choice_index, &json!({ "images": images }), None)
             }
             ChatStreamEvent::ContentDone {
                 choice_index, part: ResponsePart::Audio(audio), ..
             } if audio.expires_at.is_some() => {
                 let end = json!({ "id": "audio", "expires_at": audio.expires_at });
-                self.delta(*choice_index, json!({ "audio": end }), None)
+                self.delta(*choice_index, &json!({ "audio": end }), None)
             }
             ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
                 let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
-                self.delta(*choice_index, json!({}), Some(&word))
+                self.delta(*choice_index, &json!({}), Some(&word))
             }
             ChatStreamEvent::Usage { usage: tokens, .. } if self.include_usage => {
-                let mut chunk = self.chunk(Vec::new());
+                let mut chunk = self.chunk(&[]);
                 chunk["usage"] = usage(tokens);
                 frame(&chunk)
             }
@@ -235,7 +235,7 @@ impl StreamWriter {
         of_choice.take_while(|(_, at)| *at != part).count()
     }
 
-    fn chunk(&self, choices: Vec<Value>) -> Value {
+    fn chunk(&self, choices: &[Value]) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion.chunk",
@@ -245,9 +245,9 @@ impl StreamWriter {
         })
     }
 
-    fn delta(&self, choice: u32, delta: Value, finish_reason: Option<&str>) -> Bytes {
+    fn delta(&self, choice: u32, delta: &Value, finish_reason: Option<&str>) -> Bytes {
         let choice = json!({ "index": choice, "delta": delta, "finish_reason": finish_reason });
-        frame(&self.chunk(vec![choice]))
+        frame(&self.chunk(&[choice]))
     }
 }
 
