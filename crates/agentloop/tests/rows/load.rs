@@ -50,10 +50,10 @@ async fn two_hundred_streams_of_five_hundred_events_lose_nothing() {
         }
         after.push(memory());
     }
-    // The first rounds fill the pool of connections and the allocator's; after that nothing may stay behind of the
-    // 100,000 events of each.
+    // The first rounds fill the pool of connections and the allocator's. After that nothing stays behind: a hundred
+    // bytes for each of the 100,000 events of a round would be 30 MB by the last.
     let growth = after[ROUNDS - 1].saturating_sub(after[WARM_UP - 1]);
     println!("{after:?}");
-    assert!(growth < 8 << 20, "memory grew by {growth} bytes: {after:?}");
+    assert!(growth < 16 << 20, "memory grew by {growth} bytes: {after:?}");
     server.shutdown().await;
 }
