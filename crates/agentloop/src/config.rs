@@ -228,7 +228,7 @@ impl Row {
                 Range::Fixed(value) => (value, value),
                 Range::Between([min, max]) => (min, max),
             };
-            if !(min <= max) {
+            if min.is_nan() || max.is_nan() || min > max {
                 return Err(wrong(format!("clamp.{word} is not a range")));
             }
             provider = provider.clamp(param(&word)?, min, max);

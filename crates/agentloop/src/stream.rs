@@ -94,12 +94,11 @@ impl Stream for ChatStream {
             return Poll::Ready(None);
         }
         let item = self.events.as_mut().poll_next(context);
-        match &item {
-            Poll::Ready(None | Some(Err(_) | Ok(ChatStreamEvent::MessageDone { .. }))) => {
-                self.ended = true;
-            }
-            _ => {}
-        }
+        // After the last event, and after an error, there is nothing.
+        self.ended |= matches!(
+            &item,
+            Poll::Ready(None | Some(Err(_) | Ok(ChatStreamEvent::MessageDone { .. })))
+        );
         item
     }
 }

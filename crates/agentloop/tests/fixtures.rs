@@ -1,5 +1,13 @@
 //! The laws over our own fixtures: the same answer, whole and streamed, is the same response.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
 mod support;
 
 use std::path::{Path, PathBuf};

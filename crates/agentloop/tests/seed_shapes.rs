@@ -1,5 +1,13 @@
 //! The JSON of every unified type is the seed's, to the letter.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
 use agentloop::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

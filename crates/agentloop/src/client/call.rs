@@ -222,8 +222,7 @@ impl Inner {
         timeouts: &Timeouts,
     ) -> Result<HttpResponse<Body>> {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
-        let mut options = SendOptions::default();
-        options.connect_timeout = timeouts.connect;
+        let options = SendOptions { connect_timeout: timeouts.connect };
         let response = transport.send(request, options).await?;
         let status = response.status().as_u16();
         if (200..300).contains(&status) {

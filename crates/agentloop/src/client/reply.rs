@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::ChatStreamEvent;
-use crate::framing::{SseReader, looks_like_json};
+use crate::framing::{SseReader, looks_whole};
 use crate::limits::MAX_BODY_BYTES;
 use crate::protocol::{ChatDecoder, Emitter, Flow};
 use crate::timeouts::Timeouts;
@@ -34,6 +34,8 @@ impl Reading {
         let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         match kind.as_str() {
             "text/event-stream" => Self::Stream(SseReader::new()),
+            // A login page or a proxy's own: no stream of ours looks like that.
+            "text/html" => Self::Whole(BytesMut::new()),
             _ if stream => Self::Unknown(BytesMut::new()),
             _ => Self::Whole(BytesMut::new()),
         }
@@ -163,11 +165,11 @@ impl Reply {
         let Self { reading, decoder, emitter, state, .. } = self;
         if let Reading::Unknown(begin) = reading {
             begin.extend_from_slice(bytes);
-            let Some(json) = looks_like_json(begin) else {
+            let Some(whole) = looks_whole(begin) else {
                 return Ok(());
             };
             let begin = std::mem::take(begin);
-            *reading = if json {
+            *reading = if whole {
                 Reading::Whole(BytesMut::new())
             } else {
                 Reading::Stream(SseReader::new())

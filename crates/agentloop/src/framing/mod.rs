@@ -2,7 +2,7 @@
 
 mod sse;
 
-pub(crate) use sse::{SseReader, looks_like_json};
+pub(crate) use sse::{SseReader, looks_whole};
 
 /// One message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Server-sent events, as the WHATWG standard reads them.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr2;
 
 use super::Frame;
 use crate::error::{Error, ErrorKind, Result};
@@ -49,17 +49,19 @@ impl SseReader {
                 check_line(end)?;
                 let line = &bytes[..end];
                 // The whole event in one piece: its only data line, and right after it the blank one.
-                if !self.has_data && is_line_end(rest) && self.past_first_line {
-                    if let Some(data) = data_of(line) {
-                        let flow = take(Frame { event: &self.event, data })?;
-                        self.event.clear();
-                        bytes = after_line_end(rest);
-                        self.after_cr = bytes.is_empty() && rest.first() == Some(&b'\r');
-                        if flow == Flow::Done {
-                            return Ok(flow);
-                        }
-                        continue;
+                if !self.has_data
+                    && self.past_first_line
+                    && is_line_end(rest)
+                    && let Some(data) = data_of(line)
+                {
+                    let flow = take(Frame { event: &self.event, data })?;
+                    self.event.clear();
+                    bytes = after_line_end(rest);
+                    self.after_cr = bytes.is_empty() && rest.first() == Some(&b'\r');
+                    if flow == Flow::Done {
+                        return Ok(flow);
                     }
+                    continue;
                 }
                 self.line(line, take)?
             } else {
@@ -169,11 +171,12 @@ fn check_line(length: usize) -> Result<()> {
     ))
 }
 
-/// Whether bytes that were expected to be a stream are JSON instead.
-pub(crate) fn looks_like_json(bytes: &[u8]) -> Option<bool> {
+/// Whether bytes that were expected to be a stream are one body instead: JSON, or a page for browsers. `None` while
+/// there is nothing but white space.
+pub(crate) fn looks_whole(bytes: &[u8]) -> Option<bool> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace())?;
-    Some(matches!(first, b'{' | b'[') && memchr(b':', bytes).is_none_or(|at| at > 0))
+    Some(matches!(first, b'{' | b'[' | b'<'))
 }
 
 #[cfg(test)]

@@ -24,6 +24,12 @@ pub(crate) fn read_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T
 }
 
 fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {
+    if data.starts_with(b"<") {
+        return Error::new(kind, "the answer is a page for browsers, not the API's")
+            .with_hint("check the provider's address, and whether a proxy stands in between")
+            .with_raw(data)
+            .with_source(error);
+    }
     let what = match kind {
         ErrorKind::IncompleteStream => "is cut off",
         _ => "cannot be understood",

@@ -12,6 +12,7 @@ mod json;
 mod lenient;
 pub mod openai_chat;
 mod retry_after;
+pub mod serve;
 mod think_tags;
 mod tool_calls;
 

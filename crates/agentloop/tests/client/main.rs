@@ -1,5 +1,13 @@
 //! The client, over a transport that answers from memory.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
 mod embeddings;
 mod fake;
 mod keys;

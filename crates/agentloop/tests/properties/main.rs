@@ -1,5 +1,13 @@
 //! Laws over generated input.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

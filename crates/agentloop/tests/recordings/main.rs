@@ -3,6 +3,14 @@
 //! The recordings are not part of the project. They are read from `../shared/recordings` beside the checkout, or
 //! from the folder that `AGENTLOOP_RECORDINGS` names; without them these tests say that they were skipped.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
 mod corpus;
 mod features;
 mod laws;

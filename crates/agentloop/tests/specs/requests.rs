@@ -55,7 +55,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         ("everything", everything),
         ("json mode", ask().response_format(ResponseFormat::json())),
         ("a schema", ask().response_format(ResponseFormat::json_schema("r", schema))),
-        ("tools", ask().tool(weather()).tool(bare.clone()).tool_choice(ToolChoice::Auto)),
+        ("tools", ask().tool(weather()).tool(bare).tool_choice(ToolChoice::Auto)),
         ("a forced tool", ask().tool(weather()).tool_choice(ToolChoice::function("get_weather"))),
         (
             "a required tool, one at a time",

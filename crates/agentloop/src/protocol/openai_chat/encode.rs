@@ -99,7 +99,7 @@ fn sampling(
         && stops.len() > most
     {
         stops = &stops[..most];
-        params.warn(WarningKind::Clamped, Param::Stop, format!("only the first {most} are sent"));
+        params.warn(WarningKind::Clamped, Param::Stop, &format!("only the first {most} are sent"));
     }
     params.put(Param::Stop, (!stops.is_empty()).then_some(stops))?;
     params.put(Param::Seed, request.seed.as_ref())?;
@@ -147,12 +147,12 @@ fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest
             Some(sent) if sent != asked => params.warn(
                 WarningKind::Clamped,
                 Param::ReasoningEffort,
-                format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str()),
+                &format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str()),
             ),
             None => params.warn(
                 WarningKind::Dropped,
                 Param::ReasoningEffort,
-                format!("{} does not take it", provider.name),
+                &format!("{} does not take it", provider.name),
             ),
             Some(_) => {}
         }
@@ -318,7 +318,7 @@ fn response_format(
         return Ok(None);
     };
     let convert = |params: &mut Params<'_>, kind, what: String| {
-        params.warn(kind, Param::ResponseFormat, what);
+        params.warn(kind, Param::ResponseFormat, &what);
     };
     match (provider.quirks.json_schema, format) {
         (JsonSchemaSupport::InInstructions, ResponseFormat::JsonSchema { json_schema }) => {

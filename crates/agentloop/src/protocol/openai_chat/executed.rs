@@ -51,7 +51,7 @@ impl ExecutedTools {
                 entry.retain(|name, value| {
                     !CALL_FIELDS.contains(&name.as_str()) && !value.is_null()
                 });
-                parts.push(run.result(entry));
+                parts.push(run.result(&entry));
             }
         }
         parts
@@ -95,7 +95,7 @@ impl ExecutedTools {
 }
 
 impl Run {
-    fn result(&self, fields: Map<String, Value>) -> ResponsePart {
+    fn result(&self, fields: &Map<String, Value>) -> ResponsePart {
         if !self.is_code {
             return ResponsePart::ServerToolResult(ServerToolResultPart {
                 tool_call_id: self.id.clone(),

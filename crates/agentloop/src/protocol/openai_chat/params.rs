@@ -101,7 +101,7 @@ impl<'a> Params<'a> {
         {
             let kept = value.clamp(min, max);
             if self.is_taken(param) {
-                self.warn(WarningKind::Clamped, param, format!("{value} is sent as {kept}"));
+                self.warn(WarningKind::Clamped, param, &format!("{value} is sent as {kept}"));
             }
             value = kept;
         }
@@ -122,7 +122,7 @@ impl<'a> Params<'a> {
     fn name_of(&mut self, param: Param, name: &'static str) -> Option<Cow<'static, str>> {
         if let Some((_, why)) = self.refused.iter().find(|(refused, _)| *refused == param) {
             let why = why.clone();
-            self.warn(WarningKind::Dropped, param, why);
+            self.warn(WarningKind::Dropped, param, &why);
             return None;
         }
         let mut sent = Cow::Borrowed(name);
@@ -130,7 +130,7 @@ impl<'a> Params<'a> {
             match rule {
                 Rule::Strip(of) if *of == param => {
                     let why = format!("{} does not take it", self.provider.name);
-                    self.warn(WarningKind::Dropped, param, why);
+                    self.warn(WarningKind::Dropped, param, &why);
                     return None;
                 }
                 Rule::Rename(of, to) if *of == param => {
@@ -148,14 +148,14 @@ impl<'a> Params<'a> {
         let allowed = |allow: &Cow<'static, [&'static str]>| allow.contains(&sent.as_ref());
         if !self.provider.allow.as_ref().is_none_or(allowed) {
             let why = format!("{} does not take it", self.provider.name);
-            self.warn(WarningKind::Dropped, param, why);
+            self.warn(WarningKind::Dropped, param, &why);
             return None;
         }
         Some(sent)
     }
 
-    pub(super) fn warn(&mut self, kind: WarningKind, param: Param, why: String) {
-        self.warnings.push(warning(kind, param, &why));
+    pub(super) fn warn(&mut self, kind: WarningKind, param: Param, why: &str) {
+        self.warnings.push(warning(kind, param, why));
     }
 
     /// Warns of a wish for which the host has no form.
@@ -179,7 +179,7 @@ impl<'a> Params<'a> {
     pub(super) fn refuse_rest(&mut self, params: &[(Param, bool)]) {
         for (param, _) in params.iter().filter(|(_, set)| *set) {
             let why = format!("{} does not take it", self.provider.name);
-            self.warn(WarningKind::Dropped, *param, why);
+            self.warn(WarningKind::Dropped, *param, &why);
         }
     }
 

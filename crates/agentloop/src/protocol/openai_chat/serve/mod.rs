@@ -5,5 +5,5 @@
 mod request;
 mod response;
 
-pub use request::{ServedChat, ServedEmbed, read_chat, read_embed};
+pub use request::{ServedChat, ServedEmbed, read_chat, read_embed, route};
 pub use response::{StreamWriter, write_body, write_embed, write_error, write_models};

@@ -1,8 +1,10 @@
 //! Reads requests, tolerantly.
 
+use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::serve::Operation;
 use crate::request::{ChatRequest, EmbedRequest};
 
 /// A chat request that arrived.
@@ -55,6 +57,20 @@ const CHAT_FIELDS: [&str; 24] = [
     "user",
 ];
 
+/// What a call asks for, by its method and the end of its path.
+pub fn route(method: &Method, path: &str) -> Option<Operation> {
+    let path = path.trim_end_matches('/');
+    if method == Method::POST && path.ends_with("/chat/completions") {
+        Some(Operation::Chat)
+    } else if method == Method::POST && path.ends_with("/embeddings") {
+        Some(Operation::Embed)
+    } else if method == Method::GET && path.ends_with("/models") {
+        Some(Operation::Models)
+    } else {
+        None
+    }
+}
+
 /// Reads the body of a chat request.
 ///
 /// # Errors
@@ -67,7 +83,11 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
         .remove("stream_options")
         .and_then(|options| options.get("include_usage")?.as_bool())
         .unwrap_or(false);
-    let messages = fields.remove("messages").unwrap_or_default();
+    let Some(Value::Array(messages)) = fields.remove("messages") else {
+        return Err(
+            Error::new(ErrorKind::InvalidRequest, "`messages` must be a list").with_status(400)
+        );
+    };
     let mut known = Map::new();
     known.insert("model".to_owned(), json!(""));
     known.insert("messages".to_owned(), Value::Array(read_messages(messages)));
@@ -92,6 +112,10 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
 pub fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = object(body)?;
     let base64 = fields.remove("encoding_format").is_some_and(|format| format == "base64");
+    // Some clients know the length of the vectors by another name.
+    if let Some(dimensions) = fields.remove("output_dimension") {
+        fields.entry("dimensions").or_insert(dimensions);
+    }
     fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
     let request = serde_json::from_value(Value::Object(fields)).map_err(|error| refused(&error))?;
     Ok(ServedEmbed { request, base64 })
@@ -107,11 +131,8 @@ fn refused(error: &serde_json::Error) -> Error {
 }
 
 /// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.
-fn read_messages(messages: Value) -> Vec<Value> {
+fn read_messages(messages: Vec<Value>) -> Vec<Value> {
     const FIELDS: [&str; 5] = ["role", "content", "name", "tool_calls", "tool_call_id"];
-    let Value::Array(messages) = messages else {
-        return Vec::new();
-    };
     messages
         .into_iter()
         .map(|message| {

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::model_info::ModelInfo;
 use crate::request::EmbedResponse;
-use crate::response::{ChatResponse, Choice, Citation, Logprobs, ResponsePart, Usage};
+use crate::response::{ChatResponse, Choice, Citation, ImagePart, Logprobs, ResponsePart, Usage};
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
@@ -64,13 +64,7 @@ fn choice(choice: &Choice) -> Value {
                     "expires_at": audio.expires_at }),
         );
     }
-    let images: Vec<Value> = choice
-        .images()
-        .map(|image| {
-            let url = format!("data:{};base64,{}", image.mime_type, image.data);
-            json!({ "type": "image_url", "image_url": { "url": url } })
-        })
-        .collect();
+    let images: Vec<Value> = choice.images().map(image_reference).collect();
     if !images.is_empty() {
         message.insert("images".to_owned(), Value::Array(images));
     }
@@ -80,6 +74,15 @@ fn choice(choice: &Choice) -> Value {
         "finish_reason": finish_word(choice.raw_finish_reason.as_deref(), &choice.finish_reason),
         "logprobs": choice.logprobs.as_ref().map(logprobs),
     })
+}
+
+/// An image by its bytes, or by its address when there are none.
+fn image_reference(image: &ImagePart) -> Value {
+    let url = match &image.url {
+        Some(url) if image.data.is_empty() => url.clone(),
+        _ => format!("data:{};base64,{}", image.mime_type, image.data),
+    };
+    json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
 fn finish_word(raw: Option<&str>, reason: &crate::response::FinishReason) -> String {
@@ -95,6 +98,7 @@ fn annotation(citation: &Citation) -> Option<Value> {
         "url_citation": {
             "url": url.url,
             "title": url.title,
+            "content": url.cited_text,
             "start_index": url.start_index,
             "end_index": url.end_index,
         },
@@ -156,7 +160,7 @@ impl StreamWriter {
                 self.id.clone_from(id);
                 self.model.clone_from(model);
                 self.created = created.unwrap_or(0);
-                self.delta(0, json!({ "role": "assistant", "content": "" }), None)
+                self.delta(0, &json!({ "role": "assistant", "content": "" }), None)
             }
             ChatStreamEvent::ContentStart {
                 choice_index,
@@ -169,7 +173,7 @@ impl StreamWriter {
                     "type": "function",
                     "function": { "name": name, "arguments": "" },
                 });
-                self.delta(*choice_index, json!({ "tool_calls": [call] }), None)
+                self.delta(*choice_index, &json!({ "tool_calls": [call] }), None)
             }
             ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
                 let delta = match delta {
@@ -193,21 +197,26 @@ impl StreamWriter {
                     },
                     _ => return Bytes::new(),
                 };
-                self.delta(*choice_index, delta, None)
+                self.delta(*choice_index, &delta, None)
             }
             ChatStreamEvent::ContentDone {
                 choice_index, part: ResponsePart::Image(image), ..
             } => {
-                let url = format!("data:{};base64,{}", image.mime_type, image.data);
-                let images = json!([{ "type": "image_url", "image_url": { "url": url } }]);
-                self.delta(*choice_index, json!({ "images": images }), None)
+                let images = [image_reference(image)];
+                self.delta(*choice_index, &json!({ "images": images }), None)
+            }
+            ChatStreamEvent::ContentDone {
+                choice_index, part: ResponsePart::Audio(audio), ..
+            } if audio.expires_at.is_some() => {
+                let end = json!({ "id": "audio", "expires_at": audio.expires_at });
+                self.delta(*choice_index, &json!({ "audio": end }), None)
             }
             ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
                 let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
-                self.delta(*choice_index, json!({}), Some(&word))
+                self.delta(*choice_index, &json!({}), Some(&word))
             }
             ChatStreamEvent::Usage { usage: tokens, .. } if self.include_usage => {
-                let mut chunk = self.chunk(Vec::new());
+                let mut chunk = self.chunk(&[]);
                 chunk["usage"] = usage(tokens);
                 frame(&chunk)
             }
@@ -226,7 +235,7 @@ impl StreamWriter {
         of_choice.take_while(|(_, at)| *at != part).count()
     }
 
-    fn chunk(&self, choices: Vec<Value>) -> Value {
+    fn chunk(&self, choices: &[Value]) -> Value {
         json!({
             "id": self.id,
             "object": "chat.completion.chunk",
@@ -236,9 +245,9 @@ impl StreamWriter {
         })
     }
 
-    fn delta(&self, choice: u32, delta: Value, finish_reason: Option<&str>) -> Bytes {
+    fn delta(&self, choice: u32, delta: &Value, finish_reason: Option<&str>) -> Bytes {
         let choice = json!({ "index": choice, "delta": delta, "finish_reason": finish_reason });
-        frame(&self.chunk(vec![choice]))
+        frame(&self.chunk(&[choice]))
     }
 }
 

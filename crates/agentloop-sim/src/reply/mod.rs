@@ -1,0 +1,137 @@
+//! What goes over the wire, with everything that goes wrong on the way.
+
+mod pieces;
+
+use agentloop::protocol::serve::{StreamWriter, write_error};
+use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol};
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, RETRY_AFTER};
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use pieces::Source;
+pub use pieces::{Piece, Pieces};
+
+use crate::fault::Fault;
+
+/// A page as a proxy sends it.
+const PAGE: &[u8] =
+    b"<!DOCTYPE html>\n<html><head><title>Simulated</title></head><body>Not an answer.</body></html>\n";
+
+/// What a stream claims to be long that does not keep it.
+const CLAIMED_LENGTH: u64 = 1 << 30;
+
+/// The answer to a call: a status, headers, and a body piece by piece.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Pieces,
+}
+
+fn headers(content_type: &'static str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers
+}
+
+impl Reply {
+    /// A whole body of JSON.
+    pub(crate) fn json(protocol: Protocol, body: Bytes, faults: &[Fault]) -> Self {
+        let lies = faults.contains(&Fault::WrongLength);
+        let claimed = body.len() as u64 + if lies { 64 } else { 0 };
+        let mut reply = Self {
+            status: StatusCode::OK,
+            headers: headers("application/json"),
+            body: Pieces::new(protocol, Source::Whole(body), faults),
+        };
+        // A body that is changed on its way is sent without its length, as servers do.
+        if faults.is_empty() || lies {
+            reply.insert(CONTENT_LENGTH, &claimed.to_string());
+        }
+        reply
+    }
+
+    /// A stream of events.
+    pub(crate) fn stream(
+        protocol: Protocol,
+        events: Vec<ChatStreamEvent>,
+        include_usage: bool,
+        faults: &[Fault],
+    ) -> Self {
+        let writer = Box::new(StreamWriter::new(protocol, include_usage));
+        let source = Source::Stream(writer, events.into_iter());
+        let mut reply = Self {
+            status: StatusCode::OK,
+            headers: headers("text/event-stream"),
+            body: Pieces::new(protocol, source, faults),
+        };
+        if faults.contains(&Fault::WrongLength) {
+            reply.insert(CONTENT_LENGTH, &CLAIMED_LENGTH.to_string());
+        }
+        reply
+    }
+
+    /// An error, of the error's status or 500.
+    pub(crate) fn error(protocol: Protocol, error: &Error, faults: &[Fault]) -> Self {
+        let mut reply = Self::json(protocol, write_error(protocol, error), faults);
+        reply.status = error
+            .status()
+            .and_then(|status| StatusCode::from_u16(status).ok())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        reply
+    }
+
+    /// What takes the place of an answer, if something does.
+    pub(crate) fn fault(protocol: Protocol, faults: &[Fault], stream: bool) -> Option<Self> {
+        let html = faults.contains(&Fault::Html);
+        let rest: Vec<Fault> =
+            faults.iter().filter(|fault| !fault.replaces_answer()).cloned().collect();
+        for fault in faults {
+            let reply = match fault {
+                Fault::Status { status, retry_after, code, message } => {
+                    let message = match message {
+                        Some(message) => message.clone(),
+                        None => format!("a simulated error of status {status}"),
+                    };
+                    let mut error = Error::new(ErrorKind::Other, message).with_status(*status);
+                    if let Some(code) = code {
+                        error = error.with_code(code);
+                    }
+                    let mut reply = Self::error(protocol, &error, &rest);
+                    if let Some(wait) = retry_after {
+                        reply.insert(RETRY_AFTER, wait);
+                    }
+                    if html {
+                        reply.headers.remove(CONTENT_LENGTH);
+                        reply.insert(CONTENT_TYPE, "text/html");
+                        reply.body.source = Source::Whole(Bytes::from_static(PAGE));
+                    }
+                    reply
+                }
+                Fault::Body(bytes) => Self {
+                    status: StatusCode::OK,
+                    headers: headers(if stream { "text/event-stream" } else { "application/json" }),
+                    body: Pieces::filler(protocol, *bytes, stream, &rest),
+                },
+                _ => continue,
+            };
+            return Some(reply);
+        }
+        html.then(|| Self {
+            status: StatusCode::OK,
+            headers: headers("text/html"),
+            body: Pieces::new(protocol, Source::Whole(Bytes::from_static(PAGE)), &rest),
+        })
+    }
+
+    /// Sets a header, unless no header can hold the value.
+    pub(crate) fn insert(&mut self, name: HeaderName, value: &str) {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            self.headers.insert(name, value);
+        }
+    }
+}

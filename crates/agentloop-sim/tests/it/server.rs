@@ -1,0 +1,214 @@
+//! The simulator over HTTP, seen by a client that knows nothing but sockets.
+
+use agentloop_sim::{Faults, Server, Simulator};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// What came back: the status line and headers, and the bytes after them.
+struct Answer {
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn status(&self) -> u16 {
+        self.head.split(' ').nth(1).unwrap().parse().unwrap()
+    }
+
+    /// The body without its chunks, and whether the chunks came to their end.
+    fn dechunked(&self) -> (Vec<u8>, bool) {
+        let mut rest = self.body.as_slice();
+        let mut body = Vec::new();
+        while let Some(at) = rest.windows(2).position(|two| two == b"\r\n") {
+            let size = std::str::from_utf8(&rest[..at]).unwrap();
+            let size = usize::from_str_radix(size, 16).unwrap();
+            if size == 0 {
+                return (body, true);
+            }
+            body.extend_from_slice(&rest[at + 2..at + 2 + size]);
+            rest = &rest[at + 2 + size + 2..];
+        }
+        (body, false)
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+async fn connect(server: &Server, method: &str, path: &str, header: &str, body: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).await.unwrap();
+    let head = format!(
+        "{method} {path} HTTP/1.1\r\nhost: sim\r\nconnection: close\r\n{header}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(body.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn call(server: &Server, method: &str, path: &str, header: &str, body: &str) -> Answer {
+    let mut stream = connect(server, method, path, header, body).await;
+    let mut bytes = Vec::new();
+    // A connection that breaks has still brought what came before.
+    let _ = stream.read_to_end(&mut bytes).await;
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    let body = end.map_or_else(Vec::new, |end| bytes.split_off(end + 4));
+    Answer { head: String::from_utf8(bytes).unwrap(), body }
+}
+
+fn chat(model: &str, stream: bool) -> String {
+    json!({"model": model, "stream": stream, "messages": [{"role": "user", "content": "Hi"}]})
+        .to_string()
+}
+
+const CHAT: &str = "/v1/chat/completions";
+
+#[tokio::test]
+async fn a_whole_answer_is_json_with_its_length() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    assert_eq!(server.url(), format!("http://{}/v1", server.address()));
+    let answer = call(&server, "POST", CHAT, "", &chat("echo", false)).await;
+    assert_eq!(answer.status(), 200);
+    assert!(answer.head.contains(&format!("content-length: {}", answer.body.len())));
+    let text = answer.json()["choices"][0]["message"]["content"].to_string();
+    assert!(text.contains("Hi"), "{text}");
+    assert_eq!(server.simulator().ledger().chats, 1);
+}
+
+#[tokio::test]
+async fn a_stream_is_events_and_then_done() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let answer = call(&server, "POST", CHAT, "", &chat("long-5", true)).await;
+    assert!(answer.head.contains("text/event-stream"));
+    let (body, complete) = answer.dechunked();
+    assert!(complete);
+    let body = String::from_utf8(body).unwrap();
+    assert!(body.ends_with("data: [DONE]\n\n"));
+    let words = body.matches("word").count();
+    assert_eq!(words, 5);
+}
+
+#[tokio::test]
+async fn other_paths_and_bodies_are_refused_in_json() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let lost = call(&server, "GET", "/nothing", "", "").await;
+    assert_eq!(lost.status(), 404);
+    assert!(lost.json()["error"]["message"].to_string().contains("/nothing"));
+    let broken = call(&server, "POST", CHAT, "", "{").await;
+    assert_eq!(broken.status(), 400);
+    assert!(broken.json()["error"]["message"].is_string());
+    let models = call(&server, "GET", "/v1/models", "", "").await;
+    assert_eq!(models.json()["data"][0]["id"], "echo");
+    let body = json!({"model": "v", "input": "hello", "dimensions": 3}).to_string();
+    let vectors = call(&server, "POST", "/v1/embeddings", "", &body).await;
+    assert_eq!(vectors.json()["data"][0]["embedding"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn faults_happen_on_the_wire() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let fault = async |fault: &str| {
+        let header = format!("x-sim-fault: {fault}\r\n");
+        call(&server, "POST", CHAT, &header, &chat("long-8", true)).await
+    };
+    let limited = fault("status=429;retry-after=2").await;
+    assert_eq!(limited.status(), 429);
+    assert!(limited.head.contains("retry-after: 2"));
+
+    let (whole, _) = fault("").await.dechunked();
+    let (dripped, complete) = fault("drip").await.dechunked();
+    assert!(complete);
+    assert_eq!(dripped, whole);
+
+    let (cut, complete) = fault("cut-bytes=120").await.dechunked();
+    assert_eq!((cut.len(), complete), (120, true));
+    let (cut, complete) = fault("cut-bytes=120;reset").await.dechunked();
+    assert_eq!((cut.len(), complete), (120, false));
+
+    assert_eq!(fault("refuse").await.head, "");
+    let page = fault("html").await;
+    assert!(page.head.contains("text/html"));
+    let (filler, complete) = fault("body=300000").await.dechunked();
+    assert_eq!((filler.len(), complete), (300_000, true));
+    let short = fault("wrong-length").await;
+    assert!(short.head.contains("content-length: 1073741824"));
+    assert_eq!(short.body, whole);
+}
+
+#[tokio::test]
+async fn each_byte_of_a_dripping_body_is_a_piece_of_its_own() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let header = "x-sim-fault: drip\r\n";
+    let answer = call(&server, "POST", CHAT, header, &chat("echo", true)).await;
+    let (body, _) = answer.dechunked();
+    // A chunk of one byte is six bytes long, and the last chunk five.
+    assert_eq!(answer.body.len(), body.len() * 6 + 5);
+}
+
+#[tokio::test]
+async fn a_schedule_holds_over_connections() {
+    let faults: Faults = "status=500|status=503".parse().unwrap();
+    let simulator = Simulator::new().with_faults(faults);
+    let server = simulator.serve("127.0.0.1:0").await.unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        seen.push(call(&server, "POST", CHAT, "", &chat("echo", false)).await.status());
+    }
+    assert_eq!(seen, [500, 503, 200]);
+}
+
+#[tokio::test]
+async fn a_shutdown_ends_stalled_streams_and_frees_the_port() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let address = server.address();
+    let header = "x-sim-fault: stall-events=1\r\n";
+    let mut stalled = connect(&server, "POST", CHAT, header, &chat("echo", true)).await;
+    let mut first = [0; 16];
+    stalled.read_exact(&mut first).await.unwrap();
+    server.shutdown().await;
+    let mut rest = Vec::new();
+    // Whether it is an end or a reset is the system's matter; that it ends is ours.
+    let _ = stalled.read_to_end(&mut rest).await;
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_server_that_is_dropped_closes_its_connections() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let header = "x-sim-fault: stall-events=1\r\n";
+    let mut stalled = connect(&server, "POST", CHAT, header, &chat("echo", true)).await;
+    let mut first = [0; 16];
+    stalled.read_exact(&mut first).await.unwrap();
+    drop(server);
+    let mut rest = Vec::new();
+    let _ = stalled.read_to_end(&mut rest).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_streams_at_once_lose_nothing() {
+    let server = std::sync::Arc::new(Server::start("127.0.0.1:0").await.unwrap());
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..200 {
+        let server = std::sync::Arc::clone(&server);
+        calls.spawn(async move {
+            let answer = call(&server, "POST", CHAT, "", &chat("long-500", true)).await;
+            let (body, complete) = answer.dechunked();
+            assert!(complete);
+            let body = String::from_utf8(body).unwrap();
+            let mut from = 0;
+            for word in 1..=500 {
+                let word = format!("word{word}");
+                from += body[from..].find(&word).unwrap() + word.len();
+            }
+        });
+    }
+    let mut done = 0;
+    while let Some(call) = calls.join_next().await {
+        call.unwrap();
+        done += 1;
+    }
+    assert_eq!(done, 200);
+    assert_eq!(server.simulator().ledger().completion_tokens, 200 * 500);
+}

@@ -1,0 +1,128 @@
+//! The other side of every protocol: reads requests and writes answers, as a server does.
+//!
+//! The functions here choose the protocol's own ones (`openai_chat::serve` for example), so that a server
+//! can speak all of them without naming any.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use super::{Protocol, openai_chat};
+use crate::error::{Error, Result};
+use crate::event::ChatStreamEvent;
+use crate::model_info::ModelInfo;
+use crate::request::EmbedResponse;
+use crate::response::ChatResponse;
+
+pub use super::openai_chat::serve::{ServedChat, ServedEmbed};
+
+/// What a call asks a server to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// To answer a conversation.
+    Chat,
+    /// To turn texts into vectors.
+    Embed,
+    /// To list the models.
+    Models,
+}
+
+/// What a call asks for, by its method and the end of its path; `None` when the protocol has no such call.
+///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::protocol::serve::{Operation, route};
+/// use http::Method;
+///
+/// let operation = route(Protocol::OpenAiChat, &Method::POST, "/v1/chat/completions");
+/// assert_eq!(operation, Some(Operation::Chat));
+/// ```
+pub fn route(protocol: Protocol, method: &Method, path: &str) -> Option<Operation> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::route(method, path),
+    }
+}
+
+/// The key that a request shows, under whichever header it does.
+pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
+    crate::provider::AUTH_HEADERS.iter().find_map(|name| {
+        let value = headers.get(*name)?.to_str().ok()?;
+        Some(value.strip_prefix("Bearer ").unwrap_or(value))
+    })
+}
+
+/// Reads the body of a chat request.
+///
+/// # Errors
+///
+/// When it is not a request of this protocol.
+pub fn read_chat(protocol: Protocol, body: &[u8]) -> Result<ServedChat> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::read_chat(body),
+    }
+}
+
+/// Reads the body of an embeddings request.
+///
+/// # Errors
+///
+/// When it is not a request of this protocol.
+pub fn read_embed(protocol: Protocol, body: &[u8]) -> Result<ServedEmbed> {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::read_embed(body),
+    }
+}
+
+/// The body of a whole answer.
+pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::write_body(response),
+    }
+}
+
+/// The body of an answer that says that the call failed. Its status is the error's, or 500.
+pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::write_error(error),
+    }
+}
+
+/// The body of an embeddings answer.
+pub fn write_embed(protocol: Protocol, response: &EmbedResponse, base64: bool) -> Bytes {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::write_embed(response, base64),
+    }
+}
+
+/// The body of a list of models.
+pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
+    match protocol {
+        Protocol::OpenAiChat => openai_chat::serve::write_models(models),
+    }
+}
+
+/// Writes a stream in the wire format of a protocol, event by event.
+#[derive(Clone, Debug)]
+pub struct StreamWriter(Writer);
+
+#[derive(Clone, Debug)]
+enum Writer {
+    OpenAiChat(openai_chat::serve::StreamWriter),
+}
+
+impl StreamWriter {
+    /// A stream that ends with the usage, if it `include_usage`s.
+    pub fn new(protocol: Protocol, include_usage: bool) -> Self {
+        Self(match protocol {
+            Protocol::OpenAiChat => {
+                Writer::OpenAiChat(openai_chat::serve::StreamWriter::new(include_usage))
+            }
+        })
+    }
+
+    /// The bytes of an event; none for those that the protocol does not have.
+    pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+        match &mut self.0 {
+            Writer::OpenAiChat(writer) => writer.write(event),
+        }
+    }
+}
