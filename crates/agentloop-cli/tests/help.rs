@@ -299,6 +299,7 @@ fn help_of_sim() {
           --port <N>        The port; 0 takes any that is free [default: 8808]
           --host <ADDRESS>  The address to listen on. Any but a loopback address can be reached from other machines [default: 127.0.0.1]
       -q, --quiet           No warnings and no notes on stderr; errors remain
+          --script <FILE>   A script of turns (JSON) that the model follows, in place of what its name says
       -h, --help            Print help
     --- stderr
     "#);

@@ -1,10 +1,11 @@
 //! `agentloop sim`: the simulated model as a server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use crate::failure::Failure;
 use crate::setup::Setup;
-use crate::sim::Server;
+use crate::sim;
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
@@ -16,11 +17,15 @@ pub(crate) struct Args {
     /// The address to listen on. Any but a loopback address can be reached from other machines.
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     host: IpAddr,
+
+    /// A script of turns (JSON) that the model follows, in place of what its name says.
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
 }
 
 pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let address = SocketAddr::new(args.host, args.port);
-    let server = Server::start(address).await.map_err(|error| {
+    let server = sim::simulator(args.script.as_deref())?.serve(address).await.map_err(|error| {
         Failure::input_with_hint(
             format!("the simulator cannot listen on {address}: {error}"),
             "choose another port with --port, or any free one with --port 0",
