@@ -48,12 +48,7 @@ impl Failure {
     pub(crate) fn report(self, notes: Notes) -> ExitCode {
         let code = match self {
             Self::Call(error) => {
-                // These name the provider themselves, in a sentence.
-                let message = match error.kind() {
-                    ErrorKind::MissingKey | ErrorKind::Config => error.message().to_owned(),
-                    _ => error.to_string(),
-                };
-                notes.error(&message, error.hint());
+                notes.error(&error.to_string(), error.hint());
                 exit_code(&error)
             }
             Self::Input { message, hint } => {

@@ -6,7 +6,6 @@ mod args;
 mod command;
 mod failure;
 mod input;
-mod mask;
 mod notes;
 mod output;
 mod setup;

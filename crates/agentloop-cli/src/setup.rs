@@ -9,6 +9,9 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::sim;
 
+/// Variables that many machines have set for other purposes.
+const OF_OTHER_TOOLS: [&str; 2] = ["GITHUB_TOKEN", "HF_TOKEN"];
+
 /// What every command starts from.
 #[derive(Debug)]
 pub(crate) struct Setup {
@@ -49,11 +52,13 @@ impl Setup {
     }
 
     /// Whether the user has set this provider up: a key is there, or the file describes it and it needs none. A
-    /// key that cannot be used counts: its error is better than silence.
+    /// key that cannot be used counts: its error is better than silence. A token that is there for other tools does
+    /// not count by itself.
     pub(crate) fn is_set_up(&self, provider: &Provider) -> bool {
         let is_set = |variable: &str| {
-            std::env::var_os(variable)
-                .is_some_and(|value| !value.to_string_lossy().trim().is_empty())
+            !OF_OTHER_TOOLS.contains(&variable)
+                && std::env::var_os(variable)
+                    .is_some_and(|value| !value.to_string_lossy().trim().is_empty())
         };
         match &provider.key {
             KeySource::File(_) | KeySource::Value(_) => true,
@@ -61,7 +66,9 @@ impl Setup {
             KeySource::EnvIfSet(variables) => {
                 self.is_in_file(provider) || variables.iter().any(|variable| is_set(variable))
             }
-            key => key.variables().iter().any(|variable| is_set(variable)),
+            key => {
+                self.is_in_file(provider) || key.variables().iter().any(|variable| is_set(variable))
+            }
         }
     }
 

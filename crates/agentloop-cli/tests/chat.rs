@@ -96,7 +96,7 @@ fn a_missing_key_says_which_variable_to_set() {
     exit 2
     --- stdout
     --- stderr
-    error: no key is set for openai
+    error: openai: no key is set
     hint: set OPENAI_API_KEY, or `key_env` or `key_file` under [providers.openai] in agentloop.toml
     "#);
 }
@@ -112,12 +112,12 @@ fn an_unknown_provider_suggests_the_nearest() {
 fn the_model_comes_from_the_command_line_then_the_environment_then_the_file() {
     let config = "default_model = 'openai/from-the-file'\n[aliases]\ne = 'sim/echo'\n";
     let file = agentloop(["chat", "Hello"]).config(config).run();
-    assert!(file.stderr.contains("no key is set for openai"), "{file}");
+    assert!(file.stderr.contains("openai: no key is set"), "{file}");
     let environment = agentloop(["chat", "Hello"])
         .config(config)
         .env("AGENTLOOP_MODEL", "groq/from-the-environment")
         .run();
-    assert!(environment.stderr.contains("no key is set for groq"), "{environment}");
+    assert!(environment.stderr.contains("groq: no key is set"), "{environment}");
     let typed = agentloop(["chat", "-m", "e", "Hello"])
         .config(config)
         .env("AGENTLOOP_MODEL", "groq/from-the-environment")

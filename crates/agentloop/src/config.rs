@@ -113,7 +113,11 @@ impl Config {
     /// When it is not TOML, or has a key that is not known; the error says where.
     pub fn parse(text: &str) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| {
-            Error::new(ErrorKind::Config, format!("the configuration cannot be read: {error}"))
+            // Not the line itself, which its own text would show: a key may stand there by mistake.
+            let line = error.span().map_or(1, |span| {
+                text.get(..span.start).unwrap_or_default().matches('\n').count() + 1
+            });
+            Error::new(ErrorKind::Config, format!("line {line}: {}", error.message()))
         })?;
         let mut config = Self {
             aliases: file.aliases,
@@ -182,9 +186,8 @@ impl TimeoutsTable {
 impl Row {
     /// The built-in row of that name with these changes, or a new one.
     fn provider(self, name: &str) -> Result<Provider> {
-        let wrong = |what: String| {
-            Error::new(ErrorKind::Config, format!("providers.{name}: {what}")).with_provider(name)
-        };
+        let wrong =
+            |what: String| Error::new(ErrorKind::Config, format!("providers.{name}: {what}"));
         let mut provider = match (Provider::builtin(name), &self.base_url) {
             (Some(builtin), _) => builtin,
             (None, Some(url)) => Provider::openai_compatible(name.to_owned(), url.clone()),

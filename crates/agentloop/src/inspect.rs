@@ -8,11 +8,13 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::AgentLoop;
-use crate::client::{Reading, Reply, prepare_chat};
+use crate::client::{Reading, Reply, join, prepare_chat};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Protocol};
 use crate::request::{ChatRequest, EmbedResponse};
 use crate::response::Warning;
+use crate::secret::mask;
+pub use crate::secret::mask::address as shown_address;
 use crate::stream::ChatStream;
 use crate::transport::Body;
 
@@ -45,7 +47,8 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
         .headers
         .iter()
         .map(|(name, value)| {
-            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+            let value = String::from_utf8_lossy(value.as_bytes());
+            (name.to_string(), mask::header(name.as_str(), &value))
         })
         .collect();
     if let Some(name) = provider.auth.header() {
@@ -54,7 +57,7 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
     let body = String::from_utf8_lossy(&encoded.body).into_owned();
     Ok(EncodedRequest {
         method: encoded.method.to_string(),
-        url: format!("{}{}", registry.base_url(provider)?, encoded.path),
+        url: mask::address(&join(&registry.base_url(provider)?, &encoded.path)),
         headers,
         body: RawValue::from_string(body).map_err(|error| {
             Error::new(ErrorKind::InvalidRequest, "the body is no JSON").with_source(error)

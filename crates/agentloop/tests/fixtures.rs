@@ -101,3 +101,26 @@ fn fixtures_read_as_a_person_expects() {
     }
     insta::assert_snapshot!(shown);
 }
+
+/// Found by feeding odd but well-meant JSON through `decode`: a name that stands twice, half a surrogate pair.
+#[test]
+fn what_a_strict_reader_refuses_is_mended() {
+    let body = r#"{"id":"a","id":"b","choices":[{"index":0,"message":{"content":"x","content":"1 \ud83d 2 \\ud83d 😀 \ud83d\ude00"},"finish_reason":"stop"}]}"#;
+    let whole = response(body.as_bytes(), false);
+    assert_eq!((whole.id.as_str(), whole.text().as_str()), ("b", "1 \u{fffd} 2 \\ud83d 😀 😀"));
+    let stream = format!("data: {}\n\n", body.replace("message", "delta"));
+    assert_eq!(response(stream.as_bytes(), true).text(), whole.text());
+}
+
+#[test]
+fn an_error_in_a_list_of_one_is_an_error() {
+    let body = br#"[{"error":{"message":"no","code":429}}]"#;
+    let stream = [b"data: ".as_slice(), body, b"\n\n"].concat();
+    for (bytes, stream) in [(body.as_slice(), false), (&stream, true)] {
+        let wire = Wire { stream, ..Wire::of("openai") };
+        let error = decode(&wire, bytes).response().unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::RateLimit, Some(429)));
+    }
+    let error = decode(&Wire::of("openai"), b"[1, 2]").response().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol);
+}

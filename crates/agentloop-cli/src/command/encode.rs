@@ -4,7 +4,6 @@ use agentloop::{ChatRequest, Protocol, inspect};
 
 use crate::failure::Failure;
 use crate::input;
-use crate::mask;
 use crate::output::{ErrorDocument, Output};
 use crate::setup::Setup;
 
@@ -31,11 +30,7 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     }
     let mut output = Output::new();
     match inspect::encode(&client, &request, args.stream) {
-        Ok(mut encoded) => {
-            encoded.url = mask::address(&encoded.url);
-            for (name, value) in &mut encoded.headers {
-                *value = mask::header(name, value);
-            }
+        Ok(encoded) => {
             output.document(&encoded)?;
             Ok(output.flush()?)
         }

@@ -4,7 +4,6 @@ use agentloop::{AgentLoop, Provider};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::mask;
 use crate::output::Output;
 use crate::setup::Setup;
 
@@ -60,7 +59,7 @@ impl Row {
             address: if provider.transport.is_some() {
                 "in process".to_owned()
             } else {
-                mask::address(&address)
+                agentloop::inspect::shown_address(&address)
             },
             key_variables: variables,
             state,

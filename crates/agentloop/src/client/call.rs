@@ -16,9 +16,18 @@ use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse, EmbedUsage};
 use crate::response::Warning;
+use crate::secret::mask;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, SendOptions};
+
+/// The address of a call. What the provider's address has as a query stays at the end.
+pub(crate) fn join(base_url: &str, path: &str) -> String {
+    match base_url.split_once('?') {
+        Some((place, query)) => format!("{}{path}?{query}", place.trim_end_matches('/')),
+        None => format!("{base_url}{path}"),
+    }
+}
 
 /// Resolves and encodes a chat, without sending it.
 pub(crate) fn prepare_chat(
@@ -193,13 +202,16 @@ impl Inner {
         provider: &Provider,
         encoded: Encoded,
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
-        let url = format!("{}{}", self.registry.base_url(provider)?, encoded.path);
+        let url = join(&self.registry.base_url(provider)?, &encoded.path);
         let mut request =
             HttpRequest::builder().method(encoded.method).uri(&url).body(encoded.body).map_err(
                 |error| {
-                    Error::new(ErrorKind::Config, format!("`{url}` is not an address"))
-                        .with_hint("correct the provider's `base_url`")
-                        .with_source(error)
+                    Error::new(
+                        ErrorKind::Config,
+                        format!("`{}` is not an address", mask::address(&url)),
+                    )
+                    .with_hint("correct the provider's `base_url`")
+                    .with_source(error)
                 },
             )?;
         *request.headers_mut() = encoded.headers;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use builder::AgentLoopBuilder;
-pub(crate) use call::prepare_chat;
+pub(crate) use call::{join, prepare_chat};
 pub(crate) use registry::Registry;
 pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};

@@ -165,7 +165,7 @@ impl Registry {
             }
             let address = &provider.base_url;
             if !address.contains("://") && !address.starts_with("${") {
-                return Err(config(format!("the address of {name} is not a URL: `{address}`"))
+                return Err(config(format!("its address is not a URL: `{address}`"))
                     .with_provider(name.as_ref())
                     .with_hint("write it with its scheme, https://… or http://…"));
             }

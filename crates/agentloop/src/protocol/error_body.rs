@@ -46,6 +46,12 @@ pub(crate) fn is_bare_error(body: &[u8]) -> bool {
         || (fields.contains_key("message") && !fields.contains_key("choices"))
 }
 
+/// Whether the body is a list of one error.
+pub(crate) fn is_listed_error(body: &[u8]) -> bool {
+    let list: Vec<Map<String, Value>> = serde_json::from_slice(body).unwrap_or_default();
+    matches!(&list[..], [only] if only.contains_key("error") || only.contains_key("message"))
+}
+
 /// What a body says of an error.
 #[derive(Debug, Default)]
 struct Found {
@@ -59,7 +65,9 @@ struct Found {
 
 impl Found {
     fn in_body(body: &[u8]) -> Self {
-        let mut value: Value = serde_json::from_slice(body).unwrap_or_default();
+        let parsed = serde_json::from_slice::<Value>(body);
+        let is_json = parsed.is_ok();
+        let mut value = parsed.unwrap_or_default();
         // Some hosts wrap the error in a list of one.
         if let Value::Array(list) = &mut value
             && list.len() == 1
@@ -70,7 +78,8 @@ impl Found {
             // Plain text is the message; HTML is for browsers.
             let text = String::from_utf8_lossy(body);
             let text = text.trim();
-            let plain = !text.is_empty() && !text.starts_with('<') && text.len() <= 2_000;
+            let plain =
+                !is_json && !text.is_empty() && !text.starts_with('<') && text.len() <= 2_000;
             return Self {
                 message: match value {
                     Value::String(text) => Some(text),

@@ -29,6 +29,7 @@ fn the_message_is_found_in_every_known_body() {
         ("<html><body>oops</body></html>", "Bad Request"),
         ("", "Bad Request"),
         ("{}", "Bad Request"),
+        ("null", "Bad Request"),
     ] {
         assert_eq!(message(body), expected, "{body}");
     }

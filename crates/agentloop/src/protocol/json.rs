@@ -5,6 +5,53 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// JSON that strict reading refuses and that still says what is meant: a name that stands twice (the last one counts),
+/// half of a surrogate pair (a replacement character). `None` if it is neither.
+///
+/// Hosts send such things rarely, so that they cost nothing unless reading has failed.
+pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
+    let source = std::error::Error::source(error)?.downcast_ref::<serde_json::Error>()?;
+    let text = source.to_string();
+    if !text.starts_with("duplicate field")
+        && !text.contains("surrogate")
+        && !text.contains("hex escape")
+    {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_slice(&without_lone_surrogates(data)).ok()?;
+    serde_json::to_vec(&value).ok()
+}
+
+fn without_lone_surrogates(data: &[u8]) -> Vec<u8> {
+    /// The code unit of an escape that begins here.
+    fn unit(data: &[u8]) -> Option<u16> {
+        let digits = data.strip_prefix(b"\\u")?.get(..4)?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    }
+    let mut out = Vec::with_capacity(data.len());
+    let mut rest = data;
+    while let Some(&byte) = rest.first() {
+        let length = match (byte, unit(rest)) {
+            (b'\\', Some(0xD800..=0xDBFF)) => match rest.get(6..).and_then(unit) {
+                Some(0xDC00..=0xDFFF) => 12,
+                _ => 0,
+            },
+            (b'\\', Some(0xDC00..=0xDFFF)) => 0,
+            // Any other escape is two bytes at least, so that `\\\\u` is not read as one.
+            (b'\\', _) => 2.min(rest.len()),
+            _ => 1,
+        };
+        if length == 0 {
+            out.extend_from_slice(b"\\ufffd");
+            rest = &rest[6..];
+        } else {
+            out.extend_from_slice(&rest[..length]);
+            rest = &rest[length..];
+        }
+    }
+    out
+}
+
 /// Reads JSON that is there as a whole; what cannot be read is an error that holds the bytes.
 pub(crate) fn read_json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T> {
     serde_json::from_slice(data).map_err(|error| unreadable(ErrorKind::Protocol, data, error))
@@ -27,6 +74,12 @@ fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {
     if data.starts_with(b"<") {
         return Error::new(kind, "the answer is a page for browsers, not the API's")
             .with_hint("check the provider's address, and whether a proxy stands in between")
+            .with_raw(data)
+            .with_source(error);
+    }
+    if !matches!(data.first(), Some(b'{' | b'[')) {
+        let text: String = String::from_utf8_lossy(data).chars().take(200).collect();
+        return Error::new(kind, format!("the answer is not JSON: {text}"))
             .with_raw(data)
             .with_source(error);
     }

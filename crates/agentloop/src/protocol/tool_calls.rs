@@ -34,8 +34,10 @@ pub(crate) struct ToolCalls {
 
 #[derive(Debug, Default)]
 struct Call {
-    /// The id as the host sent it; empty if it never did.
+    /// The id that is handed on; empty until the part is opened, if the host sends none.
     id: String,
+    /// The id as the host sent it; empty if it never did.
+    wire_id: String,
     index: Option<i64>,
     /// The name; empty until it is known.
     name: String,
@@ -70,6 +72,9 @@ impl ToolCalls {
         };
         let call = &mut self.calls[at];
         if let Some(id) = id {
+            if call.wire_id.is_empty() {
+                id.clone_into(&mut call.wire_id);
+            }
             if call.id.is_empty() && call.part.is_none() {
                 id.clone_into(&mut call.id);
             }
@@ -98,7 +103,11 @@ impl ToolCalls {
     ) -> Option<usize> {
         let at = match id {
             Some(id) => match self.by_id.get(id) {
-                Some(&at) => at,
+                // Two calls may share an id; then the index tells them apart.
+                Some(&at) => index
+                    .and_then(|index| self.by_index.get(&index).copied())
+                    .filter(|&other| self.calls[other].wire_id == self.calls[at].wire_id)
+                    .unwrap_or(at),
                 // A new id opens a new call, unless it is the late id of a call that has none yet.
                 None => index
                     .and_then(|index| self.by_index.get(&index).copied())
@@ -110,12 +119,12 @@ impl ToolCalls {
             },
         };
         let call = &self.calls[at];
-        // The same id under another index, or no id at all, and yet another name: another call.
+        // A name under another index, or without an id another name or one more in the same chunk: another call.
         let renamed = name.is_some_and(|name| !call.name.is_empty() && call.name != name);
         let moved = index.is_some() && call.index.is_some() && index != call.index;
         let twice = name.is_some() && !call.name.is_empty() && call.named_in == batch;
         let another = match id {
-            Some(_) => (renamed || twice) && moved,
+            Some(_) => name.is_some() && moved,
             None => renamed || twice,
         };
         (!another).then_some(at)

@@ -134,12 +134,7 @@ impl KeySource {
 
 fn missing(provider: &str, variables: &[Cow<'static, str>]) -> Error {
     let variables = variables.join(" or ");
-    Error::new(
-        ErrorKind::MissingKey,
-        format!("no key is set for {provider}"),
-    )
-    .with_provider(provider)
-    .with_hint(format!(
+    Error::new(ErrorKind::MissingKey, "no key is set").with_provider(provider).with_hint(format!(
         "set {variables}, or `key_env` or `key_file` under [providers.{provider}] in agentloop.toml"
     ))
 }

@@ -247,12 +247,9 @@ impl Provider {
             let variable = &rest[at + 2..at + end];
             let value =
                 environment(variable).filter(|value| !value.is_empty()).ok_or_else(|| {
-                    Error::new(
-                        ErrorKind::Config,
-                        format!("the address of {} is not known", self.name),
-                    )
-                    .with_provider(self.name.as_ref())
-                    .with_hint(format!("set {variable}, which {} names", self.base_url))
+                    Error::new(ErrorKind::Config, "its address is not known")
+                        .with_provider(self.name.as_ref())
+                        .with_hint(format!("set {variable}, which {} names", self.base_url))
                 })?;
             url.push_str(&rest[..at]);
             url.push_str(&value);

@@ -1,6 +1,10 @@
 //! What a message is made of.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::response::{
     AudioPart, CacheControl, CodeExecutionPart, CodeResultPart, FilePart, ImagePart, OpaquePart,
@@ -9,13 +13,42 @@ use crate::response::{
 };
 
 /// The content of a message: text, or parts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MessageContent {
     /// Plain text.
     Text(String),
     /// Parts, in order.
     Parts(Vec<ContentPart>),
+}
+
+/// By hand, so that a part that cannot be read says which and why; an untagged enum only says that nothing fits.
+impl<'de> Deserialize<'de> for MessageContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = MessageContent;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a list of parts")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<MessageContent, E> {
+                Ok(MessageContent::Text(text.to_owned()))
+            }
+
+            fn visit_string<E: de::Error>(self, text: String) -> Result<MessageContent, E> {
+                Ok(MessageContent::Text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<MessageContent, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(MessageContent::Parts)
+            }
+        }
+
+        deserializer.deserialize_any(ContentVisitor)
+    }
 }
 
 impl MessageContent {

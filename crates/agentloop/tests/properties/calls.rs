@@ -24,9 +24,11 @@ enum Labels {
     NoId,
     /// Indices as text, beginning anywhere.
     TextIndex,
+    /// The same id on every piece of every call.
+    SameId,
 }
 
-const LABELS: [Labels; 7] = [
+const LABELS: [Labels; 8] = [
     Labels::Usual,
     Labels::Repeated,
     Labels::IdWithIndexZero,
@@ -34,6 +36,7 @@ const LABELS: [Labels; 7] = [
     Labels::EmptyLater,
     Labels::NoId,
     Labels::TextIndex,
+    Labels::SameId,
 ];
 
 fn piece(labels: Labels, call: usize, first: bool, arguments: &str) -> Value {
@@ -51,6 +54,7 @@ fn piece(labels: Labels, call: usize, first: bool, arguments: &str) -> Value {
         Labels::EmptyLater => {
             json!({"index": call, "id": "", "type": null, "function": {"name": "", "arguments": arguments}})
         }
+        Labels::SameId => json!({"index": call, "id": "same", "function": function}),
         Labels::NoId => json!({"index": call, "id": null, "function": function}),
         Labels::TextIndex if first => {
             json!({"index": (call + 5).to_string(), "id": id, "function": named})
@@ -132,7 +136,7 @@ proptest! {
             let arguments = if arguments.is_empty() { "{}".to_owned() } else { arguments };
             prop_assert_eq!(&call.name, &format!("tool_{expected}"));
             prop_assert_eq!(&call.arguments, &arguments);
-            if !matches!(labels, Labels::NoId) {
+            if !matches!(labels, Labels::NoId | Labels::SameId) {
                 prop_assert_eq!(&call.id, &format!("id_{expected}"));
             }
         }

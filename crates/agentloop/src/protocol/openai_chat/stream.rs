@@ -8,7 +8,7 @@ use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::PartDelta;
 use crate::framing::Frame;
-use crate::protocol::json::{read_json, read_json_body};
+use crate::protocol::json::{mended, read_json, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
 
@@ -25,14 +25,30 @@ impl Decoder {
         if data.is_empty() {
             return Ok(Flow::Continue);
         }
-        let chunk: Chunk<'_> = read_json(data)?;
-        if let Some(error) = self.error_in(&chunk, data, frame.event) {
-            // What stands beside the error still belongs to the answer.
-            self.chunk(chunk, Mode::Stream, emitter)?;
-            return Err(error);
+        if data.starts_with(b"[") {
+            return Err(self.error_of_list(data));
         }
-        self.chunk(chunk, Mode::Stream, emitter)?;
+        match read_json(data) {
+            Ok(chunk) => self.step(chunk, data, frame.event, emitter)?,
+            Err(error) => match mended(data, &error) {
+                Some(data) => self.step(read_json(&data)?, &data, frame.event, emitter)?,
+                None => return Err(error),
+            },
+        }
         Ok(Flow::Continue)
+    }
+
+    fn step(
+        &mut self,
+        chunk: Chunk<'_>,
+        data: &[u8],
+        event: &str,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let error = self.error_in(&chunk, data, event);
+        // What stands beside an error still belongs to the answer.
+        self.chunk(chunk, Mode::Stream, emitter)?;
+        error.map_or(Ok(()), Err)
     }
 
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
@@ -43,7 +59,19 @@ impl Decoder {
         // Hosts that keep the connection alive send blank lines before the body.
         let body = body.trim_ascii();
         let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
-        let chunk: Chunk<'_> = read_json_body(body)?;
+        if body.starts_with(b"[") {
+            return Err(self.error_of_list(body));
+        }
+        match read_json_body(body) {
+            Ok(chunk) => self.whole(chunk, body, emitter),
+            Err(error) => match mended(body, &error) {
+                Some(body) => self.whole(read_json(&body)?, &body, emitter),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn whole(&mut self, chunk: Chunk<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         if let Some(error) = self.error_in(&chunk, body, "") {
             return Err(error);
         }
@@ -52,6 +80,14 @@ impl Decoder {
         }
         self.chunk(chunk, Mode::Whole, emitter)?;
         self.end(true, emitter)
+    }
+
+    /// No answer is a list. An error may be, of one element.
+    fn error_of_list(&self, data: &[u8]) -> Error {
+        if error_body::is_listed_error(data) {
+            return error_body::in_answer(&self.context.provider.name, data);
+        }
+        Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
     }
 
     /// The error that stands in place of an answer, or ends one, inside a status of 200.

@@ -1,5 +1,7 @@
 //! Keys that cannot be printed.
 
+pub(crate) mod mask;
+
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
