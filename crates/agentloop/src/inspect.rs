@@ -11,6 +11,7 @@ use crate::AgentLoop;
 use crate::client::{Reading, Reply, join, prepare_chat};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Protocol};
+use crate::provider::KeySource;
 use crate::request::{ChatRequest, EmbedResponse};
 use crate::response::Warning;
 use crate::secret::mask;
@@ -51,7 +52,13 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
             (name.to_string(), mask::header(name.as_str(), &value))
         })
         .collect();
-    if let Some(name) = provider.auth.header() {
+    // Where a key must be, its place is shown also while it is missing; where it may be, only if it is there.
+    let has_key = match provider.key {
+        KeySource::None => false,
+        KeySource::EnvIfSet(_) => registry.key(provider).is_ok_and(|key| key.is_some()),
+        _ => true,
+    };
+    if let Some(name) = provider.auth.header().filter(|_| has_key) {
         headers.insert(name.to_owned(), provider.auth.value(crate::secret::MASK));
     }
     let body = String::from_utf8_lossy(&encoded.body).into_owned();

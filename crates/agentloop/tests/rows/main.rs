@@ -11,6 +11,7 @@
     reason = "a test that fails, fails"
 )]
 
+mod bad;
 mod load;
 mod suite;
 
