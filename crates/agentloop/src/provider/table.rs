@@ -15,14 +15,12 @@ use super::quirks::{
 use super::{Auth, KeySource, Param, Provider};
 use crate::request::Effort;
 
-/// Providers whose protocol this version does not speak, with the protocol's name.
-pub(crate) const NOT_YET: &[(&str, &str)] =
-    &[("anthropic", "Anthropic Messages"), ("google", "Gemini generateContent")];
-
 /// Every built-in row, in the order of the documentation.
 pub(crate) fn rows() -> Vec<Provider> {
     vec![
         openai(),
+        anthropic(),
+        google(),
         groq(),
         together(),
         mistral(),
@@ -35,6 +33,7 @@ pub(crate) fn rows() -> Vec<Provider> {
         openrouter(),
         cerebras(),
         azure(),
+        vertex(),
         huggingface(),
         nvidia(),
         moonshot(),
@@ -83,6 +82,30 @@ fn openai() -> Provider {
         .model(ModelRule::new("o1*").with_sampling(Sampling::Refused))
         .model(ModelRule::new("o3*").with_sampling(Sampling::Refused))
         .model(ModelRule::new("o4*").with_sampling(Sampling::Refused))
+}
+
+fn anthropic() -> Provider {
+    Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
+        .key_env("ANTHROPIC_API_KEY")
+}
+
+fn google() -> Provider {
+    let mut google =
+        Provider::gemini_compatible("google", "https://generativelanguage.googleapis.com/v1beta");
+    google.key =
+        KeySource::Env(vec![Cow::Borrowed("GOOGLE_API_KEY"), Cow::Borrowed("GEMINI_API_KEY")]);
+    google
+}
+
+/// With a token that the user supplies; project and location stand in the address.
+fn vertex() -> Provider {
+    Provider::gemini_compatible(
+        "vertex",
+        "https://${VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/${VERTEX_PROJECT}/locations/${VERTEX_LOCATION}/publishers/google",
+    )
+    .key_env("VERTEX_ACCESS_TOKEN")
+    .auth(Auth::Bearer)
+    .without_model_list()
 }
 
 fn groq() -> Provider {

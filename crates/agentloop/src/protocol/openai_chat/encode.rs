@@ -6,6 +6,7 @@ use serde_json::json;
 use super::message::Messages;
 use super::params::Params;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::ToolNames;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
     JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap,
@@ -61,6 +62,7 @@ pub(crate) fn chat(
         headers,
         body: params.finish(),
         warnings,
+        names: ToolNames::default(),
     })
 }
 

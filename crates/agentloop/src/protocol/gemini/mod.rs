@@ -1,0 +1,11 @@
+//! Google's generateContent, and everyone who speaks them.
+
+pub(crate) mod count;
+pub(crate) mod decode;
+pub(crate) mod embed;
+pub(crate) mod encode;
+pub(crate) mod error;
+pub(crate) mod models;
+pub mod serve;
+
+pub(crate) use decode::Decoder;
