@@ -1,5 +1,6 @@
 //! A provider is a row of data: who serves, where, and how they bend the protocol they speak.
 
+mod capability;
 mod key;
 pub(crate) mod model;
 mod param;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkTags, ThinkingControl};
@@ -61,6 +63,8 @@ pub struct Provider {
     pub models: Vec<ModelRule>,
     /// What it serves beside chat.
     pub serves: Serves,
+    /// What it makes beside text and tool calls.
+    pub makes: Vec<Feature>,
     /// A transport of its own, in place of the client's.
     pub transport: Option<Arc<dyn Transport>>,
 }
@@ -108,6 +112,7 @@ impl Provider {
             quirks: Quirks::default(),
             models: Vec::new(),
             serves: Serves { embeddings: true, models: true },
+            makes: Vec::new(),
             transport: None,
         }
     }
