@@ -6,15 +6,15 @@ use serde_json::json;
 use super::message::Messages;
 use super::params::Params;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::ToolNames;
+use crate::history::{self, IdPattern, NamePattern, Rules, ToolNames};
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
-    JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap,
+    JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap, ToolCallIds,
 };
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{
     ChatMessage, ChatRequest, Effort, FunctionDefinition, JsonSchemaFormat, ResponseFormat,
-    ToolDefinition,
+    ToolChoice, ToolDefinition,
 };
 use crate::response::{Warning, WarningKind};
 
@@ -30,12 +30,23 @@ pub(crate) fn chat(
             .with_provider(provider.name.as_ref())
             .with_hint("add at least one, with `.user(…)`"));
     }
+    let rules = Rules {
+        provider: provider.name.as_ref(),
+        ids: match provider.quirks.tool_call_ids {
+            ToolCallIds::Any => IdPattern::Any,
+            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
+        },
+        names: NamePattern::Word64,
+    };
+    let mut prepared = history::prepare(request, &rules)
+        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
     let mut params = Params::new(provider, &request.extra_body);
+    params.warnings.append(&mut prepared.warnings);
     params.always("model", model)?;
     sampling(&mut params, provider, model, request)?;
     output(&mut params, request)?;
     reasoning(&mut params, provider, request)?;
-    tools(&mut params, provider, request)?;
+    tools(&mut params, provider, request, &prepared.names)?;
     let instructions = response_format(&mut params, provider, request)?;
     params.put(Param::ServiceTier, request.service_tier.as_ref())?;
     params.put(Param::PromptCacheKey, request.prompt_cache_key.as_ref())?;
@@ -53,7 +64,8 @@ pub(crate) fn chat(
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let messages =
-        Messages::new(provider, request, instructions.as_ref(), &mut warnings).encode()?;
+        Messages::new(provider, request, &prepared, instructions.as_ref(), &mut warnings)
+            .encode()?;
     params.always("messages", &messages)?;
     let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
     Ok(Encoded {
@@ -62,7 +74,7 @@ pub(crate) fn chat(
         headers,
         body: params.finish(),
         warnings,
-        names: ToolNames::default(),
+        names: prepared.names,
     })
 }
 
@@ -246,7 +258,12 @@ fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
         .min_by_key(|level| ((*level as i32 - asked as i32).abs(), *level as i32))
 }
 
-fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
+fn tools(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    request: &ChatRequest,
+    names: &ToolNames,
+) -> Result<()> {
     #[derive(serde::Serialize)]
     #[serde(untagged)]
     enum Wire<'a> {
@@ -288,7 +305,7 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
                 Wire::Function {
                     r#type: "function",
                     function: WireFunction {
-                        name,
+                        name: names.sent(name),
                         description: description.as_deref(),
                         parameters: parameters.as_ref().unwrap_or(&no_parameters),
                         strict: *strict,
@@ -299,7 +316,15 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
         })
         .collect();
     if params.put(Param::Tools, Some(&wire))? {
-        params.put(Param::ToolChoice, request.tool_choice.as_ref())?;
+        let renamed;
+        let choice = match &request.tool_choice {
+            Some(ToolChoice::Function(name)) => {
+                renamed = ToolChoice::function(names.sent(name));
+                Some(&renamed)
+            }
+            choice => choice.as_ref(),
+        };
+        params.put(Param::ToolChoice, choice)?;
         params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
     } else {
         params.refuse_rest(&[
