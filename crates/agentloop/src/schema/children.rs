@@ -101,7 +101,10 @@ impl Walk<'_> {
         let open = open.or(node.get("patternProperties"));
         match (self.dialect, open) {
             (Dialect::OpenAiStrict | Dialect::Anthropic, open) => {
-                if open.is_some() {
+                // An object of which nothing is said may hold anything.
+                let silent =
+                    !["properties", "additionalProperties"].iter().any(|w| node.contains_key(*w));
+                if open.is_some() || silent {
                     self.narrow(path, "an open map, which cannot be strict");
                 }
                 out.insert("additionalProperties".to_owned(), false.into());

@@ -1,7 +1,9 @@
 //! Request → the body that the host takes.
 
+use std::borrow::Cow;
+
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::message::Messages;
 use super::params::Params;
@@ -17,6 +19,7 @@ use crate::request::{
     ToolChoice, ToolDefinition,
 };
 use crate::response::{Warning, WarningKind};
+use crate::schema::{self, Dialect};
 
 /// The chat call.
 pub(crate) fn chat(
@@ -268,14 +271,14 @@ fn tools(
     #[serde(untagged)]
     enum Wire<'a> {
         Function { r#type: &'static str, function: WireFunction<'a> },
-        Provider(&'a serde_json::Map<String, serde_json::Value>),
+        Provider(&'a serde_json::Map<String, Value>),
     }
     #[derive(serde::Serialize)]
     struct WireFunction<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
-        parameters: &'a serde_json::Value,
+        parameters: Cow<'a, Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
     }
@@ -302,13 +305,17 @@ fn tools(
                     ));
                 }
                 let FunctionDefinition { name, description, parameters, strict } = function;
+                let parameters = parameters.as_ref().unwrap_or(&no_parameters);
+                let subject = format!("tools.{name}.parameters");
+                let (parameters, strict) =
+                    strictly(parameters, *strict, &subject, &mut params.warnings);
                 Wire::Function {
                     r#type: "function",
                     function: WireFunction {
                         name: names.sent(name),
                         description: description.as_deref(),
-                        parameters: parameters.as_ref().unwrap_or(&no_parameters),
-                        strict: *strict,
+                        parameters,
+                        strict,
                     },
                 }
             }
@@ -377,11 +384,45 @@ fn response_format(
             params.put(Param::ResponseFormat, Some(&any))?;
             Ok(None)
         }
+        (_, ResponseFormat::JsonSchema { json_schema }) => {
+            let subject = Param::ResponseFormat.name();
+            let mut json_schema = json_schema.clone();
+            let (schema, strict) =
+                strictly(&json_schema.schema, json_schema.strict, subject, &mut params.warnings);
+            (json_schema.schema, json_schema.strict) = (schema.into_owned(), strict);
+            params.put(Param::ResponseFormat, Some(&ResponseFormat::JsonSchema { json_schema }))?;
+            Ok(None)
+        }
         _ => {
             params.put(Param::ResponseFormat, Some(format))?;
             Ok(None)
         }
     }
+}
+
+/// A schema that the host shall keep to, in the form that it takes. One that has none, as an open map, is sent as it is
+/// and asked for loosely.
+fn strictly<'s>(
+    schema: &'s Value,
+    strict: Option<bool>,
+    subject: &str,
+    warnings: &mut Vec<Warning>,
+) -> (Cow<'s, Value>, Option<bool>) {
+    if strict != Some(true) {
+        return (Cow::Borrowed(schema), strict);
+    }
+    let converted = schema::convert(schema, Dialect::OpenAiStrict);
+    let mut warn = |why: String| {
+        let message = format!("{subject}: {why}");
+        warnings.push(Warning::new(WarningKind::Converted, subject, message));
+    };
+    if converted.narrowed {
+        let why = converted.lost.join("; ");
+        warn(format!("the schema cannot be strict, and is sent without `strict` ({why})"));
+        return (Cow::Borrowed(schema), Some(false));
+    }
+    converted.lost.into_iter().for_each(warn);
+    (Cow::Owned(converted.schema), strict)
 }
 
 fn schema_instructions(format: &JsonSchemaFormat) -> ChatMessage {
