@@ -1,20 +1,21 @@
 //! Google's generateContent, and everyone who speaks it.
 
 mod candidate;
-
+mod contents;
 pub(crate) mod count;
 pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod error;
 mod grounding;
-
+mod media;
 pub(crate) mod models;
-
+mod params;
 mod partial_args;
 pub mod serve;
 mod stream;
-
+mod thinking;
+mod tools;
 mod usage;
 mod wire;
 
