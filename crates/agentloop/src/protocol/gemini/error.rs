@@ -25,9 +25,9 @@ fn refined(error: Error, body: &[u8]) -> Error {
         value = list.remove(0);
     }
     let details = value.pointer("/error/details").and_then(Value::as_array);
-    let Some(details) = details else {
-        return error;
-    };
+    let details = details.map(Vec::as_slice).unwrap_or_default();
+    let too_long = error.kind() == ErrorKind::InvalidRequest
+        && error.message().contains("exceeds the maximum number of tokens");
     let reason = details.iter().find_map(|detail| detail.get("reason")?.as_str());
     let bad_key = matches!(
         reason,
@@ -52,11 +52,16 @@ fn refined(error: Error, body: &[u8]) -> Error {
         ErrorKind::Auth
     } else if spent {
         ErrorKind::Quota
+    } else if too_long {
+        ErrorKind::ContextLength
     } else {
         return error;
     };
     let hint = match kind {
         ErrorKind::Auth => "check the key, and that it may use this model",
+        ErrorKind::ContextLength => {
+            "shorten the conversation, or use a model with a larger context"
+        }
         _ => "check the account's balance and limits with the provider",
     };
     let mut told = Error::new(kind, error.message())

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
+use super::unescaped;
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::{AudioInput, FileInput};
 
@@ -117,24 +118,6 @@ fn in_data_url<'a>(url: &'a str, mime: Option<&'a str>, what: &str) -> Result<Me
     let encoded = head.to_ascii_lowercase().ends_with(";base64");
     let data = if encoded { Cow::Borrowed(data) } else { STANDARD.encode(unescaped(data)).into() };
     Ok(Media::Inline { mime_type: Cow::Borrowed(mime), data })
-}
-
-/// The bytes of `%41`-like text.
-fn unescaped(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        if let Some(value) = digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            out.push(value);
-            at += 3;
-        } else {
-            out.push(*byte);
-            at += 1;
-        }
-    }
-    out
 }
 
 pub(super) fn audio(audio: &AudioInput) -> Result<Media<'_>> {
