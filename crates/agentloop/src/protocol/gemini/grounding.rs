@@ -207,7 +207,7 @@ fn over_all(source: &Value, texts: &[OpenText]) -> Stretch {
     }
 }
 
-/// The text in which a byte of all texts together stands, and where in it.
+/// The text in which a byte of all texts, put end to end, stands, and where in it.
 fn in_all(texts: &[OpenText], byte: usize) -> (usize, usize) {
     let mut from = byte;
     for (at, open) in texts.iter().enumerate() {

@@ -120,7 +120,7 @@ impl<'a> Config<'a> {
     }
 }
 
-/// Adds `more` to `fields`: objects grow together, anything else is replaced.
+/// Adds `more` to `fields`: objects are joined, anything else is replaced.
 pub(super) fn merge(fields: &mut Map<String, Value>, more: &Map<String, Value>) {
     for (name, value) in more {
         match (fields.get_mut(name), value) {
