@@ -245,6 +245,11 @@ impl ChatDecoder {
         }
     }
 
+    /// Whether a stream may also come as one list of its steps.
+    pub(crate) fn streams_lists(&self) -> bool {
+        matches!(self, Self::Gemini(_))
+    }
+
     /// Takes the next frame of a stream.
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         match self {

@@ -139,6 +139,7 @@ impl Provider {
         Self {
             protocol: Protocol::Gemini,
             auth: Auth::XGoogApiKey,
+            models: table::gemini_models(),
             ..Self::openai_compatible(name, base_url)
         }
     }

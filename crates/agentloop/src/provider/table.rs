@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::model::{ModelRule, Sampling, ThinkTags};
+use super::model::{ModelRule, Sampling, ThinkTags, ThinkingControl};
 use super::quirks::{
     AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, FileInputForm, Fingerprint,
     ImageInput, InputTypeWords, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
@@ -94,7 +94,28 @@ fn google() -> Provider {
         Provider::gemini_compatible("google", "https://generativelanguage.googleapis.com/v1beta");
     google.key =
         KeySource::Env(vec![Cow::Borrowed("GOOGLE_API_KEY"), Cow::Borrowed("GEMINI_API_KEY")]);
-    google
+    google.quirks(|q| q.embeddings.batch = Some(100))
+}
+
+/// The families that are served under this protocol, wherever that is. Models of which the least level is `minimal` can
+/// all but stop thinking; the others have `low` as their least.
+pub(super) fn gemini_models() -> Vec<ModelRule> {
+    let rule = |pattern, thinking| ModelRule::new(pattern).with_thinking(thinking);
+    // These take temperature and the like, and do nothing with them.
+    let deaf = |pattern, thinking| rule(pattern, thinking).with_sampling(Sampling::Refused);
+    vec![
+        rule("*gemini-2.5*", ThinkingControl::Budget),
+        rule("*gemini-3*pro*", ThinkingControl::LevelAlways),
+        deaf("*gemini-3.5-flash-lite*", ThinkingControl::Level),
+        deaf("*gemini-3.6-flash*", ThinkingControl::Level),
+        deaf("*gemini-3.7-flash*", ThinkingControl::LevelAlways),
+        deaf("*gemini-3.8-flash*", ThinkingControl::LevelAlways),
+        rule("*gemini-3*", ThinkingControl::Level),
+        deaf("*gemini-4*", ThinkingControl::LevelAlways),
+        rule("*gemini-flash-lite-latest", ThinkingControl::Level),
+        rule("*gemini-flash-latest", ThinkingControl::LevelAlways),
+        rule("*gemini-pro-latest", ThinkingControl::LevelAlways),
+    ]
 }
 
 /// With a token that the user supplies; project and location stand in the address.
@@ -105,6 +126,7 @@ fn vertex() -> Provider {
     )
     .key_env("VERTEX_ACCESS_TOKEN")
     .auth(Auth::Bearer)
+    .quirks(|q| q.embeddings.batch = Some(1))
     .without_model_list()
 }
 

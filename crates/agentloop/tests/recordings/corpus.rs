@@ -9,6 +9,7 @@ use serde_json::Value;
 
 pub(crate) struct Recording {
     pub(crate) id: String,
+    pub(crate) wire: String,
     pub(crate) provider: String,
     pub(crate) model: Option<String>,
     pub(crate) status: u16,
@@ -36,6 +37,7 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
             let text = |name: &str| meta[name].as_str().map(str::to_owned);
             found.push(Recording {
                 id: text("case_id").unwrap(),
+                wire: wire.to_owned(),
                 provider: text("provider").unwrap(),
                 model: text("model"),
                 status: u16::try_from(meta["status"].as_u64().unwrap()).unwrap(),
@@ -142,6 +144,9 @@ impl Recording {
         let mut options = DecodeOptions::new(&self.provider);
         options.model = self.model.clone();
         options.stream = self.streaming;
+        if self.wire.starts_with("gemini") {
+            options.protocol = Some(agentloop::Protocol::Gemini);
+        }
         let mut answer = RawAnswer::new(bytes.to_vec());
         answer.status = self.status;
         (options, answer)

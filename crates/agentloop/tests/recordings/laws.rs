@@ -47,7 +47,8 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
         let at = length * step / 40;
         let decoded = recording.decode_bytes(&recording.body[..at], usize::MAX);
         let text = String::from_utf8_lossy(&recording.body[..at]);
-        let ended = text.contains("data: [DONE]") || says_why(&text);
+        let ended =
+            text.contains("data: [DONE]") || says_why(&text) || crate::gemini::says_why(&text);
         if ended {
             continue;
         }

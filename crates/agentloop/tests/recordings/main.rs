@@ -13,6 +13,7 @@
 
 mod corpus;
 mod features;
+mod gemini;
 mod laws;
 mod oracle;
 
