@@ -11,8 +11,8 @@ use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::protocol::Emitter;
 use crate::response::{
-    CodeOutcome, CodeResultPart, OpaquePart, ProviderState, RedactedThinkingPart, ResponsePart,
-    ServerToolResultPart, parse_arguments,
+    CodeOutcome, CodeResultPart, ImagePart, OpaquePart, ProviderState, RedactedThinkingPart,
+    ResponsePart, ServerToolResultPart, parse_arguments,
 };
 
 /// The blocks of one message.
@@ -69,8 +69,13 @@ impl Blocks {
         })?;
         let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = word("type");
+        // What comes whole has no deltas.
+        if kind == "image"
+            && let Some(image) = image(&fields)
+        {
+            return emitter.whole(0, ResponsePart::Image(image));
+        }
         if kind.ends_with("_tool_result") || kind == "redacted_thinking" {
-            // What comes whole has no deltas.
             let part = whole(fields, emitter.provider());
             return emitter.whole(0, part);
         }
@@ -358,6 +363,24 @@ fn compact(json: &str) -> String {
 fn without(fields: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {
     let kept = fields.iter().filter(|(name, _)| !names.contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// An image, in the form that requests have for it: no model of today draws, gateways do.
+fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
+    let source = fields.get("source")?;
+    let text = |name: &str| source.get(name).and_then(Value::as_str).map(str::to_owned);
+    match (text("media_type"), text("data"), text("url")) {
+        (Some(mime_type), Some(data), _) => {
+            Some(ImagePart { mime_type, data, ..ImagePart::default() })
+        }
+        // The kind is not known before the image is fetched, and is not guessed.
+        (_, _, Some(url)) => Some(ImagePart {
+            mime_type: "image/*".to_owned(),
+            url: Some(url),
+            ..ImagePart::default()
+        }),
+        _ => None,
+    }
 }
 
 /// A block that comes whole.
