@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::model::{ModelRule, Sampling, ThinkTags, ThinkingControl};
+use super::model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkTags, ThinkingControl};
 use super::quirks::{
     AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, FileInputForm, Fingerprint,
     ImageInput, InputTypeWords, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
@@ -13,6 +13,7 @@ use super::quirks::{
     ToolResultName, VideoInput,
 };
 use super::{Auth, KeySource, Param, Provider};
+use crate::protocol::Protocol;
 use crate::request::Effort;
 
 /// Every built-in row, in the order of the documentation.
@@ -85,8 +86,47 @@ fn openai() -> Provider {
 }
 
 fn anthropic() -> Provider {
-    Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
-        .key_env("ANTHROPIC_API_KEY")
+    let row = Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
+        .key_env("ANTHROPIC_API_KEY");
+    with_claude(row)
+}
+
+/// What is known of the Claude models, wherever they are served under their own names.
+fn with_claude(row: Provider) -> Provider {
+    const LONG: u64 = 128_000;
+    let newest = |pattern: &'static str| {
+        ModelRule::new(pattern).with_sampling(Sampling::Refused).with_max_output_tokens(LONG)
+    };
+    let always = |pattern| newest(pattern).with_thinking(ThinkingControl::LevelAlways);
+    let level = |pattern| newest(pattern).with_thinking(ThinkingControl::Level);
+    let budget = |pattern: &'static str, most: u64| {
+        ModelRule::new(pattern).with_thinking(ThinkingControl::Budget).with_max_output_tokens(most)
+    };
+    let old = |pattern: &'static str, most: u64| {
+        ModelRule::new(pattern).with_json_schema(NativeSchema::No).with_max_output_tokens(most)
+    };
+    let rules = [
+        always("*claude-opus-5-5*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-sonnet-5-5*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-fable-5-*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-mythos-5-*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-fable-5*"),
+        always("*claude-mythos*"),
+        level("*claude-opus-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        level("*claude-sonnet-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        level("*claude-haiku-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        level("*claude-opus-4-8*"),
+        level("*claude-opus-4-7*"),
+        level("*claude-*-4-6*").with_sampling(Sampling::Free),
+        budget("*claude-*-4-5*", 64_000),
+        budget("*claude-opus-4-1*", 32_000),
+        budget("*claude-opus-4*", 32_000).with_json_schema(NativeSchema::No),
+        budget("*claude-sonnet-4*", 64_000).with_json_schema(NativeSchema::No),
+        budget("*claude-3-7*", 64_000).with_json_schema(NativeSchema::No),
+        old("*claude-3-5*", 8_192),
+        old("*claude-3*", 4_096),
+    ];
+    rules.into_iter().fold(row, Provider::model)
 }
 
 fn google() -> Provider {
@@ -251,6 +291,7 @@ fn deepseek() -> Provider {
         ])
         .rename(Param::User, "user_id")
         .without_embeddings()
+        .speaks(Protocol::Anthropic, "https://api.deepseek.com/anthropic/v1", Auth::XApiKey)
 }
 
 fn fireworks() -> Provider {
@@ -265,6 +306,7 @@ fn fireworks() -> Provider {
             q.max_stops = Some(4);
         })
         .strip([Param::Verbosity, Param::Modalities, Param::Audio])
+        .speaks(Protocol::Anthropic, "https://api.fireworks.ai/inference/v1", Auth::Bearer)
 }
 
 /// The chat form of Sonar. Where the service has ended, its own words say so.
@@ -318,6 +360,7 @@ fn ollama() -> Provider {
         .ignored(Param::TopK)
         .ignored(Param::Verbosity)
         .ignored(Param::PromptCacheKey)
+        .speaks(Protocol::Anthropic, "http://localhost:11434/v1", Auth::Bearer)
 }
 
 fn cohere() -> Provider {
@@ -360,12 +403,14 @@ fn xai() -> Provider {
 }
 
 fn openrouter() -> Provider {
-    row("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY").quirks(|q| {
-        q.reasoning_echo = ReasoningEcho::ReasoningDetails;
-        q.thinking = ThinkingForm::ReasoningObject;
-        q.cache_markers = CacheMarkers::OnParts;
-        q.video = VideoInput::VideoUrl;
-    })
+    row("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::ReasoningDetails;
+            q.thinking = ThinkingForm::ReasoningObject;
+            q.cache_markers = CacheMarkers::OnParts;
+            q.video = VideoInput::VideoUrl;
+        })
+        .speaks(Protocol::Anthropic, "https://openrouter.ai/api/v1", Auth::Bearer)
 }
 
 fn cerebras() -> Provider {
@@ -391,7 +436,7 @@ fn cerebras() -> Provider {
 }
 
 fn azure() -> Provider {
-    row(
+    let row = row(
         "azure",
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
         "AZURE_OPENAI_API_KEY",
@@ -401,6 +446,12 @@ fn azure() -> Provider {
         q.token_cap = TokenCap::MaxCompletionTokens;
         q.embeddings.batch = Some(2048);
     })
+    .speaks(
+        Protocol::Anthropic,
+        "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1",
+        Auth::XApiKey,
+    );
+    with_claude(row)
 }
 
 fn huggingface() -> Provider {
@@ -443,10 +494,12 @@ fn vllm() -> Provider {
 }
 
 fn llamacpp() -> Provider {
-    local("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY").quirks(|q| {
-        q.reasoning_echo = ReasoningEcho::ReasoningContent;
-        q.thinking = ThinkingForm::TemplateArgument;
-    })
+    local("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::ReasoningContent;
+            q.thinking = ThinkingForm::TemplateArgument;
+        })
+        .speaks(Protocol::Anthropic, "http://localhost:8080/v1", Auth::Bearer)
 }
 
 fn lmstudio() -> Provider {

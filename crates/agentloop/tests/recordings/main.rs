@@ -1,4 +1,4 @@
-//! The laws over real traffic: every recording whose wire is OpenAI's.
+//! The laws over real traffic: every recording, wire by wire.
 //!
 //! The recordings are not part of the project. They are read from `../shared/recordings` beside the checkout, or
 //! from the folder that `AGENTLOOP_RECORDINGS` names; without them these tests say that they were skipped.
@@ -11,6 +11,7 @@
     reason = "a test that fails, fails"
 )]
 
+mod anthropic;
 mod corpus;
 mod features;
 mod gemini;

@@ -1,16 +1,27 @@
 //! How many tokens a request has.
 
+use serde_json::Value;
+
+use super::encode::{Call, encode as encode_call};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::Encoded;
+use crate::protocol::{Encoded, error_body};
 use crate::provider::Provider;
 use crate::request::ChatRequest;
 
-/// The call.
-pub(crate) fn encode(_: &Provider, _: &str, _: &ChatRequest) -> Result<Encoded> {
-    Err(Error::new(ErrorKind::Unsupported, "not spoken yet"))
+/// The call: the chat's, without what does not change the prompt.
+pub(crate) fn encode(provider: &Provider, model: &str, request: &ChatRequest) -> Result<Encoded> {
+    encode_call(provider, model, request, Call::Count)
 }
 
 /// The number.
-pub(crate) fn decode(_: &Provider, _: &[u8]) -> Result<u64> {
-    Err(Error::new(ErrorKind::Unsupported, "not spoken yet"))
+pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    value.get("input_tokens").and_then(Value::as_u64).ok_or_else(|| {
+        if value.get("error").is_some() || error_body::is_bare_error(body) {
+            return error_body::in_answer(&provider.name, body);
+        }
+        Error::new(ErrorKind::Protocol, "the answer has no `input_tokens`")
+            .with_provider(provider.name.as_ref())
+            .with_raw(body)
+    })
 }
