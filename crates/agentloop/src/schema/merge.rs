@@ -37,7 +37,7 @@ impl Walk<'_> {
             let merged = match (word.as_str(), &mut *own, more) {
                 ("properties", Value::Object(own), Value::Object(more)) => {
                     for (name, schema) in more {
-                        let both = own.remove(name).map(|known| both(known, schema.clone()));
+                        let both = own.remove(name).map(|known| both(known, schema));
                         own.insert(name.clone(), both.unwrap_or_else(|| schema.clone()));
                     }
                     true
@@ -57,7 +57,7 @@ impl Walk<'_> {
                     true
                 }),
                 ("items", own, more) => {
-                    *own = both(own.take(), more.clone());
+                    *own = both(own.take(), more);
                     true
                 }
                 ("additionalProperties", own, Value::Bool(false)) => {
@@ -78,8 +78,8 @@ impl Walk<'_> {
     }
 }
 
-fn both(one: Value, other: Value) -> Value {
-    if one == other { one } else { json!({ "allOf": [one, other] }) }
+fn both(one: Value, other: &Value) -> Value {
+    if one == *other { one } else { json!({ "allOf": [one, other] }) }
 }
 
 /// The types that both lists name.
@@ -94,7 +94,8 @@ fn narrower(one: &Value, other: &Value) -> Option<Value> {
     };
     let mut kinds: Vec<Value> = one.iter().filter(|kind| within(kind, &other)).cloned().collect();
     for kind in other.iter().filter(|kind| within(kind, &one)) {
-        if !kinds.contains(kind) && !(kind == "number" && kinds.contains(&"integer".into())) {
+        let known = kinds.contains(kind) || (kind == "number" && kinds.contains(&"integer".into()));
+        if !known {
             kinds.push(kind.clone());
         }
     }

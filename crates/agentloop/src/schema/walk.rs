@@ -85,7 +85,7 @@ impl<'a> Walk<'a> {
         match self.dialect {
             Dialect::OpenAiStrict => self.narrow(path, "says nothing of its type"),
             Dialect::GeminiOpenApi => {
-                self.narrow(path, "says nothing of its type; sent as an object")
+                self.narrow(path, "says nothing of its type; sent as an object");
             }
             Dialect::Anthropic | Dialect::GeminiJsonSchema => {}
         }

@@ -7,6 +7,7 @@ pub(crate) async fn run(ai: &AgentLoop, row: &Provider) {
     text(ai, row).await;
     thinking(ai, row).await;
     tools(ai, row).await;
+    odd_names(ai, row).await;
     endings(ai, row).await;
     citations_and_media(ai, row).await;
     json_output(ai, row).await;
@@ -83,6 +84,27 @@ async fn tools(ai: &AgentLoop, row: &Provider) {
     }
     let text = answer(ai, next).await.text();
     assert_eq!(text, "weather says: sunny\ntime says: noon", "{}", row.name);
+}
+
+/// Names that no host takes are sent as ones that it does, and come back as the caller knows them.
+async fn odd_names(ai: &AgentLoop, row: &Provider) {
+    let names = ["weather/of städte", "weather/of stadte"];
+    let tools = names.map(|name| ToolDefinition::function(name, json!({"type": "object"})));
+    let request = ask(row, "tools").tools(tools);
+    let response = answer(ai, request.clone()).await;
+    if row.rules.contains(&provider::Rule::Strip(provider::Param::Tools)) {
+        return;
+    }
+    let calls: Vec<ToolCallPart> = response.tool_calls().cloned().collect();
+    let called: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+    assert_eq!(called, names, "{}", row.name);
+    let renamed = |warning: &&Warning| warning.kind == WarningKind::Renamed;
+    assert_eq!(response.warnings.iter().filter(renamed).count(), 2, "{}", row.name);
+    let mut next = request.message(response.into_message());
+    for call in &calls {
+        next = next.message(ChatMessage::tool(&call.id, "sunny"));
+    }
+    assert_eq!(answer(ai, next).await.text().matches("says: sunny").count(), 2, "{}", row.name);
 }
 
 async fn endings(ai: &AgentLoop, row: &Provider) {

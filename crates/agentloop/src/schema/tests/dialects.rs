@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::super::{Dialect, convert};
 
-fn converted(schema: Value, dialect: Dialect) -> Value {
-    convert(&schema, dialect).schema
+fn converted(schema: &Value, dialect: Dialect) -> Value {
+    convert(schema, dialect).schema
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn what_is_said_beside_a_union_is_said_in_each_of_it() {
         "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
         "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
     });
-    let got = converted(schema, Dialect::Anthropic);
+    let got = converted(&schema, Dialect::Anthropic);
     assert_eq!(got["anyOf"][0]["required"], json!(["a"]));
     assert_eq!(got["anyOf"][1]["required"], json!(["b"]));
     assert_eq!(got["anyOf"][1]["properties"]["a"], json!({"type": "string"}));
@@ -227,7 +227,7 @@ fn the_older_form_of_gemini_has_types_in_capitals() {
             "required": ["type"],
         })
     );
-    let empty = converted(json!({"type": "object", "properties": {}}), Dialect::GeminiOpenApi);
+    let empty = converted(&json!({"type": "object", "properties": {}}), Dialect::GeminiOpenApi);
     assert_eq!(empty, json!({"type": "OBJECT"}));
 }
 
