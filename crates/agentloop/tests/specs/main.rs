@@ -11,6 +11,7 @@
     reason = "a test that fails, fails"
 )]
 
+mod gemini;
 mod requests;
 mod spec;
 

@@ -201,6 +201,11 @@ fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
     if kinds.is_empty() && request.audio.is_some() {
         kinds.push("AUDIO".to_owned());
     }
+    if request.audio.is_some() && kinds.len() > 1 && kinds.iter().any(|kind| kind == "AUDIO") {
+        let why = "models that speak do only that: sent as `AUDIO`";
+        config.warn(WarningKind::Converted, Param::Modalities, why);
+        kinds = vec!["AUDIO".to_owned()];
+    }
     config.put(Param::Modalities, "responseModalities", (!kinds.is_empty()).then_some(kinds))?;
     if let Some(audio) = &request.audio {
         let speech = match &audio.voice {
