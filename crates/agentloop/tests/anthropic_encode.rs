@@ -491,6 +491,10 @@ fn effort_and_thinking_have_the_form_of_the_model() {
         assert_eq!(sent.body["output_config"]["effort"].as_str(), level, "{what}");
         assert_eq!(!sent.warned.is_empty(), warned, "{what}: {:?}", sent.warned);
     }
+    // A host that is not known gets both forms.
+    let sent = send(&ask("deepseek/m").protocol(Protocol::Anthropic).effort(Effort::Low));
+    assert_eq!(sent.body["thinking"], enabled(4096));
+    assert_eq!(sent.body["output_config"], json!({"effort": "low"}));
     let mut shown = ask(NEWEST).effort(Effort::High);
     shown.thinking = Some(Thinking { include: Some(true), ..Thinking::default() });
     let sent = send(&shown);
