@@ -125,6 +125,8 @@ fn with_claude(row: Provider) -> Provider {
         budget("*claude-3-7*", 64_000).with_json_schema(NativeSchema::No),
         old("*claude-3-5*", 8_192),
         old("*claude-3*", 4_096),
+        // One that is newer than this table: as the newest are asked, and nothing is left out.
+        ModelRule::new("*claude*").with_thinking(ThinkingControl::Level),
     ];
     rules.into_iter().fold(row, Provider::model)
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::markers::WireCache;
 use crate::provider::Provider;
+use crate::provider::quirks::ImageInput;
 use crate::request::{ContentPart, FileInput};
 use crate::response::ImagePart;
 
@@ -154,6 +155,15 @@ pub(super) fn encode<'a>(
         ContentPart::VideoUrl { .. } => return Err(format!("{name} takes no video")),
         other => return Err(format!("{name} takes no `{}` in this turn", other.kind())),
     };
+    if let BlockBody::Image { source } = &body {
+        match provider.quirks.images {
+            ImageInput::Refused => return Err(format!("{name} takes no images")),
+            ImageInput::DataOnly if !matches!(source, Source::Base64 { .. }) => {
+                return Err(format!("{name} takes images only as data URLs, not by address"));
+            }
+            _ => {}
+        }
+    }
     Ok(Some(Block { body, cache_control: cache.map(Into::into) }))
 }
 

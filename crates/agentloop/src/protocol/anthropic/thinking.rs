@@ -53,30 +53,41 @@ pub(super) fn plan(
     let off = thinking.enabled == Some(false)
         || (thinking.enabled.is_none() && request.reasoning_effort == Some(Effort::None));
     let asked = is_asked(request);
-    let budget_only = traits.thinking == ThinkingControl::Unknown
-        && thinking.budget_tokens.is_some()
-        && request.reasoning_effort.is_none();
-    let mut plan = if traits.thinking == ThinkingControl::Budget || budget_only {
-        by_budget(params, request, max_tokens, off, asked)
-    } else {
-        by_level(params, model, request, traits, off, asked)
+    let mut plan = match traits.thinking {
+        ThinkingControl::Budget => by_budget(params, request, max_tokens, off, asked),
+        // A budget is the form that every host knows; the level goes along, for those that know it.
+        ThinkingControl::Unknown => {
+            let plan = by_budget(params, request, max_tokens, off, asked);
+            let effort = request.reasoning_effort.filter(|effort| *effort > Effort::Minimal);
+            Plan { effort: effort.filter(|_| plan.thinks()).map(Effort::as_str), ..plan }
+        }
+        _ => by_level(params, model, request, traits, off, asked),
     };
     if forced == Forced::WithoutThinking && plan.thinking.is_none() {
         let why = format!("{model} takes a forced call only while it does not think");
         params.warn(WarningKind::Converted, "thinking", &format!("{why}: switched off"));
         plan.thinking = Some(json!({ "type": "disabled" }));
     }
-    match (&mut plan.thinking, thinking.include) {
-        (Some(wire), Some(include)) if wire["type"] != "disabled" => {
+    show(params, &mut plan, thinking.include);
+    plan
+}
+
+/// Whether the thoughts come in words. By budget they always do.
+fn show(params: &mut Params<'_>, plan: &mut Plan, include: Option<bool>) {
+    let Some(include) = include else { return };
+    match &mut plan.thinking {
+        Some(wire) if wire["type"] == "adaptive" => {
             wire["display"] = json!(if include { "summarized" } else { "omitted" });
         }
-        (None, Some(true)) => {
-            params
-                .dropped("thinking.include", "means nothing while the model is not asked to think");
+        Some(wire) if wire["type"] == "enabled" && !include => {
+            params.dropped("thinking.include", "the model always shows what it thinks");
+        }
+        None if include => {
+            let why = "means nothing while the model is not asked to think";
+            params.dropped("thinking.include", why);
         }
         _ => {}
     }
-    plan
 }
 
 /// `thinking: {type: enabled, budget_tokens}`, which must be less than the whole answer.
