@@ -12,13 +12,13 @@ use super::quirks::{
     SpeakerName, StreamUsage, ThinkingForm, TokenCap, ToolCallIds, ToolResultImages,
     ToolResultName, VideoInput,
 };
-use super::{Auth, KeySource, Param, Provider};
+use super::{Auth, Feature, KeySource, Param, Provider};
 use crate::protocol::Protocol;
 use crate::request::Effort;
 
 /// Every built-in row, in the order of the documentation.
 pub(crate) fn rows() -> Vec<Provider> {
-    vec![
+    let rows = vec![
         openai(),
         anthropic(),
         google(),
@@ -44,8 +44,69 @@ pub(crate) fn rows() -> Vec<Provider> {
         vllm(),
         llamacpp(),
         lmstudio(),
-    ]
+    ];
+    let makes = |row: &Provider| MAKES.iter().find(|(name, _)| *name == row.name);
+    rows.into_iter()
+        .map(|row| match makes(&row) {
+            Some((_, features)) => row.makes(features.iter().copied()),
+            None => row,
+        })
+        .collect()
 }
+
+/// What each provider makes beside text and tool calls.
+const MAKES: &[(&str, &[Feature])] = &[
+    ("openai", &[Feature::Citations, Feature::AudioOutput]),
+    (
+        "anthropic",
+        &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
+    ),
+    (
+        "google",
+        &[
+            Feature::Thinking,
+            Feature::Citations,
+            Feature::ImageOutput,
+            Feature::AudioOutput,
+            Feature::CodeExecution,
+            Feature::ServerTools,
+        ],
+    ),
+    (
+        "vertex",
+        &[
+            Feature::Thinking,
+            Feature::Citations,
+            Feature::ImageOutput,
+            Feature::AudioOutput,
+            Feature::CodeExecution,
+            Feature::ServerTools,
+        ],
+    ),
+    ("groq", &[Feature::Thinking, Feature::CodeExecution, Feature::ServerTools]),
+    ("together", &[Feature::Thinking]),
+    ("mistral", &[Feature::Thinking]),
+    ("deepseek", &[Feature::Thinking]),
+    ("fireworks", &[Feature::Thinking]),
+    ("perplexity", &[Feature::Thinking, Feature::Citations, Feature::ServerTools]),
+    ("ollama", &[Feature::Thinking]),
+    ("cohere", &[Feature::Thinking]),
+    ("xai", &[Feature::Thinking]),
+    (
+        "openrouter",
+        &[Feature::Thinking, Feature::Citations, Feature::ImageOutput, Feature::ServerTools],
+    ),
+    ("cerebras", &[Feature::Thinking]),
+    ("azure", &[Feature::Thinking, Feature::AudioOutput]),
+    ("huggingface", &[Feature::Thinking]),
+    ("nvidia", &[Feature::Thinking]),
+    ("moonshot", &[Feature::Thinking]),
+    ("deepinfra", &[Feature::Thinking]),
+    ("sambanova", &[Feature::Thinking]),
+    ("vllm", &[Feature::Thinking]),
+    ("llamacpp", &[Feature::Thinking]),
+    ("lmstudio", &[Feature::Thinking]),
+];
 
 fn row(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
     Provider::openai_compatible(name, base_url).key_env(key)

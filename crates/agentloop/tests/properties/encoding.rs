@@ -64,6 +64,40 @@ fn conversation(more: std::ops::Range<usize>) -> impl Strategy<Value = Vec<ChatM
     })
 }
 
+/// The names that a parameter has in some body.
+fn names_of(name: &str) -> Vec<&str> {
+    let others: &[&str] = match name {
+        "max_tokens" => &["max_completion_tokens", "maxOutputTokens"],
+        "top_p" => &["topP"],
+        "top_k" => &["topK"],
+        "stop" => &["stop_sequences", "stopSequences"],
+        "n" => &["candidateCount"],
+        "frequency_penalty" => &["frequencyPenalty"],
+        "presence_penalty" => &["presencePenalty"],
+        "logprobs" => &["responseLogprobs"],
+        "top_logprobs" => &["logprobs"],
+        "user" => &["user_id"],
+        "response_format" => &["responseMimeType", "output_config"],
+        "tool_choice" => &["toolConfig"],
+        "parallel_tool_calls" => &["disable_parallel_tool_use"],
+        "reasoning_effort" => {
+            &["reasoning", "thinking", "chat_template_kwargs", "output_config", "thinkingConfig"]
+        }
+        _ => &[],
+    };
+    std::iter::once(name).chain(others.iter().copied()).collect()
+}
+
+/// Whether a field of that name stands anywhere in the body but in the conversation.
+fn holds(body: &Value, name: &str) -> bool {
+    match body {
+        Value::Object(fields) => fields.iter().any(|(field, value)| {
+            field != "messages" && field != "contents" && (field == name || holds(value, name))
+        }),
+        _ => false,
+    }
+}
+
 fn has_null(value: &Value, path: &str) -> Option<String> {
     match value {
         // A turn that only calls tools has no content.
@@ -115,8 +149,7 @@ proptest! {
     fn nothing_is_dropped_without_a_warning(
         params in params(),
         messages in conversation(0..5),
-        // The others have other names for most of it.
-        provider in select(providers(&[Protocol::OpenAiChat])),
+        provider in select(providers(Protocol::ALL)),
         stream in any::<bool>(),
     ) {
         let mut json = params.clone();
@@ -131,12 +164,13 @@ proptest! {
         prop_assert_eq!(body.get("stream_options").is_some() && !stream, false);
         for name in params.as_object().unwrap().keys() {
             let warned = encoded.warnings.iter().any(|w| w.subject.as_deref() == Some(name.as_str()));
-            let sent = body.get(name).is_some()
-                || (name == "max_tokens" && body.get("max_completion_tokens").is_some())
-                || (name == "reasoning_effort" && (body.get("reasoning").is_some() || body.get("thinking").is_some()
-                    || body.get("chat_template_kwargs").is_some()))
-                || (name == "top_logprobs" && body.get("logprobs").is_some())
-                || (name == "logprobs" && params["logprobs"] == false);
+            // A wish not to be told how sure the model is needs no word.
+            let sent = (name == "logprobs" && params["logprobs"] == false)
+                // An allowed second call at once is what the host does anyway.
+                || (name == "parallel_tool_calls" && params["parallel_tool_calls"] == true)
+                // A choice that leaves it to the model is what the host does anyway.
+                || (name == "tool_choice" && params["tool_choice"] == "auto" && params.get("tools").is_some())
+                || names_of(name).iter().any(|known| holds(&body, known));
             prop_assert!(sent || warned, "{} vanished: {}", name, body);
         }
     }
