@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-fn message() -> impl Strategy<Value = ChatMessage> {
+pub(crate) fn message() -> impl Strategy<Value = ChatMessage> {
     let text = "\\PC{0,10}";
     prop_oneof![
         text.prop_map(ChatMessage::system),
@@ -29,7 +29,7 @@ fn message() -> impl Strategy<Value = ChatMessage> {
 }
 
 /// Some parameters, as JSON, so that what was asked can be compared with what is sent.
-fn params() -> impl Strategy<Value = Value> {
+pub(crate) fn params() -> impl Strategy<Value = Value> {
     (
         (option::of(0.0f64..3.0), option::of(0.0f64..1.0), option::of(1u32..9), option::of(1u64..999)),
         (option::of(vec("[a-z]{1,3}", 1..20)), option::of(any::<i32>()), option::of(1u32..4)),
@@ -55,7 +55,7 @@ fn params() -> impl Strategy<Value = Value> {
         })
 }
 
-fn has_null(value: &Value, path: &str) -> Option<String> {
+pub(crate) fn has_null(value: &Value, path: &str) -> Option<String> {
     match value {
         // A turn that only calls tools has no content.
         Value::Null if path.ends_with(".content") => None,
@@ -69,7 +69,9 @@ fn has_null(value: &Value, path: &str) -> Option<String> {
 }
 
 fn providers() -> Vec<String> {
-    Provider::all().iter().map(|provider| provider.name.to_string()).collect()
+    let rows = Provider::all();
+    let speaks = |row: &&Provider| row.protocol == agentloop::Protocol::OpenAiChat;
+    rows.iter().filter(speaks).map(|row| row.name.to_string()).collect()
 }
 
 fn client() -> AgentLoop {

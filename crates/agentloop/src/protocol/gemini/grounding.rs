@@ -21,6 +21,9 @@ pub(super) struct Grounding {
     sources: Vec<Value>,
 }
 
+/// The most supports that are read: each costs a walk through the text.
+const MAX_SUPPORTS: usize = 4096;
+
 /// A stretch of one of the texts, in characters.
 struct Stretch {
     at: usize,
@@ -76,11 +79,11 @@ impl Grounding {
         };
         let metadata = Value::Object(self.metadata.clone());
         let chunks = list(&metadata, "groundingChunks");
-        for support in list(&metadata, "groundingSupports") {
+        for support in list(&metadata, "groundingSupports").iter().take(MAX_SUPPORTS) {
             let segment = support.get("segment").unwrap_or(&Value::Null);
             let stretch = locate(segment, texts, places);
             let cited = segment.get("text").and_then(Value::as_str).map(str::to_owned);
-            for index in list(&support, "groundingChunkIndices") {
+            for index in list(support, "groundingChunkIndices") {
                 let chunk = index.as_u64().and_then(|at| chunks.get(usize::try_from(at).ok()?));
                 if let Some(chunk) = chunk {
                     citations
@@ -88,7 +91,7 @@ impl Grounding {
                 }
             }
         }
-        for source in &self.sources {
+        for source in self.sources.iter().take(MAX_SUPPORTS) {
             let stretch = over_all(source, texts);
             let citation = match word(source, "uri") {
                 Some(url) => Citation::Url(UrlCitation {
