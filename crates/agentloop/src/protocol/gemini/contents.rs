@@ -241,7 +241,10 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 })
             }
             ContentPart::Thinking(thoughts) => {
-                signature(&thoughts.provider_state).map(|signature| {
+                let ours =
+                    message.origin.as_ref().is_some_and(|it| it.provider == self.provider.name);
+                let written = thoughts.signature.as_deref().filter(|_| ours).map(Cow::Borrowed);
+                signature(&thoughts.provider_state).or(written).map(|signature| {
                     part(Fields {
                         text: Some(Cow::Borrowed(thoughts.thinking.as_str())),
                         thought: Some(true),
