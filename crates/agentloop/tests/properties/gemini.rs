@@ -181,7 +181,7 @@ proptest! {
         let Ok(before) = encode(&messages) else {
             return Ok(());
         };
-        let mut all = messages.clone();
+        let mut all = messages;
         all.push(ChatMessage::user(last));
         let all = encode(&all).unwrap();
         prop_assert!(all.starts_with(before.strip_suffix("]}").unwrap()), "{}\n{}", before, all);

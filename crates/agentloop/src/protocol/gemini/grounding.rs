@@ -245,8 +245,12 @@ mod tests {
         list.iter().map(open).collect()
     }
 
-    fn found(segment: Value, list: &[&str], places: &[Place]) -> (usize, Option<u64>, Option<u64>) {
-        let stretch = locate(&segment, &texts(list), places);
+    fn found(
+        segment: &Value,
+        list: &[&str],
+        places: &[Place],
+    ) -> (usize, Option<u64>, Option<u64>) {
+        let stretch = locate(segment, &texts(list), places);
         (stretch.at, stretch.start, stretch.end)
     }
 
@@ -258,9 +262,9 @@ mod tests {
         let list = ["äöü. x", "äöü. y"];
         let segment = json!({ "partIndex": 2, "startIndex": 2, "endIndex": 7 });
         let places = [FIRST, Place::None, second];
-        assert_eq!(found(segment, &list, &places), (1, Some(1), Some(4)));
+        assert_eq!(found(&segment, &list, &places), (1, Some(1), Some(4)));
         let segment = json!({ "endIndex": 6, "text": "äöü" });
-        assert_eq!(found(segment, &list, &places), (0, Some(0), Some(3)));
+        assert_eq!(found(&segment, &list, &places), (0, Some(0), Some(3)));
     }
 
     #[test]
@@ -268,13 +272,13 @@ mod tests {
         // The first part of the wire was a thought.
         let places = [Place::None, FIRST];
         let segment = json!({ "startIndex": 2, "endIndex": 5, "text": "def" });
-        assert_eq!(found(segment, &["x  def", "abdef"], &places), (1, Some(2), Some(5)));
+        assert_eq!(found(&segment, &["x  def", "abdef"], &places), (1, Some(2), Some(5)));
         // One part that became two: the offsets count through both.
         let segment = json!({ "startIndex": 4, "endIndex": 7, "text": "efg" });
-        assert_eq!(found(segment, &["abcd", "efgh"], &[FIRST]), (1, Some(0), Some(3)));
+        assert_eq!(found(&segment, &["abcd", "efgh"], &[FIRST]), (1, Some(0), Some(3)));
         // Offsets that fit nothing.
         let segment = json!({ "startIndex": 90, "endIndex": 93, "text": "cd" });
-        assert_eq!(found(segment, &["abcd"], &[FIRST]), (0, Some(2), Some(4)));
+        assert_eq!(found(&segment, &["abcd"], &[FIRST]), (0, Some(2), Some(4)));
     }
 
     #[test]
@@ -282,7 +286,7 @@ mod tests {
         for (start, end) in [(0, u64::MAX), (u64::MAX, 0), (1, 1), (3, 2)] {
             for words in ["", "ä"] {
                 let segment = json!({ "startIndex": start, "endIndex": end, "text": words });
-                let (_, from, to) = found(segment, &["ää", "b"], &[FIRST, Place::None]);
+                let (_, from, to) = found(&segment, &["ää", "b"], &[FIRST, Place::None]);
                 assert!(from <= to && to <= Some(2), "{start} {end} {from:?} {to:?}");
             }
         }
