@@ -122,10 +122,10 @@ fn an_unknown_provider_is_named_with_the_nearest_known_one() {
     insta::assert_snapshot!(encode("", &plain("opnai/gpt-4.1")), @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","partial":null}}
+    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","partial":null}}
     --- stderr
     error: no provider is called `opnai`
-    hint: did you mean `openai`? known are openai, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim
+    hint: did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim
     "#);
 }
 

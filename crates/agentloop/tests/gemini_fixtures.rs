@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 use agentloop::{ChatResponse, ErrorKind};
 use support::{Wire, decode};
 
-/// The fixtures: name, whole body, stream of events, stream as a list.
-fn fixtures() -> Vec<(String, Vec<u8>, Vec<u8>, Vec<u8>)> {
+/// Name, whole body, stream of events, stream as a list.
+type Fixture = (String, Vec<u8>, Vec<u8>, Vec<u8>);
+
+fn fixtures() -> Vec<Fixture> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/gemini");
     let mut bodies: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()

@@ -15,3 +15,4 @@ mod bytes;
 mod calls;
 mod encoding;
 mod folding;
+mod gemini;

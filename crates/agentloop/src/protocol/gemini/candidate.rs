@@ -1,6 +1,7 @@
 //! One candidate: its parts, as they arrive.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -25,7 +26,7 @@ pub(super) struct CallIds {
     pub(super) response_id: String,
     salt: u64,
     count: u32,
-    used: Vec<String>,
+    used: HashSet<String>,
 }
 
 impl CallIds {
@@ -34,7 +35,7 @@ impl CallIds {
     }
 
     fn next(&mut self, given: Option<&str>) -> String {
-        let id = match given.filter(|id| !self.used.iter().any(|used| used == id)) {
+        let id = match given.filter(|id| !self.used.contains(*id)) {
             Some(id) => id.to_owned(),
             None => {
                 let count = self.count;
@@ -46,7 +47,7 @@ impl CallIds {
                 }
             }
         };
-        self.used.push(id.clone());
+        self.used.insert(id.clone());
         id
     }
 }
@@ -128,7 +129,7 @@ impl CandidateState {
             state.insert("thoughtSignature".to_owned(), Value::String(signature.to_string()));
         }
         if let Some(call) = part.function_call.0 {
-            return self.call(call, state, ids, emitter);
+            return self.call(&call, state, ids, emitter);
         }
         if part.text.0.is_some() || (signature.is_some() && is_bare(raw)) {
             let text = part.text.0.unwrap_or_default();
@@ -265,7 +266,7 @@ impl CandidateState {
 
     fn call(
         &mut self,
-        call: FunctionCall<'_>,
+        call: &FunctionCall<'_>,
         state: Map<String, Value>,
         ids: &mut CallIds,
         emitter: &mut Emitter,

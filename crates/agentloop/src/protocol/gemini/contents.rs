@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::media::{self, Media};
+use super::piece::{
+    Call, CallResult, Content, Fields, Part, arguments, made, part, plain, response,
+};
 use super::thinking;
-use super::wire::compact;
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::provider::Provider;
@@ -17,67 +17,6 @@ use crate::response::{CodeOutcome, ProviderState, ToolCallPart, Warning, Warning
 
 /// What the documentation gives for calls that the model did not make itself.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
-#[derive(Debug, Serialize)]
-pub(super) struct Content<'a> {
-    role: &'static str,
-    parts: Vec<Part<'a>>,
-}
-
-#[derive(Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Fields<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thought: Option<bool>,
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    media: Option<Media<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    function_call: Option<Call<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    function_response: Option<CallResult<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    executable_code: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code_execution_result: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool_response: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    thought_signature: Option<Cow<'a, str>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum Part<'a> {
-    Fields(Box<Fields<'a>>),
-    /// As it came.
-    Raw(&'a Value),
-}
-
-#[derive(Debug, Serialize)]
-struct Call<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
-    name: &'a str,
-    args: Box<RawValue>,
-}
-
-#[derive(Debug, Serialize)]
-struct CallResult<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a str>,
-    name: &'a str,
-    response: Box<RawValue>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    parts: Vec<Media<'a>>,
-}
-
-fn part(fields: Fields<'_>) -> Part<'_> {
-    Part::Fields(Box::new(fields))
-}
 
 /// Turns messages into contents.
 pub(super) struct Conversation<'a, 'w> {
@@ -241,7 +180,10 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 })
             }
             ContentPart::Thinking(thoughts) => {
-                signature(&thoughts.provider_state).map(|signature| {
+                let ours =
+                    message.origin.as_ref().is_some_and(|it| it.provider == self.provider.name);
+                let written = thoughts.signature.as_deref().filter(|_| ours).map(Cow::Borrowed);
+                signature(&thoughts.provider_state).or(written).map(|signature| {
                     part(Fields {
                         text: Some(Cow::Borrowed(thoughts.thinking.as_str())),
                         thought: Some(true),
@@ -418,55 +360,4 @@ impl<'a, 'w> Conversation<'a, 'w> {
 fn place_of(calls: &[&ToolCallPart], message: &ChatMessage) -> usize {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     calls.iter().position(|call| call.id == id).unwrap_or(usize::MAX)
-}
-
-fn plain(text: &str) -> Part<'_> {
-    part(Fields { text: Some(Cow::Borrowed(text)), ..Fields::default() })
-}
-
-/// What the model made earlier.
-fn made<'a>(mime_type: &'a str, data: &'a str, url: Option<&'a str>) -> Media<'a> {
-    match url {
-        Some(url) if data.is_empty() => Media::File {
-            mime_type: (!mime_type.is_empty()).then_some(Cow::Borrowed(mime_type)),
-            file_uri: Cow::Borrowed(url),
-        },
-        _ => Media::Inline { mime_type: Cow::Borrowed(mime_type), data: Cow::Borrowed(data) },
-    }
-}
-
-/// JSON text that is known to be good, as it stands.
-fn raw(json: String) -> Box<RawValue> {
-    RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
-}
-
-/// Whether the text is a JSON object, and no more than that.
-fn is_object(text: &str) -> bool {
-    text.starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
-}
-
-/// Arguments must be an object. What a model wrote wrongly is told under a name.
-fn arguments(text: &str) -> Box<RawValue> {
-    let text = text.trim();
-    if text.is_empty() {
-        return raw("{}".to_owned());
-    }
-    if is_object(text) {
-        return raw(compact(text));
-    }
-    raw(json!({ "arguments": text }).to_string())
-}
-
-/// A result must be an object: one that is goes as it is, anything else under a name.
-fn response(text: &str, is_error: bool) -> Box<RawValue> {
-    let trimmed = text.trim();
-    let json = match trimmed.as_bytes().first() {
-        Some(b'{' | b'[') if serde_json::from_str::<&RawValue>(trimmed).is_ok() => compact(trimmed),
-        _ => Value::from(text).to_string(),
-    };
-    raw(match is_error {
-        true => format!("{{\"error\":{json}}}"),
-        false if json.starts_with('{') => json,
-        false => format!("{{\"output\":{json}}}"),
-    })
 }

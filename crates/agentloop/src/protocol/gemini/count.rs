@@ -64,3 +64,25 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
         .with_provider(provider.name.as_ref())
         .with_raw(body))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_is_wrapped_with_its_model_or_sent_as_it_is() {
+        let request = ChatRequest::new("p/m").system("s").user("u");
+        let path = "/models/m:countTokens";
+        let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
+        let wrapped = encode(&provider, "m", &request).unwrap();
+        let body: Value = serde_json::from_slice(&wrapped.body).unwrap();
+        assert_eq!(body["generateContentRequest"]["model"], "models/m");
+        assert_eq!(body["generateContentRequest"]["contents"][0]["parts"][0]["text"], "u");
+        let provider = Provider::gemini_compatible("p", "http://x.test/publishers/p");
+        let bare = encode(&provider, "m", &request).unwrap();
+        let body: Value = serde_json::from_slice(&bare.body).unwrap();
+        assert_eq!(body["contents"][0]["parts"][0]["text"], "u");
+        assert_eq!((wrapped.path.as_str(), bare.path.as_str()), (path, path));
+        assert_eq!(decode(&provider, br#"{"totalTokens":31}"#).unwrap(), 31);
+    }
+}

@@ -62,9 +62,11 @@ impl Decoder {
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        if !emitter.is_started() {
-            let id = chunk.response_id.non_empty().unwrap_or_default();
+        let id = chunk.response_id.non_empty().unwrap_or_default();
+        if self.ids.response_id.is_empty() {
             id.clone_into(&mut self.ids.response_id);
+        }
+        if !emitter.is_started() {
             let asked = self.context.model.as_deref().unwrap_or_default();
             let model = chunk.model_version.non_empty().unwrap_or(asked);
             let created = chunk.create_time.non_empty().and_then(unix_seconds);

@@ -27,7 +27,10 @@ pub(crate) fn encode(
         warnings.push(Warning::new(WarningKind::Dropped, "user", why));
     }
     let mut settings = Map::new();
-    settings.insert("model".to_owned(), model_name(model).into());
+    // Where models stand below a publisher, only the path names them.
+    if !provider.base_url.contains("/publishers/") {
+        settings.insert("model".to_owned(), model_name(model).into());
+    }
     if let Some(purpose) = request.input_type {
         settings.insert("taskType".to_owned(), purpose_word(purpose).into());
     }
@@ -129,4 +132,47 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Embedded> {
             total_tokens: usage.total_token_count.unsigned().unwrap_or(prompt_tokens),
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(provider: &Provider, request: &EmbedRequest) -> (String, Value) {
+        let encoded = encode(provider, "e", request, request.input.as_slice()).unwrap();
+        (encoded.path, serde_json::from_slice(&encoded.body).unwrap())
+    }
+
+    #[test]
+    fn one_text_goes_by_itself_and_several_as_a_batch() {
+        let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
+        let one = EmbedRequest::new("e", "a").dimensions(8).input_type(EmbedInputType::Query);
+        let alone = json!({ "model": "models/e", "content": { "parts": [{ "text": "a" }] },
+                            "outputDimensionality": 8, "taskType": "RETRIEVAL_QUERY" });
+        assert_eq!(encoded(&provider, &one), ("/models/e:embedContent".to_owned(), alone));
+        let two = EmbedRequest::new("e", ["a", "b"]);
+        let single =
+            |text| json!({ "model": "models/e", "content": { "parts": [{ "text": text }] } });
+        assert_eq!(
+            encoded(&provider, &two),
+            (
+                "/models/e:batchEmbedContents".to_owned(),
+                json!({ "requests": [single("a"), single("b")] })
+            )
+        );
+    }
+
+    #[test]
+    fn vectors_come_single_or_in_a_list_with_usage_or_without() {
+        let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
+        let many = decode(&provider, br#"{"embeddings":[{"values":[1]},{"values":[2]}]}"#).unwrap();
+        assert_eq!((many.vectors, many.usage), (vec![vec![1.0], vec![2.0]], None));
+        let body = br#"{"embedding":{"values":[1]},"usageMetadata":{"promptTokenCount":3}}"#;
+        let one = decode(&provider, body).unwrap();
+        assert_eq!(one.vectors, [[1.0]]);
+        assert_eq!(one.usage, Some(EmbedUsage { prompt_tokens: 3, total_tokens: 3 }));
+        let error = decode(&provider, br#"{"error":{"code":404,"message":"no"}}"#).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::NotFound);
+        assert_eq!(decode(&provider, b"{}").unwrap_err().kind(), ErrorKind::Protocol);
+    }
 }

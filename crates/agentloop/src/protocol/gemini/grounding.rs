@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::candidate::OpenText;
+use crate::limits::MAX_RESPONSE_BYTES;
 use crate::response::{Citation, OpaqueCitation, UrlCitation};
 
 /// Where a part of the wire went.
@@ -20,6 +21,9 @@ pub(super) struct Grounding {
     metadata: Map<String, Value>,
     sources: Vec<Value>,
 }
+
+/// The most supports that are read: each costs a walk through the text.
+const MAX_SUPPORTS: usize = 4096;
 
 /// A stretch of one of the texts, in characters.
 struct Stretch {
@@ -76,11 +80,11 @@ impl Grounding {
         };
         let metadata = Value::Object(self.metadata.clone());
         let chunks = list(&metadata, "groundingChunks");
-        for support in list(&metadata, "groundingSupports") {
+        for support in list(&metadata, "groundingSupports").iter().take(MAX_SUPPORTS) {
             let segment = support.get("segment").unwrap_or(&Value::Null);
             let stretch = locate(segment, texts, places);
             let cited = segment.get("text").and_then(Value::as_str).map(str::to_owned);
-            for index in list(&support, "groundingChunkIndices") {
+            for index in list(support, "groundingChunkIndices") {
                 let chunk = index.as_u64().and_then(|at| chunks.get(usize::try_from(at).ok()?));
                 if let Some(chunk) = chunk {
                     citations
@@ -88,7 +92,7 @@ impl Grounding {
                 }
             }
         }
-        for source in &self.sources {
+        for source in self.sources.iter().take(MAX_SUPPORTS) {
             let stretch = over_all(source, texts);
             let citation = match word(source, "uri") {
                 Some(url) => Citation::Url(UrlCitation {
@@ -141,7 +145,9 @@ fn citation(chunk: &Value, stretch: &Stretch, cited: Option<String>, provider: &
 }
 
 fn offset(value: &Value, name: &str) -> Option<usize> {
-    value.get(name).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok())
+    // No text is longer than that, and sums of such numbers stay numbers.
+    let number = value.get(name)?.as_u64()?;
+    Some(usize::try_from(number).unwrap_or(usize::MAX).min(MAX_RESPONSE_BYTES))
 }
 
 /// Where a segment stands. Its own words, which most segments repeat, tell the part where its number does not.
@@ -226,4 +232,63 @@ fn stretch(texts: &[OpenText], at: usize, start: usize, end: usize) -> Stretch {
         Some(text[..byte.unwrap_or(0)].chars().count() as u64)
     };
     Stretch { at, start: characters(start), end: characters(end) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn texts(list: &[&str]) -> Vec<OpenText> {
+        let open = |text: &&str| OpenText { part: 0, text: (*text).to_owned() };
+        list.iter().map(open).collect()
+    }
+
+    fn found(
+        segment: &Value,
+        list: &[&str],
+        places: &[Place],
+    ) -> (usize, Option<u64>, Option<u64>) {
+        let stretch = locate(segment, &texts(list), places);
+        (stretch.at, stretch.start, stretch.end)
+    }
+
+    const FIRST: Place = Place::Text { at: 0, base: 0 };
+
+    #[test]
+    fn bytes_become_characters_of_the_part_that_is_meant() {
+        let second = Place::Text { at: 1, base: 0 };
+        let list = ["äöü. x", "äöü. y"];
+        let segment = json!({ "partIndex": 2, "startIndex": 2, "endIndex": 7 });
+        let places = [FIRST, Place::None, second];
+        assert_eq!(found(&segment, &list, &places), (1, Some(1), Some(4)));
+        let segment = json!({ "endIndex": 6, "text": "äöü" });
+        assert_eq!(found(&segment, &list, &places), (0, Some(0), Some(3)));
+    }
+
+    #[test]
+    fn the_words_of_a_segment_tell_the_part_where_its_number_does_not() {
+        // The first part of the wire was a thought.
+        let places = [Place::None, FIRST];
+        let segment = json!({ "startIndex": 2, "endIndex": 5, "text": "def" });
+        assert_eq!(found(&segment, &["x  def", "abdef"], &places), (1, Some(2), Some(5)));
+        // One part that became two: the offsets count through both.
+        let segment = json!({ "startIndex": 4, "endIndex": 7, "text": "efg" });
+        assert_eq!(found(&segment, &["abcd", "efgh"], &[FIRST]), (1, Some(0), Some(3)));
+        // Offsets that fit nothing.
+        let segment = json!({ "startIndex": 90, "endIndex": 93, "text": "cd" });
+        assert_eq!(found(&segment, &["abcd"], &[FIRST]), (0, Some(2), Some(4)));
+    }
+
+    #[test]
+    fn no_offset_is_too_odd() {
+        for (start, end) in [(0, u64::MAX), (u64::MAX, 0), (1, 1), (3, 2)] {
+            for words in ["", "ä"] {
+                let segment = json!({ "startIndex": start, "endIndex": end, "text": words });
+                let (_, from, to) = found(&segment, &["ää", "b"], &[FIRST, Place::None]);
+                assert!(from <= to && to <= Some(2), "{start} {end} {from:?} {to:?}");
+            }
+        }
+    }
 }

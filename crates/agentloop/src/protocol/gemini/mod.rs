@@ -12,6 +12,7 @@ mod media;
 pub(crate) mod models;
 mod params;
 mod partial_args;
+mod piece;
 pub mod serve;
 mod stream;
 mod thinking;

@@ -74,3 +74,23 @@ fn escaped(text: &str) -> String {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_name_the_next_one() {
+        let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
+        let body = br#"{"models":[{"name":"models/a","displayName":"A","inputTokenLimit":10,
+            "outputTokenLimit":5},{"name":"tunedModels/b"}],"nextPageToken":"x/y="}"#;
+        let page = decode(&provider, body).unwrap();
+        assert_eq!((page.models[0].id.as_str(), page.models[0].context_window), ("a", Some(10)));
+        assert_eq!(page.models[1].id, "tunedModels/b");
+        assert_eq!(page.next.as_deref(), Some("?pageSize=1000&pageToken=x%2Fy%3D"));
+        let next = encode(&provider, page.next.as_deref()).unwrap();
+        assert_eq!(next.path, "/models?pageSize=1000&pageToken=x%2Fy%3D");
+        assert!(decode(&provider, b"{}").unwrap().models.is_empty());
+        assert_eq!(decode(&provider, b"[1]").unwrap_err().kind(), ErrorKind::Protocol);
+    }
+}

@@ -15,8 +15,11 @@ enum Step {
     At(usize),
 }
 
-/// The most elements that a list may be filled up to by naming a place in it.
-const MAX_ELEMENTS: usize = 1 << 16;
+/// How far past its end a list may be filled up by naming a place in it. Lists come in order.
+const MAX_GAP: usize = 64;
+
+/// How deep a value may stand.
+const MAX_DEPTH: usize = 100;
 
 impl PartialArgs {
     /// Takes the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. Text grows; any other
@@ -90,6 +93,9 @@ fn steps(path: &str) -> Vec<Step> {
 
 /// The value at that place, which is made if it is not there. `None` where the place cannot be.
 fn place<'a>(mut value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+    if steps.len() > MAX_DEPTH {
+        return None;
+    }
     for step in steps {
         match step {
             Step::Name(name) => {
@@ -103,7 +109,7 @@ fn place<'a>(mut value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> 
                     *value = Value::Array(Vec::new());
                 }
                 let list = value.as_array_mut()?;
-                if *at >= MAX_ELEMENTS {
+                if *at > list.len() + MAX_GAP {
                     return None;
                 }
                 while list.len() <= *at {
@@ -139,5 +145,9 @@ mod tests {
             args.push(&serde_json::json!([{ "jsonPath": path, "boolValue": true }]).to_string());
             args.json();
         }
+        let mut args = PartialArgs::default();
+        let deep = "[0]".repeat(100_000);
+        args.push(&serde_json::json!([{ "jsonPath": deep, "boolValue": true }]).to_string());
+        assert_eq!(args.json(), "{}");
     }
 }

@@ -134,10 +134,12 @@ fn level(
         }
         sent
     } else if let Some(tokens) = wish.budget_tokens {
-        let sent = match tokens {
-            0..=LOW => Effort::Low,
-            ..=MEDIUM => Effort::Medium,
-            _ => Effort::High,
+        let sent = if tokens <= LOW {
+            Effort::Low
+        } else if tokens <= MEDIUM {
+            Effort::Medium
+        } else {
+            Effort::High
         };
         let why = format!("{model} takes a level: {tokens} tokens are sent as `{}`", sent.as_str());
         config.warn_of(WarningKind::Converted, "thinking.budget_tokens", &why);
