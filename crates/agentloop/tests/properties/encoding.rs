@@ -1,7 +1,8 @@
-//! Any request at all, to every provider: what is asked is sent, or a warning says why not.
+//! Any request at all, to every provider that speaks OpenAI's chat: what is asked is sent, or a warning says why not.
 
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, ContentPart, Effort, Provider, ToolCallPart, inspect,
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, Effort, Protocol, Provider, ToolCallPart,
+    inspect,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-fn message() -> impl Strategy<Value = ChatMessage> {
+pub(crate) fn message() -> impl Strategy<Value = ChatMessage> {
     let text = "\\PC{0,10}";
     prop_oneof![
         text.prop_map(ChatMessage::system),
@@ -29,7 +30,7 @@ fn message() -> impl Strategy<Value = ChatMessage> {
 }
 
 /// Some parameters, as JSON, so that what was asked can be compared with what is sent.
-fn params() -> impl Strategy<Value = Value> {
+pub(crate) fn params() -> impl Strategy<Value = Value> {
     (
         (option::of(0.0f64..3.0), option::of(0.0f64..1.0), option::of(1u32..9), option::of(1u64..999)),
         (option::of(vec("[a-z]{1,3}", 1..20)), option::of(any::<i32>()), option::of(1u32..4)),
@@ -55,7 +56,7 @@ fn params() -> impl Strategy<Value = Value> {
         })
 }
 
-fn has_null(value: &Value, path: &str) -> Option<String> {
+pub(crate) fn has_null(value: &Value, path: &str) -> Option<String> {
     match value {
         // A turn that only calls tools has no content.
         Value::Null if path.ends_with(".content") => None,
@@ -69,7 +70,9 @@ fn has_null(value: &Value, path: &str) -> Option<String> {
 }
 
 fn providers() -> Vec<String> {
-    Provider::all().iter().map(|provider| provider.name.to_string()).collect()
+    let rows = Provider::all();
+    let own = rows.iter().filter(|provider| provider.protocol == Protocol::OpenAiChat);
+    own.map(|provider| provider.name.to_string()).collect()
 }
 
 fn client() -> AgentLoop {
