@@ -84,7 +84,7 @@ impl StreamWriter {
                 Bytes::from([start, stop].concat())
             }
             ChatStreamEvent::MessageDelta { choice_index: 0, finish_reason, raw_finish_reason } => {
-                // Told at the end, together with the usage.
+                // Told at the end, beside the usage.
                 self.reason = Some((finish_reason.clone(), raw_finish_reason.clone()));
                 Bytes::new()
             }
