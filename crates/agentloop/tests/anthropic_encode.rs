@@ -476,10 +476,10 @@ fn effort_and_thinking_have_the_form_of_the_model() {
         (LEVEL, Some(Effort::Minimal), None, None, adaptive.clone(), Some("low"), true),
         (LEVEL, None, Some(Thinking::enabled()), None, adaptive.clone(), None, false),
         (LEVEL, None, budget(2000), None, adaptive.clone(), None, true),
-        (LEVEL, None, off(), None, disabled.clone(), None, false),
-        (NEWEST, Some(Effort::Max), None, None, adaptive.clone(), Some("max"), false),
+        (LEVEL, None, off(), None, disabled, None, false),
+        (NEWEST, Some(Effort::Max), None, None, adaptive, Some("max"), false),
         (NEWEST, Some(Effort::None), None, None, none.clone(), Some("low"), true),
-        (NEWEST, None, off(), None, none.clone(), Some("low"), true),
+        (NEWEST, None, off(), None, none, Some("low"), true),
     ] {
         let mut request = ask(model);
         request.reasoning_effort = effort;

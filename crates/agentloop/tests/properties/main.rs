@@ -11,6 +11,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod anthropic;
 mod bytes;
 mod calls;
 mod encoding;

@@ -25,3 +25,24 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
             .with_raw(body)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_asks_for_the_prompt_only() {
+        let provider = Provider::anthropic_compatible("lab", "http://lab.invalid");
+        let request =
+            ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
+        let encoded = encode(&provider, "m", &request).unwrap();
+        assert_eq!(encoded.path, "/messages/count_tokens");
+        let expected = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
+        assert_eq!(encoded.body, expected);
+        assert!(encoded.warnings.is_empty());
+        assert_eq!(decode(&provider, br#"{"input_tokens":8}"#).unwrap(), 8);
+        let error =
+            decode(&provider, br#"{"type":"error","error":{"type":"api_error","message":"no"}}"#);
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Server);
+    }
+}

@@ -12,6 +12,7 @@ mod message;
 pub(crate) mod models;
 mod params;
 mod parts;
+mod results;
 pub mod serve;
 mod stream;
 mod thinking;

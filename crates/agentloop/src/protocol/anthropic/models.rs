@@ -94,7 +94,24 @@ fn unix_seconds(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::unix_seconds;
+    use super::*;
+
+    #[test]
+    fn a_page_names_the_next_one() {
+        let provider = Provider::anthropic_compatible("lab", "http://lab.invalid");
+        let body = br#"{"data":[{"type":"model","id":"m/1","display_name":"M","created_at":"1970-01-02T00:00:00Z",
+            "max_input_tokens":200000,"max_tokens":64000}],"has_more":true,"last_id":"m/1"}"#;
+        let page = decode(&provider, body).unwrap();
+        let model = &page.models[0];
+        assert_eq!((model.id.as_str(), model.name.as_deref()), ("m/1", Some("M")));
+        assert_eq!((model.context_window, model.max_output_tokens), (Some(200_000), Some(64_000)));
+        assert_eq!(model.created, Some(86_400));
+        let next = encode(&provider, page.next.as_deref()).unwrap();
+        assert_eq!(next.path, "/models?limit=1000&after_id=m%2F1");
+        let last = decode(&provider, br#"{"data":[],"has_more":true,"last_id":"x"}"#).unwrap();
+        assert!(last.next.is_none(), "an empty page is the last");
+        assert!(decode(&provider, b"{}").is_err());
+    }
 
     #[test]
     fn days_are_counted_as_the_calendar_does() {

@@ -107,7 +107,8 @@ fn by_budget(
     if max_tokens <= LEAST {
         let why =
             format!("{max_tokens} tokens leave no room to think: at least {LEAST} are needed");
-        params.dropped("thinking", &why);
+        let by_effort = request.thinking.is_none();
+        params.dropped(if by_effort { "reasoning_effort" } else { "thinking" }, &why);
         return Plan::default();
     }
     let told = request.thinking.and_then(|thinking| thinking.budget_tokens);

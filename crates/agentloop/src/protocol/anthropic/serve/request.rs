@@ -44,12 +44,12 @@ pub fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
     match fields.remove("system") {
         Some(Value::String(text)) => messages.push(json!({ "role": "system", "content": text })),
         Some(Value::Array(blocks)) => {
-            let content: Vec<Value> = blocks.into_iter().map(read_block).collect();
+            let content: Vec<Value> = blocks.iter().map(read_block).collect();
             messages.push(json!({ "role": "system", "content": content }));
         }
         _ => {}
     }
-    for turn in turns {
+    for turn in &turns {
         read_turn(turn, &mut messages);
     }
     let mut known = Map::new();
@@ -157,22 +157,20 @@ fn read_cache(block: &Value) -> Option<Value> {
 }
 
 /// A turn: the results of tools that stand in a user's turn are turns of their own.
-fn read_turn(turn: Value, messages: &mut Vec<Value>) {
+fn read_turn(turn: &Value, messages: &mut Vec<Value>) {
     let role = turn["role"].clone();
     let blocks = match turn.get("content") {
-        Some(Value::Array(blocks)) => blocks.clone(),
+        Some(Value::Array(blocks)) => blocks,
         content => {
             messages.push(json!({ "role": role, "content": content }));
             return;
         }
     };
-    let (results, rest): (Vec<Value>, Vec<Value>) =
-        blocks.into_iter().partition(|block| block["type"] == "tool_result");
+    let (results, rest): (Vec<&Value>, Vec<&Value>) =
+        blocks.iter().partition(|block| block["type"] == "tool_result");
     for result in results {
         let content = match result.get("content") {
-            Some(Value::Array(blocks)) => {
-                Value::Array(blocks.iter().cloned().map(read_block).collect())
-            }
+            Some(Value::Array(blocks)) => Value::Array(blocks.iter().map(read_block).collect()),
             Some(Value::String(text)) => json!(text),
             _ => json!(""),
         };
@@ -190,14 +188,14 @@ fn read_turn(turn: Value, messages: &mut Vec<Value>) {
 }
 
 /// Brings a block into the form of a part.
-fn read_block(block: Value) -> Value {
+fn read_block(block: &Value) -> Value {
     let mut part = match block["type"].as_str().unwrap_or_default() {
         "text" => json!({ "type": "text", "text": block["text"] }),
         "image" => {
             let url = read_source(&block["source"]);
             json!({ "type": "image_url", "image_url": { "url": url } })
         }
-        "document" => read_document(&block),
+        "document" => read_document(block),
         "tool_use" => json!({
             "type": "tool_call",
             "id": block["id"],
@@ -213,7 +211,7 @@ fn read_block(block: Value) -> Value {
         kind => json!({ "type": "opaque", "provider": "", "kind": kind, "data": block }),
     };
     let takes_marker = ["text", "image_url", "file"].iter().any(|kind| part["type"] == *kind);
-    if let Some(cache) = read_cache(&block).filter(|_| takes_marker) {
+    if let Some(cache) = read_cache(block).filter(|_| takes_marker) {
         part["cache_control"] = cache;
     }
     part

@@ -14,7 +14,7 @@ pub struct StreamWriter {
     /// The blocks that have begun: part and index.
     blocks: Vec<(u32, usize)>,
     reason: Option<(FinishReason, Option<String>)>,
-    usage: Usage,
+    usage: Box<Usage>,
 }
 
 impl StreamWriter {
@@ -89,7 +89,7 @@ impl StreamWriter {
                 Bytes::new()
             }
             ChatStreamEvent::Usage { usage, .. } => {
-                self.usage = usage.clone();
+                *self.usage = usage.clone();
                 Bytes::new()
             }
             ChatStreamEvent::MessageDone { .. } => {
