@@ -1,5 +1,9 @@
 //! Requests to Anthropic: what each rule makes of a conversation.
-#![allow(clippy::unwrap_used, reason = "a helper of tests fails like a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a helper of tests fails like a test, and takes literals"
+)]
 
 mod common;
 

@@ -1,5 +1,9 @@
 //! Gemini: requests and answers, rule by rule.
-#![allow(clippy::unwrap_used, reason = "a helper of tests fails like a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a helper of tests fails like a test, and takes literals"
+)]
 
 mod common;
 

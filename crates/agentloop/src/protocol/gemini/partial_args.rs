@@ -135,7 +135,7 @@ mod tests {
         args.push(
             r#"[{"jsonPath":"$.z","nullValue":"NULL_VALUE"},{"jsonPath":"$.t","boolValue":true}]"#,
         );
-        assert_eq!(args.json(), r#"{"a":{"b":[null,{"c d":"xy"}]},"n":3,"t":true,"z":null}"#);
+        assert_eq!(args.json(), r#"{"a":{"b":[null,{"c d":"xy"}]},"n":3,"z":null,"t":true}"#);
     }
 
     #[test]
