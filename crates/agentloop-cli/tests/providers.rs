@@ -137,3 +137,21 @@ fn an_alias_that_leads_nowhere_is_named() {
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("`fast`"), "{run}");
 }
+
+#[test]
+fn the_matrix_says_who_can_do_what() {
+    let run = agentloop(["providers", "--matrix"]).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    let line =
+        |name: &str| run.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+    assert!(
+        line("NAME").is_some_and(|head| head.contains("thinking") && head.contains("embeddings"))
+    );
+    assert!(line("anthropic").is_some_and(|row| row.contains("yes") && row.contains('-')), "{run}");
+    let json = agentloop(["providers", "--matrix", "--json"]).run().json();
+    let has = |name: &str, feature: &str| {
+        json[name].as_array().is_some_and(|all| all.iter().any(|known| known == feature))
+    };
+    assert!(has("google", "image_output") && !has("anthropic", "image_output"), "{json}");
+    assert!(has("openai", "embeddings") && !has("deepseek", "embeddings"), "{json}");
+}

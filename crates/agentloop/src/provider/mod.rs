@@ -1,6 +1,7 @@
 //! A provider is a row of data: who serves, where, and how they bend the protocol they speak.
 
 mod capability;
+mod families;
 mod key;
 pub(crate) mod model;
 mod param;
@@ -139,7 +140,7 @@ impl Provider {
         Self {
             protocol: Protocol::Gemini,
             auth: Auth::XGoogApiKey,
-            models: table::gemini_models(),
+            models: families::gemini_models(),
             ..Self::openai_compatible(name, base_url)
         }
     }

@@ -128,10 +128,11 @@ proptest! {
     /// But for a result that arrives late, nothing that was sent changes.
     #[test]
     fn a_turn_more_only_adds(mut request in anything(), rules in rules()) {
-        prop_assume!(request.messages.last().is_some_and(|last| last.role != Role::Tool));
+        if request.messages.len() < 2 || request.messages.last().is_some_and(|last| last.role == Role::Tool) {
+            return Ok(());
+        }
         let all = prepared(&request, &rules).messages.into_owned();
         request.messages.pop();
-        prop_assume!(!request.messages.is_empty());
         let before = prepared(&request, &rules).messages.into_owned();
         prop_assert!(all.starts_with(&before), "{:#?}\n{:#?}", before, all);
     }

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::contents::Conversation;
+use super::message::Conversation;
 use super::params::{Config, merge};
 use super::{model_path, thinking, tools};
 use crate::error::{Error, ErrorKind, Result};

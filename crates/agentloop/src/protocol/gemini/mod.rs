@@ -1,17 +1,17 @@
 //! Google's generateContent, and everyone who speaks it.
 
 mod candidate;
-mod contents;
 pub(crate) mod count;
 pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod error;
 mod grounding;
-mod media;
+mod message;
 pub(crate) mod models;
 mod params;
 mod partial_args;
+mod parts;
 mod piece;
 pub mod serve;
 mod stream;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::media::Media;
+use super::parts::Media;
 use super::wire::compact;
 
 #[derive(Debug, Serialize)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::media::{self, Media};
+use super::parts::{self, Media};
 use super::piece::{
     Call, CallResult, Content, Fields, Part, arguments, made, part, plain, response,
 };
@@ -202,13 +202,13 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 ..Fields::default()
             })),
             ContentPart::ImageUrl { image_url, .. } => {
-                of_media(media::at(&image_url.url, None, "the image")?, None)
+                of_media(parts::at(&image_url.url, None, "the image")?, None)
             }
             ContentPart::VideoUrl { video_url } => {
-                of_media(media::at(&video_url.url, None, "the video")?, None)
+                of_media(parts::at(&video_url.url, None, "the video")?, None)
             }
-            ContentPart::InputAudio { input_audio } => of_media(media::audio(input_audio)?, None),
-            ContentPart::File { file, .. } => of_media(media::file(file)?, None),
+            ContentPart::InputAudio { input_audio } => of_media(parts::audio(input_audio)?, None),
+            ContentPart::File { file, .. } => of_media(parts::file(file)?, None),
             ContentPart::Image(image) => of_media(
                 made(&image.mime_type, &image.data, image.url.as_deref()),
                 signature(&image.provider_state),
