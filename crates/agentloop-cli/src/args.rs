@@ -65,7 +65,7 @@ pub(crate) enum Command {
 }
 
 /// Protocols that have a name already, but that this version does not speak.
-const NOT_YET: [&str; 3] = ["openai_responses", "anthropic", "gemini"];
+const NOT_YET: [&str; 1] = ["openai_responses"];
 
 /// Reads the name of a protocol.
 pub(crate) fn protocol(name: &str) -> Result<Protocol, String> {

@@ -34,11 +34,6 @@ impl Setup {
         Ok(self.builder().build()?)
     }
 
-    /// The same, with one provider changed.
-    pub(crate) fn client_with(&self, provider: Provider) -> Result<AgentLoop, Failure> {
-        Ok(self.builder().provider(provider).build()?)
-    }
-
     fn builder(&self) -> AgentLoopBuilder {
         // The simulator comes first, so that a provider of the same name in the file replaces it.
         AgentLoop::builder().provider(sim::provider()).config(&self.config)

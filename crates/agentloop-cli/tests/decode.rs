@@ -232,17 +232,6 @@ fn an_unknown_provider_is_a_matter_of_the_command_line() {
 }
 
 #[test]
-fn a_provider_that_is_not_spoken_yet_says_so() {
-    insta::assert_snapshot!(decode("--provider google", BODY), @r#"
-    exit 2
-    --- stdout
-    --- stderr
-    error: google is known, but this version does not speak its protocol (Gemini generateContent) yet
-    hint: many of its models are served by other providers as well, openrouter for example
-    "#);
-}
-
-#[test]
 fn wrong_options_are_refused_before_anything_is_read() {
     for args in
         ["--status 99", "--cut 0", "--header nothing", "--embed --stream", "--protocol soap"]

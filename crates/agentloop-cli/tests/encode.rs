@@ -122,32 +122,20 @@ fn an_unknown_provider_is_named_with_the_nearest_known_one() {
     insta::assert_snapshot!(encode("", &plain("opnai/gpt-4.1")), @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","partial":null}}
+    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","partial":null}}
     --- stderr
     error: no provider is called `opnai`
-    hint: did you mean `openai`? known are openai, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim
-    "#);
-}
-
-#[test]
-fn a_provider_whose_protocol_is_not_spoken_yet_says_so() {
-    insta::assert_snapshot!(encode("", &plain("anthropic/claude-sonnet-4-5")), @r#"
-    exit 2
-    --- stdout
-    {"error":{"kind":"unknown_provider","message":"anthropic is known, but this version does not speak its protocol (Anthropic Messages) yet","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"many of its models are served by other providers as well, openrouter for example","partial":null}}
-    --- stderr
-    error: anthropic is known, but this version does not speak its protocol (Anthropic Messages) yet
-    hint: many of its models are served by other providers as well, openrouter for example
+    hint: did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim
     "#);
 }
 
 #[test]
 fn a_protocol_that_is_not_spoken_yet_says_so() {
-    insta::assert_snapshot!(encode("--protocol gemini", &plain("openai/m")), @r#"
+    insta::assert_snapshot!(encode("--protocol openai_responses", &plain("openai/m")), @r#"
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'gemini' for '--protocol <P>': the protocol is known, but this version does not speak it yet; it speaks openai_chat
+    error: invalid value 'openai_responses' for '--protocol <P>': the protocol is known, but this version does not speak it yet; it speaks openai_chat, anthropic, gemini
 
     For more information, try '--help'.
     "#);
@@ -159,7 +147,7 @@ fn an_unknown_protocol_lists_the_known_ones() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'openai' for '--protocol <P>': no protocol has that name; this version speaks openai_chat, and knows of openai_responses, anthropic, gemini
+    error: invalid value 'openai' for '--protocol <P>': no protocol has that name; this version speaks openai_chat, anthropic, gemini, and knows of openai_responses
 
     For more information, try '--help'.
     "#);

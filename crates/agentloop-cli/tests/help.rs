@@ -279,6 +279,7 @@ fn help_of_providers() {
     Options:
           --config <FILE>  The configuration file, in place of the agentloop.toml that is found
           --json           A JSON list in place of the table
+          --matrix         What each of them can do
       -q, --quiet          No warnings and no notes on stderr; errors remain
       -h, --help           Print help
     --- stderr

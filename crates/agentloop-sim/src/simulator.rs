@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentloop::protocol::serve::{
     self, Operation, ServedChat, ServedEmbed, read_chat, read_embed, shown_key, write_body,
-    write_embed, write_models,
+    write_count, write_embed, write_models,
 };
 use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol, Result, Secret};
 use bytes::Bytes;
@@ -127,16 +127,25 @@ impl Simulator {
         let scheduled = self.faults.of_call(call);
         match self.operation(protocol, request) {
             Ok(Operation::Chat) => {
-                let mut chat = read_chat(protocol, request.body())?;
+                let mut chat = read_chat(protocol, path_of(request), request.body())?;
                 chat.include_usage |= manners.usage_unasked;
                 let asked = or_of_id(asked, &chat.request.model)?;
                 self.chat(protocol, &chat, asked.as_deref(), scheduled, manners)
             }
             Ok(Operation::Embed) => {
-                let embed = read_embed(protocol, request.body())?;
+                let embed = read_embed(protocol, path_of(request), request.body())?;
                 let asked = or_of_id(asked, &embed.request.model)?;
                 let faults = asked.as_deref().unwrap_or(scheduled);
                 self.json(protocol, faults, || self.embed(protocol, &embed))
+            }
+            Ok(Operation::Count) => {
+                let chat = read_chat(protocol, path_of(request), request.body())?;
+                let asked = or_of_id(asked, &chat.request.model)?;
+                let faults = asked.as_deref().unwrap_or(scheduled);
+                self.json(protocol, faults, || {
+                    let response = self.model.response(&chat.request)?;
+                    Ok(write_count(protocol, response.usage.prompt_tokens.unwrap_or(0)))
+                })
             }
             other => {
                 let faults = asked.as_deref().unwrap_or(scheduled);
@@ -163,7 +172,8 @@ impl Simulator {
     /// What the call asks for, if it may.
     fn operation(&self, protocol: Protocol, request: &Request<Bytes>) -> Result<Operation> {
         let path = request.uri().path();
-        let Some(operation) = serve::route(protocol, request.method(), path) else {
+        let operation = serve::route(protocol, request.method(), path, request.headers());
+        let Some(operation) = operation else {
             let message = format!("{} {path} is not served here", request.method());
             let status = StatusCode::NOT_FOUND.as_u16();
             return Err(Error::new(ErrorKind::NotFound, message).with_status(status));
@@ -247,4 +257,9 @@ fn or_of_id(asked: Option<Vec<Fault>>, model: &str) -> Result<Option<Vec<Fault>>
         (None, Some(written)) => parse_list(written).map(Some),
         (asked, _) => Ok(asked),
     }
+}
+
+/// The path of a request with its query, where some protocols name the model and the stream.
+fn path_of(request: &Request<Bytes>) -> &str {
+    request.uri().path_and_query().map_or("/", |path| path.as_str())
 }

@@ -1,6 +1,7 @@
 //! Two faces for looking inside: what would be sent, and what an answer would be read as. No network is used.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -11,7 +12,7 @@ use crate::AgentLoop;
 use crate::client::{Reading, Reply, join, prepare_chat};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Protocol};
-use crate::provider::KeySource;
+use crate::provider::{KeySource, Provider};
 use crate::request::{ChatRequest, EmbedResponse};
 use crate::response::Warning;
 use crate::secret::mask;
@@ -136,8 +137,8 @@ impl DecodeOptions {
 ///
 /// When the answer says that the call failed.
 pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Result<ChatStream> {
-    let provider = ai.inner().registry.provider(&options.provider)?;
-    let protocol = options.protocol.unwrap_or(provider.protocol);
+    let provider = provider(ai, options)?;
+    let protocol = provider.protocol;
     if let Some(error) = answer.error(protocol, &provider.name) {
         return Err(error);
     }
@@ -164,8 +165,8 @@ pub fn decode_embed(
     options: &DecodeOptions,
     answer: &RawAnswer,
 ) -> Result<EmbedResponse> {
-    let provider = ai.inner().registry.provider(&options.provider)?;
-    let protocol = options.protocol.unwrap_or(provider.protocol);
+    let provider = provider(ai, options)?;
+    let protocol = provider.protocol;
     if let Some(error) = answer.error(protocol, &provider.name) {
         return Err(error);
     }
@@ -175,6 +176,15 @@ pub fn decode_embed(
     response.usage = embedded.usage;
     response.request_id = protocol::request_id(&answer.headers);
     Ok(response)
+}
+
+/// The row of the options, as it is when their protocol is spoken.
+fn provider(ai: &AgentLoop, options: &DecodeOptions) -> Result<Arc<Provider>> {
+    let provider = ai.inner().registry.provider(&options.provider)?;
+    Ok(match options.protocol {
+        Some(protocol) => Arc::new(provider.speaking(protocol).into_owned()),
+        None => provider,
+    })
 }
 
 struct Pieces(std::vec::IntoIter<Bytes>);

@@ -26,3 +26,6 @@ pub const MAX_PARTS: usize = 1 << 16;
 
 /// The most choices that one answer may have.
 pub const MAX_CHOICES: usize = 1 << 10;
+
+/// The most pages of a list of models that are asked for.
+pub const MAX_MODEL_PAGES: usize = 50;

@@ -15,6 +15,12 @@ use std::path::{Path, PathBuf};
 use agentloop::{ChatResponse, ErrorKind};
 use support::{Wire, decode};
 
+/// The protocols that have fixtures, with a provider that speaks each, and how a stream of each says why it ended.
+const PROTOCOLS: &[(&str, &str, &str)] = &[
+    ("openai_chat", "openai", "\"finish_reason\": \""),
+    ("anthropic", "anthropic", "\"stop_reason\": \""),
+];
+
 /// The fixtures of a protocol: name, whole body, stream.
 fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(protocol);
@@ -35,58 +41,73 @@ fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
         .collect()
 }
 
+fn response_of(provider: &'static str, bytes: &[u8], stream: bool) -> ChatResponse {
+    decode(&Wire { stream, ..Wire::of(provider) }, bytes).response().unwrap()
+}
+
 fn response(bytes: &[u8], stream: bool) -> ChatResponse {
-    decode(&Wire { stream, ..Wire::of("openai") }, bytes).response().unwrap()
+    response_of("openai", bytes, stream)
+}
+
+/// Runs `check` over all fixtures: provider, what names the reason of the end, name, whole body, stream.
+fn each(check: impl Fn(&'static str, &str, &str, &[u8], &[u8])) {
+    for (protocol, provider, reason) in PROTOCOLS {
+        for (name, body, stream) in fixtures(protocol) {
+            check(provider, reason, &format!("{protocol}/{name}"), &body, &stream);
+        }
+    }
 }
 
 #[test]
 fn a_whole_answer_and_its_stream_are_the_same_response() {
-    for (name, body, stream) in fixtures("openai_chat") {
-        assert_eq!(response(&body, false), response(&stream, true), "{name}");
-    }
+    each(|provider, _, name, body, stream| {
+        let whole = response_of(provider, body, false);
+        assert_eq!(whole, response_of(provider, stream, true), "{name}");
+    });
 }
 
 #[test]
 fn a_json_body_where_a_stream_was_asked_for_is_the_same_response() {
-    for (name, body, stream) in fixtures("openai_chat") {
-        assert_eq!(response(&body, true), response(&stream, true), "{name}");
-    }
+    each(|provider, _, name, body, stream| {
+        let whole = response_of(provider, body, true);
+        assert_eq!(whole, response_of(provider, stream, true), "{name}");
+    });
 }
 
 #[test]
 fn every_cut_of_every_fixture_gives_the_same_events() {
-    for (name, _, stream) in fixtures("openai_chat") {
-        let wire = Wire { stream: true, ..Wire::of("openai") };
-        let whole = decode(&wire, &stream);
+    each(|provider, _, name, _, stream| {
+        let wire = Wire { stream: true, ..Wire::of(provider) };
+        let whole = decode(&wire, stream);
         for size in 1..=17 {
-            let cut = decode(&Wire { size, ..wire.clone() }, &stream);
+            let cut = decode(&Wire { size, ..wire.clone() }, stream);
             assert_eq!(cut.events, whole.events, "{name} by {size}");
         }
-    }
+    });
 }
 
 /// At every byte: before the provider said that it is done, the end is an error with what had arrived.
 #[test]
 fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
-    for (name, _, stream) in fixtures("openai_chat") {
-        let wire = Wire { stream: true, ..Wire::of("openai") };
-        let text = String::from_utf8_lossy(&stream).into_owned();
+    each(|provider, reason, name, _, stream| {
+        let wire = Wire { stream: true, ..Wire::of(provider) };
+        let text = String::from_utf8_lossy(stream).into_owned();
         // The last reason that is named ends the answer (two choices name two).
-        let last = text.rfind("\"finish_reason\": \"").unwrap();
+        let last = text.rfind(reason).unwrap();
         for end in (0..last).filter(|end| text.is_char_boundary(*end)) {
             let cut = decode(&wire, &stream[..end]);
             let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
             assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
             assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} cut at {end}");
         }
-    }
+    });
 }
 
-#[test]
-fn fixtures_read_as_a_person_expects() {
+/// What a protocol's fixtures are read as.
+fn shown(protocol: &str, provider: &'static str) -> String {
     let mut shown = String::new();
-    for (name, body, _) in fixtures("openai_chat") {
-        let response = response(&body, false);
+    for (name, body, _) in fixtures(protocol) {
+        let response = response_of(provider, &body, false);
         shown.push_str(&format!("{name}\n"));
         for choice in &response.choices {
             for part in &choice.content {
@@ -99,7 +120,17 @@ fn fixtures_read_as_a_person_expects() {
             shown.push_str(&format!("  ! {warning}\n"));
         }
     }
-    insta::assert_snapshot!(shown);
+    shown
+}
+
+#[test]
+fn fixtures_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("openai_chat", "openai"));
+}
+
+#[test]
+fn anthropic_s_fixtures_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("anthropic", "anthropic"));
 }
 
 /// Found by feeding odd but well-meant JSON through `decode`: a name that stands twice, half a surrogate pair.

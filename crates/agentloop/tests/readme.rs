@@ -12,10 +12,26 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use agentloop::Provider;
-use agentloop::provider::KeySource;
+use agentloop::provider::{Feature, KeySource};
 
-const BEGIN: &str = "<!-- providers: generated from the table; `UPDATE_README=1 cargo test -p agentloop --test readme` writes it -->\n";
-const END: &str = "<!-- end of providers -->";
+/// What is generated: the name of its markers, and its text.
+fn generated() -> [(&'static str, String); 2] {
+    [("providers", table()), ("features", matrix())]
+}
+
+/// Providers × features.
+fn matrix() -> String {
+    let names: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
+    let mut matrix = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    for provider in Provider::all() {
+        let cells: Vec<&str> = Feature::ALL
+            .iter()
+            .map(|feature| if provider.supports(*feature) { "✓" } else { "" })
+            .collect();
+        let _ = writeln!(matrix, "| {} | {} |", provider.name, cells.join(" | "));
+    }
+    matrix
+}
 
 fn table() -> String {
     let mut table = String::from("| provider | key | address | embeddings |\n|---|---|---|---|\n");
@@ -33,15 +49,23 @@ fn table() -> String {
 }
 
 #[test]
-fn the_readme_lists_the_providers_of_the_table() {
+fn the_readme_says_what_the_table_says() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-    let readme = std::fs::read_to_string(&path).unwrap();
-    let begin = readme.find(BEGIN).expect("the marker is there") + BEGIN.len();
-    let end = begin + readme[begin..].find(END).expect("the end marker is there");
-    if std::env::var_os("UPDATE_README").is_some() {
-        let updated = format!("{}{}{}", &readme[..begin], table(), &readme[end..]);
-        std::fs::write(&path, updated).unwrap();
-        return;
+    let mut readme = std::fs::read_to_string(&path).unwrap();
+    for (name, text) in generated() {
+        let open = format!(
+            "<!-- {name}: generated; `UPDATE_README=1 cargo test -p agentloop --test readme` writes it -->\n"
+        );
+        let begin = readme.find(&open).expect("the marker is there") + open.len();
+        let close = format!("<!-- end of {name} -->");
+        let end = begin + readme[begin..].find(&close).expect("the end marker is there");
+        if std::env::var_os("UPDATE_README").is_some() {
+            readme.replace_range(begin..end, &text);
+        } else {
+            assert_eq!(&readme[begin..end], text, "run with UPDATE_README=1 to write it");
+        }
     }
-    assert_eq!(&readme[begin..end], table(), "run with UPDATE_README=1 to write it");
+    if std::env::var_os("UPDATE_README").is_some() {
+        std::fs::write(&path, readme).unwrap();
+    }
 }

@@ -20,14 +20,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
-    let request = request(&input::bytes()?)?;
-    let mut client = setup.client()?;
-    if let Some(protocol) = args.protocol {
-        let target = client.resolve(&request.model)?;
-        let mut provider = agentloop::Provider::clone(&target.provider);
-        provider.protocol = protocol;
-        client = setup.client_with(provider)?;
-    }
+    let mut request = request(&input::bytes()?)?;
+    request.protocol = args.protocol.or(request.protocol);
+    let client = setup.client()?;
     let mut output = Output::new();
     match inspect::encode(&client, &request, args.stream) {
         Ok(encoded) => {

@@ -1,5 +1,8 @@
 //! `agentloop providers`: who is known, and who is ready.
 
+use std::collections::BTreeMap;
+
+use agentloop::provider::Feature;
 use agentloop::{AgentLoop, Provider};
 use serde::Serialize;
 
@@ -13,6 +16,10 @@ pub(crate) struct Args {
     /// A JSON list in place of the table.
     #[arg(long)]
     json: bool,
+
+    /// What each of them can do.
+    #[arg(long)]
+    matrix: bool,
 }
 
 /// A row of the table.
@@ -95,30 +102,61 @@ impl Row {
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.client()?;
+    if args.matrix {
+        return matrix(args, &client);
+    }
     let rows: Vec<Row> =
         client.providers().map(|provider| Row::new(provider, &client, setup)).collect();
     let mut output = Output::new();
     if args.json {
         output.document(&rows)?;
     } else {
-        table(&rows, &mut output)?;
+        let head = ["NAME", "ADDRESS", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
+        let lines = rows.iter().map(|row| row.cells().to_vec());
+        let lines: Vec<Vec<String>> = std::iter::once(head.to_vec()).chain(lines).collect();
+        table(&lines, &mut output)?;
     }
     Ok(output.flush()?)
 }
 
-fn table(rows: &[Row], output: &mut Output) -> std::io::Result<()> {
-    let head = ["NAME", "ADDRESS", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
-    let lines: Vec<[String; 5]> =
-        std::iter::once(head).chain(rows.iter().map(Row::cells)).collect();
-    let mut widths = [0; 5];
-    for line in &lines {
-        for (width, cell) in widths.iter_mut().zip(line) {
-            *width = (*width).max(cell.chars().count());
+/// Providers × features.
+fn matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
+    let mut output = Output::new();
+    if args.json {
+        let rows: BTreeMap<&str, Vec<Feature>> = client
+            .providers()
+            .map(|provider| {
+                let all = Feature::ALL.iter().copied();
+                let features = all.filter(|feature| provider.supports(*feature)).collect();
+                (provider.name.as_ref(), features)
+            })
+            .collect();
+        output.document(&rows)?;
+    } else {
+        let head = Feature::ALL.iter().map(|feature| feature.name().to_owned());
+        let mut lines = vec![std::iter::once("NAME".to_owned()).chain(head).collect()];
+        for provider in client.providers() {
+            let cells = Feature::ALL
+                .iter()
+                .map(|feature| if provider.supports(*feature) { "yes" } else { "-" }.to_owned());
+            lines.push(std::iter::once(provider.name.to_string()).chain(cells).collect());
         }
+        table(&lines, &mut output)?;
     }
-    for line in &lines {
+    Ok(output.flush()?)
+}
+
+/// Lines of cells, in columns.
+fn table(lines: &[Vec<String>], output: &mut Output) -> std::io::Result<()> {
+    let columns = lines.first().map_or(0, Vec::len);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    for line in lines {
         let cells: Vec<String> =
-            line.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         output.line(cells.join("  ").trim_end())?;
     }
     Ok(())

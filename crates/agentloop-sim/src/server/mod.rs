@@ -169,10 +169,14 @@ async fn answer(
     stop: watch::Receiver<bool>,
 ) -> Result<Response<PieceBody>, Closed> {
     let (head, body) = request.into_parts();
+    // The most particular first: others share a path with the oldest one, and tell by a header.
     let protocol = Protocol::ALL
         .iter()
+        .rev()
         .copied()
-        .find(|protocol| serve::route(*protocol, &head.method, head.uri.path()).is_some())
+        .find(|protocol| {
+            serve::route(*protocol, &head.method, head.uri.path(), &head.headers).is_some()
+        })
         .unwrap_or(Protocol::OpenAiChat);
     let reply = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(body) => {

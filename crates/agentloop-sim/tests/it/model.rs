@@ -123,7 +123,9 @@ fn a_huge_body_is_never_held_whole() {
 fn the_paths_of_a_protocol_lead_to_its_operations() {
     use agentloop::protocol::serve::route;
     use http::Method;
-    let route = |method: Method, path: &str| route(Protocol::OpenAiChat, &method, path);
+    let route = |method: Method, path: &str| {
+        route(Protocol::OpenAiChat, &method, path, &http::HeaderMap::new())
+    };
     assert_eq!(route(Method::POST, "/a/chat/completions/"), Some(Operation::Chat));
     assert_eq!(route(Method::POST, "/embeddings"), Some(Operation::Embed));
     assert_eq!(route(Method::GET, "/v1/models"), Some(Operation::Models));

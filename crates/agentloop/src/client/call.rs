@@ -1,6 +1,7 @@
 //! The innermost service: encodes, sends, reads.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +10,8 @@ use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
 
 use super::{Inner, Reading, Registry, Reply, Target};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
+use crate::history::ToolNames;
+use crate::limits::{MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
 use crate::middleware::{Answer, Request};
 use crate::model_info::ModelInfo;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded};
@@ -35,7 +37,10 @@ pub(crate) fn prepare_chat(
     request: &ChatRequest,
     stream: bool,
 ) -> Result<(Target, Encoded)> {
-    let target = registry.resolve(&request.model)?;
+    let mut target = registry.resolve(&request.model)?;
+    if let Some(protocol) = request.protocol.filter(|wanted| *wanted != target.provider.protocol) {
+        target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
+    }
     let provider = &target.provider;
     let encoded =
         protocol::encode_chat(provider.protocol, provider, &target.model, request, stream)
@@ -58,12 +63,13 @@ impl Inner {
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
+        let names = encoded.names.clone();
         let (http, warnings) = self.http_request(&target.provider, encoded).map_err(named)?;
         let began = tokio::time::Instant::now();
         let first = async {
             let response = self.send(&target.provider, http, &timeouts).await?;
             let mut reply =
-                self.reply(&target, request, response, stream, warnings, &timeouts, began)?;
+                self.reply(&target, request, response, stream, warnings, names, &timeouts, began)?;
             reply.prime().await?;
             Ok(reply)
         };
@@ -81,6 +87,7 @@ impl Inner {
         response: HttpResponse<Body>,
         stream: bool,
         warnings: Vec<Warning>,
+        names: ToolNames,
         timeouts: &Timeouts,
         began: tokio::time::Instant,
     ) -> Result<Reply> {
@@ -90,12 +97,12 @@ impl Inner {
             head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let reading = Reading::of(content_type, stream);
         let context = DecodeContext {
-            provider: std::sync::Arc::clone(provider),
+            provider: Arc::clone(provider),
             model: Some(target.model.clone()),
             audio_format: request.audio.as_ref().map(|audio| audio.format.clone()),
         };
         let request_id = protocol::request_id(&head.headers);
-        let emitter = Emitter::new(provider.name.as_ref(), request_id, warnings);
+        let emitter = Emitter::new(provider.name.as_ref(), request_id, warnings).with_names(names);
         let decoder = ChatDecoder::new(provider.protocol, context);
         Ok(Reply::new(body, reading, decoder, emitter)
             .with_model(&target.model)
@@ -184,16 +191,52 @@ impl Inner {
                 format!("{} has no list of its models", provider.name),
             )));
         }
-        let mut encoded = protocol::encode_models(provider.protocol);
-        encoded.headers.insert(http::header::ACCEPT, HeaderValue::from_static("application/json"));
-        let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
-        let body = within(self.timeouts.first_content, "the list of models", async {
-            let response = self.send(&provider, http, &self.timeouts).await?;
+        let mut models = Vec::new();
+        let mut next: Option<String> = None;
+        for _ in 0..MAX_MODEL_PAGES {
+            let encoded = protocol::encode_models(provider.protocol, &provider, next.as_deref())?;
+            let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
+            let body = within(self.timeouts.first_content, "the list of models", async {
+                let response = self.send(&provider, http, &self.timeouts).await?;
+                response.into_body().collect(MAX_BODY_BYTES).await
+            })
+            .await
+            .map_err(named)?;
+            let page = protocol::decode_models(provider.protocol, &provider, &body)?;
+            models.extend(page.models);
+            next = page.next;
+            if next.is_none() {
+                break;
+            }
+        }
+        Ok(models)
+    }
+
+    pub(crate) async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
+        let mut target = self.registry.resolve(&request.model)?;
+        if let Some(protocol) = request.protocol {
+            target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
+        }
+        let provider = &target.provider;
+        let named =
+            |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
+        let encoded = protocol::encode_count(provider.protocol, provider, &target.model, request)
+            .map_err(named)?
+            .ok_or_else(|| {
+                named(Error::new(
+                    ErrorKind::Unsupported,
+                    format!("{} does not count tokens", provider.name),
+                ))
+            })?;
+        let (http, _) = self.http_request(provider, encoded).map_err(named)?;
+        let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let body = within(timeouts.first_content, "the count", async {
+            let response = self.send(provider, http, &timeouts).await?;
             response.into_body().collect(MAX_BODY_BYTES).await
         })
         .await
         .map_err(named)?;
-        protocol::decode_models(provider.protocol, &provider, &body)
+        protocol::decode_count(provider.protocol, provider, &body).map_err(named)
     }
 
     /// The request with its address and its key.

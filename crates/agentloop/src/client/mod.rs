@@ -108,6 +108,15 @@ impl AgentLoop {
         self.0.models(provider).await
     }
 
+    /// How many tokens a chat would read, in the provider's own count. Nothing is generated.
+    ///
+    /// # Errors
+    ///
+    /// When the provider does not count, or does not answer.
+    pub async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
+        self.0.count_tokens(request).await
+    }
+
     /// The providers that this client knows, in order.
     pub fn providers(&self) -> impl Iterator<Item = &Provider> {
         self.0.registry.providers()

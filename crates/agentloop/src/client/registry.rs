@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::provider::{Provider, table};
+use crate::provider::Provider;
 use crate::secret::Secret;
 
 /// How many aliases may lead to one another before they lead in a circle.
@@ -106,7 +106,7 @@ impl Registry {
                 }
                 return Ok(Target { provider: Arc::clone(provider), model: rest.to_owned() });
             }
-            if self.default_provider.is_none() || is_not_yet(before) {
+            if self.default_provider.is_none() {
                 return Err(self.unknown(before));
             }
         }
@@ -128,17 +128,6 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> Error {
-        if let Some((name, protocol)) = table::NOT_YET.iter().find(|(known, _)| *known == name) {
-            return Error::new(
-                ErrorKind::UnknownProvider,
-                format!(
-                    "{name} is known, but this version does not speak its protocol ({protocol}) yet"
-                ),
-            )
-            .with_hint(
-                "many of its models are served by other providers as well, openrouter for example",
-            );
-        }
         let nearest = self
             .providers()
             .map(|provider| (distance(name, &provider.name), provider.name.as_ref()))
@@ -184,10 +173,6 @@ impl Registry {
         }
         Ok(())
     }
-}
-
-fn is_not_yet(name: &str) -> bool {
-    table::NOT_YET.iter().any(|(known, _)| *known == name)
 }
 
 /// How many letters have to be added, removed or changed to make one word of the other.

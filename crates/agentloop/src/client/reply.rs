@@ -11,7 +11,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::ChatStreamEvent;
-use crate::framing::{SseReader, looks_whole};
+use crate::framing::{JsonArrayReader, SseReader, looks_whole};
 use crate::limits::MAX_BODY_BYTES;
 use crate::protocol::{ChatDecoder, Emitter, Flow};
 use crate::timeouts::Timeouts;
@@ -22,6 +22,8 @@ use crate::transport::Body;
 pub(crate) enum Reading {
     /// As server-sent events.
     Stream(SseReader),
+    /// As a list whose elements are events.
+    List(JsonArrayReader),
     /// As one JSON body.
     Whole(BytesMut),
     /// As whatever the first bytes look like.
@@ -169,7 +171,9 @@ impl Reply {
                 return Ok(());
             };
             let begin = std::mem::take(begin);
-            *reading = if whole {
+            *reading = if whole && decoder.streams_lists() && starts_list(&begin) {
+                Reading::List(JsonArrayReader::new())
+            } else if whole {
                 Reading::Whole(BytesMut::new())
             } else {
                 Reading::Stream(SseReader::new())
@@ -178,6 +182,13 @@ impl Reply {
         }
         match reading {
             Reading::Stream(reader) => {
+                let flow = reader.feed(bytes, &mut |frame| decoder.frame(&frame, emitter))?;
+                if flow == Flow::Done {
+                    *state = State::Ended;
+                }
+                Ok(())
+            }
+            Reading::List(reader) => {
                 let flow = reader.feed(bytes, &mut |frame| decoder.frame(&frame, emitter))?;
                 if flow == Flow::Done {
                     *state = State::Ended;
@@ -213,6 +224,7 @@ impl Reply {
                     Err(error) => Err(error),
                 }
             }
+            Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
             Reading::Unknown(body) | Reading::Whole(body) if body.trim_ascii().is_empty() => {
                 Err(Error::new(ErrorKind::IncompleteStream, "the answer is empty"))
             }
@@ -243,6 +255,12 @@ impl Reply {
         }
         Poll::Pending
     }
+}
+
+/// Whether the first bytes begin a list.
+fn starts_list(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    bytes.trim_ascii_start().starts_with(b"[")
 }
 
 fn late(what: &str, limit: Duration) -> Error {

@@ -1,7 +1,9 @@
 //! Bytes → frames, without I/O.
 
+mod json_array;
 mod sse;
 
+pub(crate) use json_array::JsonArrayReader;
 pub(crate) use sse::{SseReader, looks_whole};
 
 /// One message of a stream.

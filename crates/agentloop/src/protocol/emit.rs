@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+use crate::history::ToolNames;
 use crate::limits::{MAX_CHOICES, MAX_PARTS, MAX_RESPONSE_BYTES};
 use crate::response::{
     ChatResponse, Cost, FinishReason, Fold, Logprobs, ResponsePart, Usage, Warning,
@@ -23,6 +24,8 @@ pub(crate) struct Emitter {
     early_warnings: Vec<Warning>,
     usage: Option<(Usage, Option<Cost>)>,
     content_bytes: usize,
+    /// The names under which tools were sent.
+    names: ToolNames,
 }
 
 impl Emitter {
@@ -39,7 +42,14 @@ impl Emitter {
             early_warnings: warnings,
             usage: None,
             content_bytes: 0,
+            names: ToolNames::default(),
         }
+    }
+
+    /// Undoes the names under which tools were sent.
+    pub(crate) fn with_names(mut self, names: ToolNames) -> Self {
+        self.names = names;
+        self
     }
 
     pub(crate) fn pop(&mut self) -> Option<ChatStreamEvent> {
@@ -81,7 +91,12 @@ impl Emitter {
     }
 
     /// Opens the next part of a choice and says which it is.
-    pub(crate) fn open(&mut self, choice_index: u32, part: PartStart) -> Result<u32> {
+    pub(crate) fn open(&mut self, choice_index: u32, mut part: PartStart) -> Result<u32> {
+        if let PartStart::ToolCall { name, .. } = &mut part
+            && !self.names.is_empty()
+        {
+            *name = self.names.original(name).to_owned();
+        }
         let part_index = self.fold.open(choice_index, &part);
         if part_index as usize >= MAX_PARTS {
             return Err(too_large(format!("the answer has more than {MAX_PARTS} parts")));
@@ -133,6 +148,10 @@ impl Emitter {
     /// A part that came whole.
     pub(crate) fn whole(&mut self, choice_index: u32, part: ResponsePart) -> Result<()> {
         let part_index = self.open(choice_index, PartStart::of(&part))?;
+        let mut part = part;
+        if let ResponsePart::ToolCall(call) = &mut part {
+            call.name = self.names.original(&call.name).to_owned();
+        }
         self.close(choice_index, part_index, |place| *place = part)
     }
 

@@ -3,10 +3,12 @@
 //! No I/O happens here, and no provider's name stands here: what bends is a
 //! [quirk](crate::provider::quirks) of the provider's row.
 
+pub mod anthropic;
 mod base64_join;
 mod classify;
 mod emit;
 mod error_body;
+pub mod gemini;
 mod headers;
 mod json;
 mod lenient;
@@ -24,8 +26,9 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use emit::Emitter;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
+use crate::history::ToolNames;
 use crate::model_info::ModelInfo;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest};
@@ -38,16 +41,24 @@ pub enum Protocol {
     /// OpenAI's chat completions, which most hosts speak.
     #[serde(rename = "openai_chat")]
     OpenAiChat,
+    /// Anthropic's messages.
+    #[serde(rename = "anthropic")]
+    Anthropic,
+    /// Google's generateContent.
+    #[serde(rename = "gemini")]
+    Gemini,
 }
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: &'static [Self] = &[Self::OpenAiChat];
+    pub const ALL: &'static [Self] = &[Self::OpenAiChat, Self::Anthropic, Self::Gemini];
 
     /// The name as it stands in configuration and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai_chat",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
         }
     }
 
@@ -66,6 +77,8 @@ pub(crate) struct Encoded {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) warnings: Vec<Warning>,
+    /// The names under which tools were sent, to be undone in the answer.
+    pub(crate) names: ToolNames,
 }
 
 /// What an answer is read against.
@@ -78,6 +91,14 @@ pub(crate) struct DecodeContext {
     pub(crate) audio_format: Option<String>,
 }
 
+/// A page of a list of models.
+#[derive(Debug, Default)]
+pub(crate) struct ModelPage {
+    pub(crate) models: Vec<ModelInfo>,
+    /// The query that asks for the next page, if there is one.
+    pub(crate) next: Option<String>,
+}
+
 pub(crate) fn encode_chat(
     protocol: Protocol,
     provider: &Provider,
@@ -87,6 +108,8 @@ pub(crate) fn encode_chat(
 ) -> Result<Encoded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, request, stream),
+        Protocol::Anthropic => anthropic::encode::chat(provider, model, request, stream),
+        Protocol::Gemini => gemini::encode::chat(provider, model, request, stream),
     }
 }
 
@@ -99,6 +122,8 @@ pub(crate) fn encode_embed(
 ) -> Result<Encoded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::embed::encode(provider, model, request, texts),
+        Protocol::Anthropic => anthropic::embed::encode(provider, model, request, texts),
+        Protocol::Gemini => gemini::embed::encode(provider, model, request, texts),
     }
 }
 
@@ -117,12 +142,21 @@ pub(crate) fn decode_embed(
 ) -> Result<Embedded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::embed::decode(provider, body),
+        Protocol::Anthropic => anthropic::embed::decode(provider, body),
+        Protocol::Gemini => gemini::embed::decode(provider, body),
     }
 }
 
-pub(crate) fn encode_models(protocol: Protocol) -> Encoded {
+/// Asks for a page of the list of models: the first, or the one that the page before it named.
+pub(crate) fn encode_models(
+    protocol: Protocol,
+    provider: &Provider,
+    next: Option<&str>,
+) -> Result<Encoded> {
     match protocol {
-        Protocol::OpenAiChat => openai_chat::models::encode(),
+        Protocol::OpenAiChat => openai_chat::models::encode(provider, next),
+        Protocol::Anthropic => anthropic::models::encode(provider, next),
+        Protocol::Gemini => gemini::models::encode(provider, next),
     }
 }
 
@@ -130,9 +164,33 @@ pub(crate) fn decode_models(
     protocol: Protocol,
     provider: &Provider,
     body: &[u8],
-) -> Result<Vec<ModelInfo>> {
+) -> Result<ModelPage> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::models::decode(provider, body),
+        Protocol::Anthropic => anthropic::models::decode(provider, body),
+        Protocol::Gemini => gemini::models::decode(provider, body),
+    }
+}
+
+/// Asks how many tokens a chat would read; `None` when the protocol has no such call.
+pub(crate) fn encode_count(
+    protocol: Protocol,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+) -> Result<Option<Encoded>> {
+    match protocol {
+        Protocol::OpenAiChat => Ok(None),
+        Protocol::Anthropic => anthropic::count::encode(provider, model, request).map(Some),
+        Protocol::Gemini => gemini::count::encode(provider, model, request).map(Some),
+    }
+}
+
+pub(crate) fn decode_count(protocol: Protocol, provider: &Provider, body: &[u8]) -> Result<u64> {
+    match protocol {
+        Protocol::OpenAiChat => Err(Error::new(ErrorKind::Unsupported, "no such call")),
+        Protocol::Anthropic => anthropic::count::decode(provider, body),
+        Protocol::Gemini => gemini::count::decode(provider, body),
     }
 }
 
@@ -146,6 +204,8 @@ pub(crate) fn decode_error(
 ) -> Error {
     match protocol {
         Protocol::OpenAiChat => openai_chat::error::decode(provider, status, headers, body),
+        Protocol::Anthropic => anthropic::error::decode(provider, status, headers, body),
+        Protocol::Gemini => gemini::error::decode(provider, status, headers, body),
     }
 }
 
@@ -164,6 +224,8 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
 #[derive(Debug)]
 pub(crate) enum ChatDecoder {
     OpenAiChat(Box<openai_chat::Decoder>),
+    Anthropic(Box<anthropic::Decoder>),
+    Gemini(Box<gemini::Decoder>),
 }
 
 /// Whether a stream has said that it is over.
@@ -178,13 +240,22 @@ impl ChatDecoder {
     pub(crate) fn new(protocol: Protocol, context: DecodeContext) -> Self {
         match protocol {
             Protocol::OpenAiChat => Self::OpenAiChat(Box::new(openai_chat::Decoder::new(context))),
+            Protocol::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(context))),
+            Protocol::Gemini => Self::Gemini(Box::new(gemini::Decoder::new(context))),
         }
+    }
+
+    /// Whether a stream may also come as one list of its steps.
+    pub(crate) fn streams_lists(&self) -> bool {
+        matches!(self, Self::Gemini(_))
     }
 
     /// Takes the next frame of a stream.
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         match self {
             Self::OpenAiChat(decoder) => decoder.frame(frame, emitter),
+            Self::Anthropic(decoder) => decoder.frame(frame, emitter),
+            Self::Gemini(decoder) => decoder.frame(frame, emitter),
         }
     }
 
@@ -192,6 +263,8 @@ impl ChatDecoder {
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         match self {
             Self::OpenAiChat(decoder) => decoder.finish(emitter),
+            Self::Anthropic(decoder) => decoder.finish(emitter),
+            Self::Gemini(decoder) => decoder.finish(emitter),
         }
     }
 
@@ -199,6 +272,8 @@ impl ChatDecoder {
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         match self {
             Self::OpenAiChat(decoder) => decoder.body(body, emitter),
+            Self::Anthropic(decoder) => decoder.body(body, emitter),
+            Self::Gemini(decoder) => decoder.body(body, emitter),
         }
     }
 }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
-use super::{Protocol, openai_chat};
+use super::{Protocol, anthropic, gemini, openai_chat};
 use crate::error::{Error, Result};
 use crate::event::ChatStreamEvent;
 use crate::model_info::ModelInfo;
@@ -24,21 +24,32 @@ pub enum Operation {
     Embed,
     /// To list the models.
     Models,
+    /// To count the tokens of a conversation.
+    Count,
 }
 
-/// What a call asks for, by its method and the end of its path; `None` when the protocol has no such call.
+/// What a call asks for, by its method, the end of its path and (where two protocols share a path) its headers; `None`
+/// when the protocol has no such call.
 ///
 /// ```
 /// use agentloop::Protocol;
 /// use agentloop::protocol::serve::{Operation, route};
-/// use http::Method;
+/// use http::{HeaderMap, Method};
 ///
-/// let operation = route(Protocol::OpenAiChat, &Method::POST, "/v1/chat/completions");
+/// let headers = HeaderMap::new();
+/// let operation = route(Protocol::OpenAiChat, &Method::POST, "/v1/chat/completions", &headers);
 /// assert_eq!(operation, Some(Operation::Chat));
 /// ```
-pub fn route(protocol: Protocol, method: &Method, path: &str) -> Option<Operation> {
+pub fn route(
+    protocol: Protocol,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+) -> Option<Operation> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::route(method, path),
+        Protocol::Anthropic => anthropic::serve::route(method, path, headers),
+        Protocol::Gemini => gemini::serve::route(method, path, headers),
     }
 }
 
@@ -50,25 +61,29 @@ pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Reads the body of a chat request.
+/// Reads a chat request: its path (with its query), and its body.
 ///
 /// # Errors
 ///
 /// When it is not a request of this protocol.
-pub fn read_chat(protocol: Protocol, body: &[u8]) -> Result<ServedChat> {
+pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedChat> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::read_chat(body),
+        Protocol::Anthropic => anthropic::serve::read_chat(path, body),
+        Protocol::Gemini => gemini::serve::read_chat(path, body),
     }
 }
 
-/// Reads the body of an embeddings request.
+/// Reads an embeddings request: its path, and its body.
 ///
 /// # Errors
 ///
 /// When it is not a request of this protocol.
-pub fn read_embed(protocol: Protocol, body: &[u8]) -> Result<ServedEmbed> {
+pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedEmbed> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::read_embed(body),
+        Protocol::Anthropic => anthropic::serve::read_embed(path, body),
+        Protocol::Gemini => gemini::serve::read_embed(path, body),
     }
 }
 
@@ -76,6 +91,8 @@ pub fn read_embed(protocol: Protocol, body: &[u8]) -> Result<ServedEmbed> {
 pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_body(response),
+        Protocol::Anthropic => anthropic::serve::write_body(response),
+        Protocol::Gemini => gemini::serve::write_body(response),
     }
 }
 
@@ -83,6 +100,8 @@ pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
 pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_error(error),
+        Protocol::Anthropic => anthropic::serve::write_error(error),
+        Protocol::Gemini => gemini::serve::write_error(error),
     }
 }
 
@@ -90,6 +109,8 @@ pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
 pub fn write_embed(protocol: Protocol, response: &EmbedResponse, base64: bool) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_embed(response, base64),
+        Protocol::Anthropic => anthropic::serve::write_embed(response),
+        Protocol::Gemini => gemini::serve::write_embed(response),
     }
 }
 
@@ -97,6 +118,17 @@ pub fn write_embed(protocol: Protocol, response: &EmbedResponse, base64: bool) -
 pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_models(models),
+        Protocol::Anthropic => anthropic::serve::write_models(models),
+        Protocol::Gemini => gemini::serve::write_models(models),
+    }
+}
+
+/// The body of a token count. Empty where the protocol has no such call.
+pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
+    match protocol {
+        Protocol::OpenAiChat => Bytes::new(),
+        Protocol::Anthropic => anthropic::serve::write_count(tokens),
+        Protocol::Gemini => gemini::serve::write_count(tokens),
     }
 }
 
@@ -107,6 +139,8 @@ pub struct StreamWriter(Writer);
 #[derive(Clone, Debug)]
 enum Writer {
     OpenAiChat(openai_chat::serve::StreamWriter),
+    Anthropic(anthropic::serve::StreamWriter),
+    Gemini(gemini::serve::StreamWriter),
 }
 
 impl StreamWriter {
@@ -116,6 +150,8 @@ impl StreamWriter {
             Protocol::OpenAiChat => {
                 Writer::OpenAiChat(openai_chat::serve::StreamWriter::new(include_usage))
             }
+            Protocol::Anthropic => Writer::Anthropic(anthropic::serve::StreamWriter::new()),
+            Protocol::Gemini => Writer::Gemini(gemini::serve::StreamWriter::new()),
         })
     }
 
@@ -123,6 +159,8 @@ impl StreamWriter {
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match &mut self.0 {
             Writer::OpenAiChat(writer) => writer.write(event),
+            Writer::Anthropic(writer) => writer.write(event),
+            Writer::Gemini(writer) => writer.write(event),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A provider is a row of data: who serves, where, and how they bend the protocol they speak.
 
+mod capability;
+mod families;
 mod key;
 pub(crate) mod model;
 mod param;
@@ -12,9 +14,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
-pub use model::{ModelRule, Sampling, ThinkTags};
+pub use model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkTags, ThinkingControl};
 pub use param::{Param, Rule};
 pub use quirks::Quirks;
 
@@ -41,8 +44,10 @@ pub struct Provider {
     pub name: Cow<'static, str>,
     /// Where it is served. `${VARIABLE}` is taken from the environment when the provider is used.
     pub base_url: Cow<'static, str>,
-    /// The protocol it speaks.
+    /// The protocol it speaks, unless a request asks for another one.
     pub protocol: Protocol,
+    /// The other protocols that it speaks, and where.
+    pub endpoints: Vec<Endpoint>,
     /// How a request shows its key.
     pub auth: Auth,
     /// Where the key comes from.
@@ -59,8 +64,22 @@ pub struct Provider {
     pub models: Vec<ModelRule>,
     /// What it serves beside chat.
     pub serves: Serves,
+    /// What it makes beside text and tool calls.
+    pub makes: Vec<Feature>,
     /// A transport of its own, in place of the client's.
     pub transport: Option<Arc<dyn Transport>>,
+}
+
+/// Another protocol that a provider speaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Endpoint {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// Where it is spoken.
+    pub base_url: Cow<'static, str>,
+    /// How a request shows its key there.
+    pub auth: Auth,
 }
 
 /// What a provider serves beside chat.
@@ -85,6 +104,7 @@ impl Provider {
             name: name.into(),
             base_url: base_url.into(),
             protocol: Protocol::OpenAiChat,
+            endpoints: Vec::new(),
             auth: Auth::Bearer,
             key: KeySource::None,
             headers: Vec::new(),
@@ -93,7 +113,35 @@ impl Provider {
             quirks: Quirks::default(),
             models: Vec::new(),
             serves: Serves { embeddings: true, models: true },
+            makes: Vec::new(),
             transport: None,
+        }
+    }
+
+    /// An endpoint that speaks Anthropic's messages: the address is the part before `/messages`.
+    pub fn anthropic_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            protocol: Protocol::Anthropic,
+            auth: Auth::XApiKey,
+            ..Self::openai_compatible(name, base_url)
+        }
+        .header("anthropic-version", "2023-06-01")
+        .without_embeddings()
+    }
+
+    /// An endpoint that speaks Google's generateContent: the address is the part before `/models`.
+    pub fn gemini_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            protocol: Protocol::Gemini,
+            auth: Auth::XGoogApiKey,
+            models: families::gemini_models(),
+            ..Self::openai_compatible(name, base_url)
         }
     }
 
@@ -190,6 +238,35 @@ impl Provider {
     pub fn allow(mut self, names: &'static [&'static str]) -> Self {
         self.allow = Some(Cow::Borrowed(names));
         self
+    }
+
+    /// Says that another protocol is spoken too, at that address.
+    #[must_use]
+    pub fn speaks(
+        mut self,
+        protocol: Protocol,
+        base_url: impl Into<Cow<'static, str>>,
+        auth: Auth,
+    ) -> Self {
+        self.endpoints.push(Endpoint { protocol, base_url: base_url.into(), auth });
+        self
+    }
+
+    /// The row as it is when `protocol` is spoken: its address and its way to show the key are the ones for it.
+    pub(crate) fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
+        if protocol == self.protocol {
+            return Cow::Borrowed(self);
+        }
+        let mut row = self.clone();
+        row.protocol = protocol;
+        if let Some(endpoint) = self.endpoints.iter().find(|known| known.protocol == protocol) {
+            row.base_url.clone_from(&endpoint.base_url);
+            row.auth = endpoint.auth.clone();
+            if protocol == Protocol::Anthropic {
+                row = row.header("anthropic-version", "2023-06-01");
+            }
+        }
+        Cow::Owned(row)
     }
 
     /// Changes how the protocol is bent.

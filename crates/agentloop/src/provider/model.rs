@@ -19,6 +19,67 @@ pub struct ModelRule {
     /// Whether thinking stands in the text, between `<think>` tags.
     #[serde(default)]
     pub think_tags: ThinkTags,
+    /// How thinking is asked for.
+    #[serde(default)]
+    pub thinking: ThinkingControl,
+    /// Whether a call of a tool can be forced.
+    #[serde(default)]
+    pub forced_tools: ForcedTools,
+    /// Whether the model keeps to a schema by itself.
+    #[serde(default)]
+    pub json_schema: NativeSchema,
+    /// The most tokens of an answer.
+    #[serde(default)]
+    pub max_output_tokens: Option<u64>,
+}
+
+macro_rules! knowledge {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+    };
+}
+
+knowledge! {
+    /// How thinking is asked for.
+    ThinkingControl {
+        /// Not known: as the request asks.
+        #[default]
+        Unknown,
+        /// By a budget of tokens.
+        Budget,
+        /// By a level; it can be switched off.
+        Level,
+        /// By a level; it cannot be switched off.
+        LevelAlways,
+    }
+}
+
+knowledge! {
+    /// Whether a call of a tool can be forced.
+    ForcedTools {
+        /// It can.
+        #[default]
+        Accepted,
+        /// Only while the model does not think.
+        WithoutThinking,
+        /// It cannot.
+        Refused,
+    }
+}
+
+knowledge! {
+    /// Whether a model keeps to a schema by itself.
+    NativeSchema {
+        /// It does.
+        #[default]
+        Yes,
+        /// It does not.
+        No,
+    }
 }
 
 /// Whether temperature, penalties and the like can be set.
@@ -54,6 +115,10 @@ pub enum ThinkTags {
 pub(crate) struct ModelTraits {
     pub(crate) sampling: Sampling,
     pub(crate) think_tags: ThinkTags,
+    pub(crate) thinking: ThinkingControl,
+    pub(crate) forced_tools: ForcedTools,
+    pub(crate) json_schema: NativeSchema,
+    pub(crate) max_output_tokens: Option<u64>,
 }
 
 impl ModelRule {
@@ -63,6 +128,10 @@ impl ModelRule {
             pattern: pattern.into(),
             sampling: Sampling::default(),
             think_tags: ThinkTags::default(),
+            thinking: ThinkingControl::default(),
+            forced_tools: ForcedTools::default(),
+            json_schema: NativeSchema::default(),
+            max_output_tokens: None,
         }
     }
 
@@ -76,6 +145,30 @@ impl ModelRule {
     #[must_use]
     pub fn with_think_tags(self, think_tags: ThinkTags) -> Self {
         Self { think_tags, ..self }
+    }
+
+    /// The same, with that way to ask for thinking.
+    #[must_use]
+    pub fn with_thinking(self, thinking: ThinkingControl) -> Self {
+        Self { thinking, ..self }
+    }
+
+    /// The same, with or without forced calls.
+    #[must_use]
+    pub fn with_forced_tools(self, forced_tools: ForcedTools) -> Self {
+        Self { forced_tools, ..self }
+    }
+
+    /// The same, with or without schemas.
+    #[must_use]
+    pub fn with_json_schema(self, json_schema: NativeSchema) -> Self {
+        Self { json_schema, ..self }
+    }
+
+    /// The same, with that limit of an answer.
+    #[must_use]
+    pub fn with_max_output_tokens(self, tokens: u64) -> Self {
+        Self { max_output_tokens: Some(tokens), ..self }
     }
 
     /// Whether the rule is about `model`.
@@ -139,7 +232,14 @@ const THINK_TAG_FAMILIES: &[&str] = &[
 pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
     let mut traits = ModelTraits::default();
     if let Some(rule) = rules.iter().find(|rule| rule.matches(model)) {
-        traits = ModelTraits { sampling: rule.sampling, think_tags: rule.think_tags };
+        traits = ModelTraits {
+            sampling: rule.sampling,
+            think_tags: rule.think_tags,
+            thinking: rule.thinking,
+            forced_tools: rule.forced_tools,
+            json_schema: rule.json_schema,
+            max_output_tokens: rule.max_output_tokens,
+        };
     }
     if traits.think_tags == ThinkTags::None
         && THINK_TAG_FAMILIES.iter().any(|family| matches(family.as_bytes(), model.as_bytes()))

@@ -5,24 +5,24 @@
 
 use std::borrow::Cow;
 
-use super::model::{ModelRule, Sampling, ThinkTags};
+use super::families::{with_claude, with_gpt};
+use super::model::{ModelRule, ThinkTags};
 use super::quirks::{
     AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, FileInputForm, Fingerprint,
     ImageInput, InputTypeWords, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
     SpeakerName, StreamUsage, ThinkingForm, TokenCap, ToolCallIds, ToolResultImages,
     ToolResultName, VideoInput,
 };
-use super::{Auth, KeySource, Param, Provider};
+use super::{Auth, Feature, KeySource, Param, Provider};
+use crate::protocol::Protocol;
 use crate::request::Effort;
-
-/// Providers whose protocol this version does not speak, with the protocol's name.
-pub(crate) const NOT_YET: &[(&str, &str)] =
-    &[("anthropic", "Anthropic Messages"), ("google", "Gemini generateContent")];
 
 /// Every built-in row, in the order of the documentation.
 pub(crate) fn rows() -> Vec<Provider> {
-    vec![
+    let rows = vec![
         openai(),
+        anthropic(),
+        google(),
         groq(),
         together(),
         mistral(),
@@ -35,6 +35,7 @@ pub(crate) fn rows() -> Vec<Provider> {
         openrouter(),
         cerebras(),
         azure(),
+        vertex(),
         huggingface(),
         nvidia(),
         moonshot(),
@@ -44,8 +45,69 @@ pub(crate) fn rows() -> Vec<Provider> {
         vllm(),
         llamacpp(),
         lmstudio(),
-    ]
+    ];
+    let makes = |row: &Provider| MAKES.iter().find(|(name, _)| *name == row.name);
+    rows.into_iter()
+        .map(|row| match makes(&row) {
+            Some((_, features)) => row.makes(features.iter().copied()),
+            None => row,
+        })
+        .collect()
 }
+
+/// What each provider makes beside text and tool calls.
+const MAKES: &[(&str, &[Feature])] = &[
+    ("openai", &[Feature::Citations, Feature::AudioOutput]),
+    (
+        "anthropic",
+        &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
+    ),
+    (
+        "google",
+        &[
+            Feature::Thinking,
+            Feature::Citations,
+            Feature::ImageOutput,
+            Feature::AudioOutput,
+            Feature::CodeExecution,
+            Feature::ServerTools,
+        ],
+    ),
+    (
+        "vertex",
+        &[
+            Feature::Thinking,
+            Feature::Citations,
+            Feature::ImageOutput,
+            Feature::AudioOutput,
+            Feature::CodeExecution,
+            Feature::ServerTools,
+        ],
+    ),
+    ("groq", &[Feature::Thinking, Feature::CodeExecution, Feature::ServerTools]),
+    ("together", &[Feature::Thinking]),
+    ("mistral", &[Feature::Thinking]),
+    ("deepseek", &[Feature::Thinking]),
+    ("fireworks", &[Feature::Thinking]),
+    ("perplexity", &[Feature::Thinking, Feature::Citations, Feature::ServerTools]),
+    ("ollama", &[Feature::Thinking]),
+    ("cohere", &[Feature::Thinking]),
+    ("xai", &[Feature::Thinking]),
+    (
+        "openrouter",
+        &[Feature::Thinking, Feature::Citations, Feature::ImageOutput, Feature::ServerTools],
+    ),
+    ("cerebras", &[Feature::Thinking]),
+    ("azure", &[Feature::Thinking, Feature::AudioOutput]),
+    ("huggingface", &[Feature::Thinking]),
+    ("nvidia", &[Feature::Thinking]),
+    ("moonshot", &[Feature::Thinking]),
+    ("deepinfra", &[Feature::Thinking]),
+    ("sambanova", &[Feature::Thinking]),
+    ("vllm", &[Feature::Thinking]),
+    ("llamacpp", &[Feature::Thinking]),
+    ("lmstudio", &[Feature::Thinking]),
+];
 
 fn row(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
     Provider::openai_compatible(name, base_url).key_env(key)
@@ -62,27 +124,40 @@ const LOW_TO_HIGH: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
 const NONE_TO_HIGH: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
 
 fn openai() -> Provider {
-    row("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+    let row = row("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
         .quirks(|q| {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.max_stops = Some(4);
             q.embeddings.batch = Some(2048);
         })
-        .strip([Param::TopK])
-        .model(ModelRule::new("gpt-5-chat*"))
-        .model(ModelRule::new("gpt-5.1*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.2*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.3*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.4*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.5*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-6-sol*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-6-luna*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-6.1-terra*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("gpt-6*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("o1*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("o3*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("o4*").with_sampling(Sampling::Refused))
+        .strip([Param::TopK]);
+    with_gpt(row)
+}
+
+fn anthropic() -> Provider {
+    let row = Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
+        .key_env("ANTHROPIC_API_KEY");
+    with_claude(row)
+}
+
+fn google() -> Provider {
+    let mut google =
+        Provider::gemini_compatible("google", "https://generativelanguage.googleapis.com/v1beta");
+    google.key =
+        KeySource::Env(vec![Cow::Borrowed("GOOGLE_API_KEY"), Cow::Borrowed("GEMINI_API_KEY")]);
+    google.quirks(|q| q.embeddings.batch = Some(100))
+}
+
+/// With a token that the user supplies; project and location stand in the address.
+fn vertex() -> Provider {
+    Provider::gemini_compatible(
+        "vertex",
+        "https://${VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/${VERTEX_PROJECT}/locations/${VERTEX_LOCATION}/publishers/google",
+    )
+    .key_env("VERTEX_ACCESS_TOKEN")
+    .auth(Auth::Bearer)
+    .quirks(|q| q.embeddings.batch = Some(1))
+    .without_model_list()
 }
 
 fn groq() -> Provider {
@@ -206,6 +281,7 @@ fn deepseek() -> Provider {
         ])
         .rename(Param::User, "user_id")
         .without_embeddings()
+        .speaks(Protocol::Anthropic, "https://api.deepseek.com/anthropic/v1", Auth::XApiKey)
 }
 
 fn fireworks() -> Provider {
@@ -220,6 +296,7 @@ fn fireworks() -> Provider {
             q.max_stops = Some(4);
         })
         .strip([Param::Verbosity, Param::Modalities, Param::Audio])
+        .speaks(Protocol::Anthropic, "https://api.fireworks.ai/inference/v1", Auth::Bearer)
 }
 
 /// The chat form of Sonar. Where the service has ended, its own words say so.
@@ -273,6 +350,7 @@ fn ollama() -> Provider {
         .ignored(Param::TopK)
         .ignored(Param::Verbosity)
         .ignored(Param::PromptCacheKey)
+        .speaks(Protocol::Anthropic, "http://localhost:11434/v1", Auth::Bearer)
 }
 
 fn cohere() -> Provider {
@@ -315,12 +393,14 @@ fn xai() -> Provider {
 }
 
 fn openrouter() -> Provider {
-    row("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY").quirks(|q| {
-        q.reasoning_echo = ReasoningEcho::ReasoningDetails;
-        q.thinking = ThinkingForm::ReasoningObject;
-        q.cache_markers = CacheMarkers::OnParts;
-        q.video = VideoInput::VideoUrl;
-    })
+    row("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::ReasoningDetails;
+            q.thinking = ThinkingForm::ReasoningObject;
+            q.cache_markers = CacheMarkers::OnParts;
+            q.video = VideoInput::VideoUrl;
+        })
+        .speaks(Protocol::Anthropic, "https://openrouter.ai/api/v1", Auth::Bearer)
 }
 
 fn cerebras() -> Provider {
@@ -346,7 +426,7 @@ fn cerebras() -> Provider {
 }
 
 fn azure() -> Provider {
-    row(
+    let row = row(
         "azure",
         "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
         "AZURE_OPENAI_API_KEY",
@@ -356,6 +436,12 @@ fn azure() -> Provider {
         q.token_cap = TokenCap::MaxCompletionTokens;
         q.embeddings.batch = Some(2048);
     })
+    .speaks(
+        Protocol::Anthropic,
+        "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1",
+        Auth::XApiKey,
+    );
+    with_claude(row)
 }
 
 fn huggingface() -> Provider {
@@ -398,10 +484,12 @@ fn vllm() -> Provider {
 }
 
 fn llamacpp() -> Provider {
-    local("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY").quirks(|q| {
-        q.reasoning_echo = ReasoningEcho::ReasoningContent;
-        q.thinking = ThinkingForm::TemplateArgument;
-    })
+    local("llamacpp", "http://localhost:8080/v1", "LLAMACPP_API_KEY")
+        .quirks(|q| {
+            q.reasoning_echo = ReasoningEcho::ReasoningContent;
+            q.thinking = ThinkingForm::TemplateArgument;
+        })
+        .speaks(Protocol::Anthropic, "http://localhost:8080/v1", Auth::Bearer)
 }
 
 fn lmstudio() -> Provider {

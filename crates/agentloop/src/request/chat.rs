@@ -9,6 +9,7 @@ use super::{
     AudioOutput, ChatMessage, Effort, MessageContent, ResponseFormat, Thinking, ToolChoice,
     ToolDefinition,
 };
+use crate::protocol::Protocol;
 use crate::timeouts::Timeouts;
 
 /// A question to a model, in one shape for every provider.
@@ -135,6 +136,13 @@ pub struct ChatRequest {
     /// Leave out, with a warning, the parts of messages that the host cannot take, instead of refusing them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,
+    /// Refuse a conversation that has holes (a tool call without a result, a result without a call), instead of
+    /// mending it with a warning.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strict: bool,
+    /// The protocol to speak, if the provider speaks several and it shall not be the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
@@ -288,6 +296,20 @@ impl ChatRequest {
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.extra_headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Refuses a conversation that has holes.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Speaks this protocol.
+    #[must_use]
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = Some(protocol);
         self
     }
 

@@ -290,6 +290,18 @@ pub struct FileInput {
     /// The file's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
+    /// The file's media type, where neither the data URL nor the name tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mime_type: Option<String>,
+    /// What the file is called in citations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What else the model should know of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<String>,
+    /// Whether the model shall cite from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub citations: Option<bool>,
 }
 
 /// Something by address.

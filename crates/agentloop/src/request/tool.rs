@@ -30,7 +30,8 @@ pub enum ToolDefinition {
         cache_control: Option<CacheControl>,
     },
     /// A tool of another `type`, in the provider's own words: one that the provider runs itself, or a kind
-    /// that only some providers know. It is sent untouched.
+    /// that only some providers know. It is sent untouched; where a protocol names tools by a field of their own, as
+    /// `{"googleSearch": {}}`, the `type` names that field and what stands beside it is put there.
     Provider(Map<String, Value>),
 }
 

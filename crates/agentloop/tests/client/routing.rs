@@ -40,19 +40,6 @@ fn an_unknown_provider_names_the_known_ones_and_the_nearest() {
 }
 
 #[test]
-fn providers_of_protocols_to_come_are_known_and_say_so() {
-    for provider in ["anthropic", "google"] {
-        for ai in
-            [AgentLoop::from_env(), AgentLoop::builder().default_provider("groq").build().unwrap()]
-        {
-            let (kind, text) = resolve(&ai, &format!("{provider}/x")).unwrap_err();
-            assert_eq!(kind, ErrorKind::UnknownProvider);
-            assert!(text.contains("is known, but this version does not speak"), "{text}");
-        }
-    }
-}
-
-#[test]
 fn a_missing_model_says_how_to_name_one() {
     let ai = AgentLoop::from_env();
     for model in ["", "  ", "gpt-4o", "openai/"] {

@@ -9,10 +9,12 @@ use crate::support::{Decoded, Wire, decode};
 
 /// Our fixtures, to change at random.
 fn fixtures() -> Vec<(bool, Vec<u8>)> {
-    let folder =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/openai_chat");
-    let mut paths: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut paths: Vec<_> = ["openai_chat", "anthropic"]
+        .iter()
+        .flat_map(|protocol| std::fs::read_dir(folder.join(protocol)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
     paths.sort();
     paths
         .into_iter()
@@ -81,12 +83,14 @@ proptest! {
 
     #[test]
     fn no_bytes_break_the_decoder(bytes in vec(any::<u8>(), 0..300), stream in any::<bool>()) {
-        keeps_the_grammar(&decode(&Wire { stream, ..Wire::of("openai") }, &bytes));
+        for provider in ["openai", "anthropic"] {
+            keeps_the_grammar(&decode(&Wire { stream, ..Wire::of(provider) }, &bytes));
+        }
     }
 
     #[test]
     fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated()) {
-        for provider in ["openai", "perplexity"] {
+        for provider in ["openai", "perplexity", "anthropic"] {
             let model = Some("sonar-reasoning");
             keeps_the_grammar(&decode(&Wire { stream, model, ..Wire::of(provider) }, &bytes));
         }
@@ -94,14 +98,17 @@ proptest! {
 
     #[test]
     fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(), size in 1usize..40) {
-        let wire = Wire { stream, ..Wire::of("openai") };
-        let whole = decode(&wire, &bytes);
-        let cut = decode(&Wire { size, ..wire }, &bytes);
-        prop_assert_eq!(
-            serde_json::to_string(&without_made_up_ids(&whole.events)).unwrap(),
-            serde_json::to_string(&without_made_up_ids(&cut.events)).unwrap()
-        );
-        prop_assert_eq!(whole.error.map(|error| error.kind()), cut.error.map(|error| error.kind()));
+        for provider in ["openai", "anthropic"] {
+            let wire = Wire { stream, ..Wire::of(provider) };
+            let whole = decode(&wire, &bytes);
+            let cut = decode(&Wire { size, ..wire }, &bytes);
+            prop_assert_eq!(
+                serde_json::to_string(&without_made_up_ids(&whole.events)).unwrap(),
+                serde_json::to_string(&without_made_up_ids(&cut.events)).unwrap()
+            );
+            let kinds = (whole.error.map(|error| error.kind()), cut.error.map(|error| error.kind()));
+            prop_assert_eq!(kinds.0, kinds.1);
+        }
     }
 }
 

@@ -11,7 +11,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod anthropic;
 mod bytes;
 mod calls;
 mod encoding;
 mod folding;
+mod gemini;

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
-use agentloop::{AgentLoop, ChatResponse, ChatStreamEvent, Error, Provider};
+use agentloop::{AgentLoop, ChatResponse, ChatStreamEvent, Error, Protocol, Provider};
 use serde_json::Value;
 
 pub(crate) struct Recording {
     pub(crate) id: String,
     pub(crate) provider: String,
+    pub(crate) protocol: Protocol,
     pub(crate) model: Option<String>,
     pub(crate) status: u16,
     pub(crate) streaming: bool,
@@ -37,6 +38,7 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
             found.push(Recording {
                 id: text("case_id").unwrap(),
                 provider: text("provider").unwrap(),
+                protocol: protocol(wire),
                 model: text("model"),
                 status: u16::try_from(meta["status"].as_u64().unwrap()).unwrap(),
                 streaming: meta["streaming"].as_bool().unwrap(),
@@ -51,6 +53,15 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
         }
     }
     Some(found)
+}
+
+/// The protocol that a wire is.
+fn protocol(wire: &str) -> Protocol {
+    match wire {
+        "anthropic-messages" => Protocol::Anthropic,
+        "gemini" | "gemini-embed" => Protocol::Gemini,
+        _ => Protocol::OpenAiChat,
+    }
 }
 
 fn subfolders(folder: &Path) -> Vec<PathBuf> {
@@ -142,6 +153,7 @@ impl Recording {
         let mut options = DecodeOptions::new(&self.provider);
         options.model = self.model.clone();
         options.stream = self.streaming;
+        options.protocol = Some(self.protocol);
         let mut answer = RawAnswer::new(bytes.to_vec());
         answer.status = self.status;
         (options, answer)

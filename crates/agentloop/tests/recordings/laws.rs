@@ -1,7 +1,8 @@
 //! What holds for every answer.
 
-use agentloop::{ChatStreamEvent, ErrorKind, Fold};
+use agentloop::{ChatStreamEvent, ErrorKind, Fold, Protocol};
 
+use crate::anthropic;
 use crate::corpus::Recording;
 
 type Law = Result<(), String>;
@@ -47,7 +48,11 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
         let at = length * step / 40;
         let decoded = recording.decode_bytes(&recording.body[..at], usize::MAX);
         let text = String::from_utf8_lossy(&recording.body[..at]);
-        let ended = text.contains("data: [DONE]") || says_why(&text);
+        let ended = match recording.protocol {
+            Protocol::Anthropic => anthropic::says_why(&text),
+            Protocol::Gemini => crate::gemini::says_why(&text),
+            _ => text.contains("data: [DONE]") || says_why(&text),
+        };
         if ended {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The laws over real traffic: every recording whose wire is OpenAI's.
+//! The laws over real traffic: every recording, wire by wire.
 //!
 //! The recordings are not part of the project. They are read from `../shared/recordings` beside the checkout, or
 //! from the folder that `AGENTLOOP_RECORDINGS` names; without them these tests say that they were skipped.
@@ -11,8 +11,10 @@
     reason = "a test that fails, fails"
 )]
 
+mod anthropic;
 mod corpus;
 mod features;
+mod gemini;
 mod laws;
 mod oracle;
 

@@ -112,6 +112,8 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
             ChatRequest::new(model)
                 .user([ContentPart::file("a.pdf", "data:application/pdf;base64,AAAA")]),
         ));
+    } else if model.starts_with("anthropic/") {
+        requests.extend(of_anthropic(model));
     } else {
         requests.push((
             "a document and sound",
@@ -122,4 +124,46 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         ));
     }
     requests
+}
+
+/// What only that wire has a place for: markers, documents with citations, thinking, its own tools.
+fn of_anthropic(model: &str) -> Vec<(&'static str, ChatRequest)> {
+    let document: ContentPart = serde_json::from_value(json!({
+        "type": "file",
+        "file": { "file_data": "data:text/plain,hello", "title": "T", "citations": true },
+        "cache_control": { "type": "ephemeral_1h" },
+    }))
+    .unwrap();
+    let search: ToolDefinition =
+        serde_json::from_value(json!({"type": "web_search_20250305", "name": "web_search"}))
+            .unwrap();
+    let thought = ChatMessage::assistant(vec![
+        ContentPart::Thinking(ThinkingPart {
+            signature: Some("Sig==".to_owned()),
+            ..ThinkingPart::new("Hm.")
+        }),
+        ContentPart::text("Well."),
+    ]);
+    let marked = ChatMessage::system("Be brief.").with_cache(CacheControl::Ephemeral);
+    vec![
+        (
+            "documents",
+            ChatRequest::new(model).user([
+                document,
+                ContentPart::file("a.pdf", "data:application/pdf;base64,AAAA"),
+                ContentPart::text("Compare."),
+            ]),
+        ),
+        (
+            "thinking, markers and a tool of the host",
+            ChatRequest::new(model)
+                .message(marked)
+                .user("Hello")
+                .message(thought)
+                .user("Go on")
+                .tool(search)
+                .thinking(Thinking { include: Some(true), ..Thinking::budget(2000) }),
+        ),
+        ("no thinking", ChatRequest::new(model).user("Hello").effort(Effort::None)),
+    ]
 }

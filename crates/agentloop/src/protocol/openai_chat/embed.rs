@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::ToolNames;
 use crate::protocol::json::{ObjectWriter, read_json_body};
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::{Embedded, Encoded, error_body, headers};
@@ -71,6 +72,7 @@ pub(crate) fn encode(
         headers,
         body: out.finish(),
         warnings,
+        names: ToolNames::default(),
     })
 }
 

@@ -1,21 +1,25 @@
 //! Request → the body that the host takes.
 
+use std::borrow::Cow;
+
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::message::Messages;
 use super::params::Params;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::{self, IdPattern, NamePattern, Rules, ToolNames};
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
-    JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap,
+    JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap, ToolCallIds,
 };
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{
     ChatMessage, ChatRequest, Effort, FunctionDefinition, JsonSchemaFormat, ResponseFormat,
-    ToolDefinition,
+    ToolChoice, ToolDefinition,
 };
 use crate::response::{Warning, WarningKind};
+use crate::schema::{self, Dialect};
 
 /// The chat call.
 pub(crate) fn chat(
@@ -29,12 +33,23 @@ pub(crate) fn chat(
             .with_provider(provider.name.as_ref())
             .with_hint("add at least one, with `.user(…)`"));
     }
+    let rules = Rules {
+        provider: provider.name.as_ref(),
+        ids: match provider.quirks.tool_call_ids {
+            ToolCallIds::Any => IdPattern::Any,
+            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
+        },
+        names: NamePattern::Word64,
+    };
+    let mut prepared = history::prepare(request, &rules)
+        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
     let mut params = Params::new(provider, &request.extra_body);
+    params.warnings.append(&mut prepared.warnings);
     params.always("model", model)?;
     sampling(&mut params, provider, model, request)?;
     output(&mut params, request)?;
     reasoning(&mut params, provider, request)?;
-    tools(&mut params, provider, request)?;
+    tools(&mut params, provider, request, &prepared.names)?;
     let instructions = response_format(&mut params, provider, request)?;
     params.put(Param::ServiceTier, request.service_tier.as_ref())?;
     params.put(Param::PromptCacheKey, request.prompt_cache_key.as_ref())?;
@@ -52,7 +67,8 @@ pub(crate) fn chat(
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let messages =
-        Messages::new(provider, request, instructions.as_ref(), &mut warnings).encode()?;
+        Messages::new(provider, request, &prepared, instructions.as_ref(), &mut warnings)
+            .encode()?;
     params.always("messages", &messages)?;
     let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
     Ok(Encoded {
@@ -61,6 +77,7 @@ pub(crate) fn chat(
         headers,
         body: params.finish(),
         warnings,
+        names: prepared.names,
     })
 }
 
@@ -244,19 +261,24 @@ fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
         .min_by_key(|level| ((*level as i32 - asked as i32).abs(), *level as i32))
 }
 
-fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
+fn tools(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    request: &ChatRequest,
+    names: &ToolNames,
+) -> Result<()> {
     #[derive(serde::Serialize)]
     #[serde(untagged)]
     enum Wire<'a> {
         Function { r#type: &'static str, function: WireFunction<'a> },
-        Provider(&'a serde_json::Map<String, serde_json::Value>),
+        Provider(&'a serde_json::Map<String, Value>),
     }
     #[derive(serde::Serialize)]
     struct WireFunction<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
-        parameters: &'a serde_json::Value,
+        parameters: Cow<'a, Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
     }
@@ -283,13 +305,17 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
                     ));
                 }
                 let FunctionDefinition { name, description, parameters, strict } = function;
+                let parameters = parameters.as_ref().unwrap_or(&no_parameters);
+                let subject = format!("tools.{name}.parameters");
+                let (parameters, strict) =
+                    strictly(parameters, *strict, &subject, &mut params.warnings);
                 Wire::Function {
                     r#type: "function",
                     function: WireFunction {
-                        name,
+                        name: names.sent(name),
                         description: description.as_deref(),
-                        parameters: parameters.as_ref().unwrap_or(&no_parameters),
-                        strict: *strict,
+                        parameters,
+                        strict,
                     },
                 }
             }
@@ -297,7 +323,15 @@ fn tools(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) ->
         })
         .collect();
     if params.put(Param::Tools, Some(&wire))? {
-        params.put(Param::ToolChoice, request.tool_choice.as_ref())?;
+        let renamed;
+        let choice = match &request.tool_choice {
+            Some(ToolChoice::Function(name)) => {
+                renamed = ToolChoice::function(names.sent(name));
+                Some(&renamed)
+            }
+            choice => choice.as_ref(),
+        };
+        params.put(Param::ToolChoice, choice)?;
         params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
     } else {
         params.refuse_rest(&[
@@ -350,11 +384,45 @@ fn response_format(
             params.put(Param::ResponseFormat, Some(&any))?;
             Ok(None)
         }
+        (_, ResponseFormat::JsonSchema { json_schema }) => {
+            let subject = Param::ResponseFormat.name();
+            let mut json_schema = json_schema.clone();
+            let (schema, strict) =
+                strictly(&json_schema.schema, json_schema.strict, subject, &mut params.warnings);
+            (json_schema.schema, json_schema.strict) = (schema.into_owned(), strict);
+            params.put(Param::ResponseFormat, Some(&ResponseFormat::JsonSchema { json_schema }))?;
+            Ok(None)
+        }
         _ => {
             params.put(Param::ResponseFormat, Some(format))?;
             Ok(None)
         }
     }
+}
+
+/// A schema that the host shall keep to, in the form that it takes. One that has none, as an open map, is sent as it is
+/// and asked for loosely.
+fn strictly<'s>(
+    schema: &'s Value,
+    strict: Option<bool>,
+    subject: &str,
+    warnings: &mut Vec<Warning>,
+) -> (Cow<'s, Value>, Option<bool>) {
+    if strict != Some(true) {
+        return (Cow::Borrowed(schema), strict);
+    }
+    let converted = schema::convert(schema, Dialect::OpenAiStrict);
+    let mut warn = |why: String| {
+        let message = format!("{subject}: {why}");
+        warnings.push(Warning::new(WarningKind::Converted, subject, message));
+    };
+    if converted.narrowed {
+        let why = converted.lost.join("; ");
+        warn(format!("the schema cannot be strict, and is sent without `strict` ({why})"));
+        return (Cow::Borrowed(schema), Some(false));
+    }
+    converted.lost.into_iter().for_each(warn);
+    (Cow::Owned(converted.schema), strict)
 }
 
 fn schema_instructions(format: &JsonSchemaFormat) -> ChatMessage {

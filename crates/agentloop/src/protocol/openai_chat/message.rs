@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::parts::{self, WirePart};
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::Prepared;
 use crate::provider::Provider;
-use crate::provider::quirks::{ReasoningEcho, SpeakerName, ToolCallIds, ToolResultName};
+use crate::provider::quirks::{ReasoningEcho, SpeakerName, ToolResultName};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
 use crate::response::{Warning, WarningKind};
 
@@ -31,7 +32,7 @@ pub(super) struct WireMessage<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_call_id: Option<Cow<'a, str>>,
+    tool_call_id: Option<&'a str>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -45,7 +46,7 @@ enum WireContent<'a> {
 
 #[derive(Debug, Serialize)]
 struct WireCall<'a> {
-    id: Cow<'a, str>,
+    id: &'a str,
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<WireFunction<'a>>,
@@ -71,6 +72,7 @@ struct WireCustom<'a> {
 pub(super) struct Messages<'a, 'w> {
     provider: &'a Provider,
     request: &'a ChatRequest,
+    prepared: &'a Prepared<'a>,
     instructions: Option<&'a ChatMessage>,
     warnings: &'w mut Vec<Warning>,
     /// The tool that each call named, for hosts that want the name with the result.
@@ -81,19 +83,22 @@ impl<'a, 'w> Messages<'a, 'w> {
     pub(super) fn new(
         provider: &'a Provider,
         request: &'a ChatRequest,
+        prepared: &'a Prepared<'a>,
         instructions: Option<&'a ChatMessage>,
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
-        Self { provider, request, instructions, warnings, tools: HashMap::new() }
+        Self { provider, request, prepared, instructions, warnings, tools: HashMap::new() }
     }
 
     pub(super) fn encode(mut self) -> Result<Vec<WireMessage<'a>>> {
-        let mut wire = Vec::with_capacity(self.request.messages.len() + 1);
+        let prepared = self.prepared;
+        let mut wire = Vec::with_capacity(prepared.messages.len() + 1);
         // Our own instructions stand first, where they do not move when the conversation grows.
         if let Some(instructions) = self.instructions {
             wire.push(self.plain(instructions, 0)?);
         }
-        for (at, message) in self.request.messages.iter().enumerate() {
+        for (at, message) in prepared.messages.iter().enumerate() {
+            let at = prepared.place(at);
             if message.cache_control.is_some() {
                 self.warn(WarningKind::Dropped, format!("messages[{at}].cache_control"), || {
                     "cache markers are taken on parts only".to_owned()
@@ -183,13 +188,7 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 
     fn tool(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
-        let id = message.tool_call_id.as_deref().ok_or_else(|| {
-            Error::new(
-                ErrorKind::InvalidRequest,
-                format!("messages[{at}] is a tool's turn without `tool_call_id`"),
-            )
-            .with_hint("make it with `ChatMessage::tool(call.id, result)`")
-        })?;
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
         let content = match &message.content {
             None => WireContent::Text(Cow::Borrowed("")),
             Some(MessageContent::Text(text)) => WireContent::Text(Cow::Borrowed(text)),
@@ -208,16 +207,9 @@ impl<'a, 'w> Messages<'a, 'w> {
             content,
             name: name
                 .filter(|_| self.provider.quirks.tool_result_name == ToolResultName::Required),
-            tool_call_id: Some(self.call_id(id)),
+            tool_call_id: Some(id),
             ..WireMessage::default()
         })
-    }
-
-    fn call_id(&self, id: &'a str) -> Cow<'a, str> {
-        match self.provider.quirks.tool_call_ids {
-            ToolCallIds::Any => Cow::Borrowed(id),
-            ToolCallIds::NineAlphanumeric => nine_alphanumeric(id),
-        }
     }
 
     fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
@@ -227,13 +219,9 @@ impl<'a, 'w> Messages<'a, 'w> {
             Some(MessageContent::Text(text)) => turn.texts.push(text),
             Some(MessageContent::Parts(parts)) => {
                 for (part_at, part) in parts.iter().enumerate() {
-                    self.assistant_part(part, message, &mut turn, (at, part_at));
+                    self.assistant_part(part, &mut turn, (at, part_at));
                 }
             }
-        }
-        for call in &message.tool_calls {
-            let function = &call.function;
-            turn.calls.push(self.call(&call.id, &function.name, &function.arguments, None));
         }
         let name = self.name(message, at);
         let mut wire = WireMessage { role: "assistant", name, ..WireMessage::default() };
@@ -273,19 +261,13 @@ impl<'a, 'w> Messages<'a, 'w> {
     fn assistant_part(
         &mut self,
         part: &'a ContentPart,
-        message: &'a ChatMessage,
         turn: &mut Turn<'a>,
         (at, part_at): (usize, usize),
     ) {
         let provider = self.provider.name.as_ref();
-        let foreign = message
-            .origin
-            .as_ref()
-            .map(|origin| origin.provider.as_str())
-            .filter(|o| *o != provider);
-        // State goes back to the provider that made it, and to no other.
+        // The state of other providers is gone by now.
         let state = |state: &'a Option<Box<crate::response::ProviderState>>, name: &str| {
-            state.as_deref().filter(|state| state.provider == provider)?.data.get(name)
+            state.as_deref()?.data.get(name)
         };
         let why = match part {
             ContentPart::Text(text) => {
@@ -304,15 +286,13 @@ impl<'a, 'w> Messages<'a, 'w> {
                 turn.calls.push(wire);
                 return;
             }
-            ContentPart::Thinking(thinking) => match (foreign, self.provider.quirks.reasoning_echo)
-            {
-                (Some(origin), _) => format!("the thinking of {origin} is not sent to {provider}"),
-                (None, ReasoningEcho::Never) => format!("{provider} takes no thinking back"),
-                (None, ReasoningEcho::ThinkingChunk) => {
+            ContentPart::Thinking(thinking) => match self.provider.quirks.reasoning_echo {
+                ReasoningEcho::Never => format!("{provider} takes no thinking back"),
+                ReasoningEcho::ThinkingChunk => {
                     turn.chunks.push(WirePart::thinking(thinking));
                     return;
                 }
-                (None, _) => {
+                _ => {
                     if let Some(Value::Array(details)) =
                         state(&thinking.provider_state, "reasoning_details")
                     {
@@ -323,9 +303,7 @@ impl<'a, 'w> Messages<'a, 'w> {
                 }
             },
             ContentPart::Audio(audio) => {
-                if let Some(own) = audio.provider_state.as_deref()
-                    && own.provider == provider
-                {
+                if let Some(own) = audio.provider_state.as_deref() {
                     turn.audio = Some(&own.data);
                     return;
                 }
@@ -354,7 +332,7 @@ impl<'a, 'w> Messages<'a, 'w> {
         self.tools.insert(id, name);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         WireCall {
-            id: self.call_id(id),
+            id,
             r#type: "function",
             function: Some(WireFunction { name, arguments }),
             custom: None,
@@ -373,23 +351,4 @@ struct Turn<'a> {
     details: Vec<&'a Value>,
     calls: Vec<WireCall<'a>>,
     audio: Option<&'a Value>,
-}
-
-/// An id of nine letters or digits: the id itself if it is one, else the same one for the same id every time.
-pub(super) fn nine_alphanumeric(id: &str) -> Cow<'_, str> {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-        return Cow::Borrowed(id);
-    }
-    // FNV-1a over 128 bits: short, and the same on every machine and in every version.
-    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for byte in id.bytes() {
-        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-    }
-    let mut mapped = String::with_capacity(9);
-    for _ in 0..9 {
-        mapped.push(char::from(DIGITS[(hash % 62) as usize]));
-        hash /= 62;
-    }
-    Cow::Owned(mapped)
 }

@@ -1,26 +1,31 @@
 //! The list of models.
 
-use http::{HeaderMap, Method};
+use std::collections::BTreeMap;
+
+use http::Method;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::ToolNames;
 use crate::model_info::ModelInfo;
-use crate::protocol::{Encoded, error_body};
+use crate::protocol::{Encoded, ModelPage, error_body, headers};
 use crate::provider::Provider;
 
 /// The call.
-pub(crate) fn encode() -> Encoded {
-    Encoded {
+pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
+    let mut warnings = Vec::new();
+    Ok(Encoded {
         method: Method::GET,
-        path: "/models".to_owned(),
-        headers: HeaderMap::new(),
+        path: format!("/models{}", next.unwrap_or_default()),
+        headers: headers::build(provider, &BTreeMap::new(), false, &mut warnings)?,
         body: bytes::Bytes::new(),
-        warnings: Vec::new(),
-    }
+        warnings,
+        names: ToolNames::default(),
+    })
 }
 
 /// The list: under `data`, under `models`, or the body itself.
-pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Vec<ModelInfo>> {
+pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let list = match &value {
         Value::Array(list) => Some(list),
@@ -37,7 +42,8 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Vec<ModelInfo>>
             .with_provider(provider.name.as_ref())
             .with_raw(body));
     };
-    Ok(list.iter().filter_map(|model| read(model, provider)).collect())
+    let models = list.iter().filter_map(|model| read(model, provider)).collect();
+    Ok(ModelPage { models, next: None })
 }
 
 fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {

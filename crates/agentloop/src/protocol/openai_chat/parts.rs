@@ -29,7 +29,7 @@ pub(super) enum WirePart<'a> {
         input_audio: WireAudio<'a>,
     },
     File {
-        file: &'a FileInput,
+        file: WireFile<'a>,
     },
     DocumentUrl {
         document_url: &'a str,
@@ -58,6 +58,16 @@ pub(super) struct WireImage<'a> {
     url: Cow<'a, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<ImageDetail>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct WireFile<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_data: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    filename: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -187,7 +197,13 @@ fn file<'a>(file: &'a FileInput, provider: &Provider) -> Result<WirePart<'a>, St
         FileInputForm::Object if file.file_data.is_none() && file.file_id.is_none() => {
             Err("the file has neither `file_data` nor `file_id`".to_owned())
         }
-        FileInputForm::Object => Ok(WirePart::File { file }),
+        FileInputForm::Object => Ok(WirePart::File {
+            file: WireFile {
+                file_data: file.file_data.as_deref(),
+                file_id: file.file_id.as_deref(),
+                filename: file.filename.as_deref(),
+            },
+        }),
         FileInputForm::DocumentUrl => {
             let document_url = file
                 .file_url

@@ -1,0 +1,166 @@
+//! What one provider made and another cannot read.
+
+use std::borrow::Cow;
+
+use super::Turn;
+use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
+use crate::response::{
+    CodeExecutionPart, CodeOutcome, CodeResultPart, ProviderState, Warning, WarningKind,
+};
+
+/// What becomes of a part.
+enum Fate {
+    Stays,
+    /// It stays, without the state of another provider, which is nobody's business there.
+    Stripped,
+    /// Text that loses its citations.
+    Uncited,
+    Text(String),
+    Goes,
+}
+
+/// Leaves out of a turn what another provider than `provider` made; `None` if nothing is left of it.
+pub(super) fn degrade<'a>(
+    mut turn: Turn<'a>,
+    provider: &str,
+    warnings: &mut Vec<Warning>,
+) -> Option<Turn<'a>> {
+    let fates: Vec<Fate> =
+        turn.message.parts().iter().map(|part| fate(part, &turn.message, provider)).collect();
+    if fates.iter().all(|fate| matches!(fate, Fate::Stays)) {
+        return Some(turn);
+    }
+    let at = turn.at;
+    let from = turn.message.origin.as_ref().map(|origin| origin.provider.clone());
+    let message = turn.message.to_mut();
+    let Some(MessageContent::Parts(parts)) = &mut message.content else { return Some(turn) };
+    let (mut kept, mut cited, mut gone) = (Vec::with_capacity(parts.len()), false, false);
+    for (number, (mut part, fate)) in std::mem::take(parts).into_iter().zip(fates).enumerate() {
+        let subject = format!("messages[{at}].content[{number}]");
+        let maker = owner(&part, from.as_deref()).unwrap_or("another provider").to_owned();
+        match fate {
+            Fate::Stays => {}
+            Fate::Stripped => strip(&mut part),
+            Fate::Uncited => {
+                strip(&mut part);
+                if let ContentPart::Text(text) = &mut part {
+                    text.citations = Vec::new();
+                }
+                cited = true;
+            }
+            Fate::Text(text) => {
+                let why = format!("{subject}: the `{}` of {maker} is sent as text", part.kind());
+                warnings.push(Warning::new(WarningKind::Converted, subject, why));
+                part = ContentPart::text(text);
+            }
+            Fate::Goes => {
+                let why = format!(
+                    "{subject}: the `{}` of {maker} is not sent to {provider}",
+                    part.kind()
+                );
+                warnings.push(Warning::new(WarningKind::Dropped, subject, why));
+                gone = true;
+                continue;
+            }
+        }
+        kept.push(part);
+    }
+    if cited {
+        let subject = format!("messages[{at}].content");
+        let why = format!("{subject}: citations of another provider are not sent to {provider}");
+        warnings.push(Warning::new(WarningKind::Dropped, subject, why));
+    }
+    let blank = |part: &ContentPart| matches!(part, ContentPart::Text(text) if text.text.trim().is_empty() && text.provider_state.is_none());
+    let empty = gone && kept.iter().all(blank);
+    message.content = Some(MessageContent::Parts(kept));
+    (!empty).then_some(turn)
+}
+
+/// Who made a part, as far as that is known: its state says so, else its turn.
+fn owner<'a>(part: &'a ContentPart, from: Option<&'a str>) -> Option<&'a str> {
+    let own = match part {
+        ContentPart::Opaque(part) => Some(part.provider.as_str()).filter(|name| !name.is_empty()),
+        part => state(part).map(|state| state.provider.as_str()),
+    };
+    own.or(from)
+}
+
+fn fate(part: &ContentPart, message: &ChatMessage, provider: &str) -> Fate {
+    let from = message.origin.as_ref().map(|origin| origin.provider.as_str());
+    if owner(part, from).is_none_or(|owner| owner == provider) {
+        return Fate::Stays;
+    }
+    let answer = message.role == Role::Assistant;
+    match part {
+        ContentPart::Thinking(_)
+        | ContentPart::RedactedThinking(_)
+        | ContentPart::ServerToolCall(_)
+        | ContentPart::ServerToolResult(_)
+        | ContentPart::Opaque(_)
+            if answer =>
+        {
+            Fate::Goes
+        }
+        ContentPart::CodeExecution(code) if answer => Fate::Text(code_text(code)),
+        ContentPart::CodeResult(result) if answer => Fate::Text(result_text(result)),
+        ContentPart::Text(text) if answer && !text.citations.is_empty() => Fate::Uncited,
+        part if state(part).is_some() => Fate::Stripped,
+        _ => Fate::Stays,
+    }
+}
+
+/// Calls `$body` with `$part` bound to whatever the part holds, for the kinds that carry state.
+macro_rules! each_with_state {
+    ($of:expr, $part:ident => $body:expr, $other:expr) => {
+        match $of {
+            ContentPart::Text($part) => $body,
+            ContentPart::ToolCall($part) => $body,
+            ContentPart::Thinking($part) => $body,
+            ContentPart::RedactedThinking($part) => $body,
+            ContentPart::Image($part) => $body,
+            ContentPart::Audio($part) => $body,
+            ContentPart::GeneratedFile($part) => $body,
+            ContentPart::CodeExecution($part) => $body,
+            ContentPart::CodeResult($part) => $body,
+            ContentPart::ServerToolCall($part) => $body,
+            ContentPart::ServerToolResult($part) => $body,
+            _ => $other,
+        }
+    };
+}
+
+fn state(part: &ContentPart) -> Option<&ProviderState> {
+    each_with_state!(part, part => part.provider_state.as_deref(), None)
+}
+
+fn strip(part: &mut ContentPart) {
+    each_with_state!(part, part => part.provider_state = None, ());
+}
+
+fn code_text(code: &CodeExecutionPart) -> String {
+    fenced(&code.language, &code.code)
+}
+
+fn result_text(result: &CodeResultPart) -> String {
+    let ended = match result.outcome {
+        CodeOutcome::Error => "It failed:\n",
+        CodeOutcome::Timeout => "It took too long:\n",
+        _ => "",
+    };
+    let stderr = result.stderr.as_deref().filter(|text| !text.is_empty());
+    let printed = match stderr {
+        Some(stderr) if result.output.is_empty() => Cow::Borrowed(stderr),
+        Some(stderr) => Cow::Owned(format!("{}\n{stderr}", result.output)),
+        None => Cow::Borrowed(result.output.as_str()),
+    };
+    format!("{ended}{}", fenced("", &printed))
+}
+
+/// A block of code, on lines of its own, with a fence that does not stand in it.
+fn fenced(language: &str, code: &str) -> String {
+    let mut fence = "```".to_owned();
+    while code.contains(&fence) {
+        fence.push('`');
+    }
+    format!("\n{fence}{language}\n{}\n{fence}\n", code.trim_end_matches('\n'))
+}

@@ -1,0 +1,161 @@
+//! Repairs and translates a conversation before it is encoded: pure, idempotent, deterministic.
+//!
+//! One step per file: tool calls beside the content move into it; what another provider made is left out or becomes
+//! text ([`foreign`]); every call gets one result, behind its turn ([`results`]); ids and names become ones that the
+//! target takes ([`ids`], [`names`]). Each step looks at what came before and never at what follows, so that a
+//! conversation that grows only adds to what was sent; but for one case: a call that was sent as interrupted, whose
+//! result arrives after all.
+
+mod foreign;
+mod hash;
+mod ids;
+mod names;
+mod results;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+pub(crate) use ids::IdPattern;
+pub(crate) use names::{NamePattern, ToolNames};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
+use crate::response::{ToolCallPart, Warning};
+
+/// What a call that never got a result is answered with.
+pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
+
+/// What a target takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'a> {
+    /// The provider that the conversation goes to: its own state stays, all other goes.
+    pub(crate) provider: &'a str,
+    /// What ids of tool calls must look like.
+    pub(crate) ids: IdPattern,
+    /// What names of tools must look like.
+    pub(crate) names: NamePattern,
+}
+
+/// A conversation that the target takes.
+#[derive(Debug)]
+pub(crate) struct Prepared<'a> {
+    /// The turns. Tool calls stand among the parts of an assistant's turn and nowhere else; every call is followed by
+    /// its result, in the order of the calls; ids and names are the ones to send.
+    pub(crate) messages: Cow<'a, [ChatMessage]>,
+    /// The names under which tools are sent.
+    pub(crate) names: ToolNames,
+    /// What was repaired or left out.
+    pub(crate) warnings: Vec<Warning>,
+    /// For each turn its place in the request, where they differ.
+    places: Option<Vec<usize>>,
+}
+
+impl Prepared<'_> {
+    /// Where a turn stands in the request, for warnings and errors that name it. A result that was made up stands where
+    /// its call does.
+    pub(crate) fn place(&self, at: usize) -> usize {
+        self.places.as_ref().and_then(|places| places.get(at)).copied().unwrap_or(at)
+    }
+}
+
+/// A turn on its way, with its place in the request.
+struct Turn<'a> {
+    at: usize,
+    message: Cow<'a, ChatMessage>,
+}
+
+impl Turn<'_> {
+    fn calls(&self) -> impl Iterator<Item = &ToolCallPart> {
+        let parts = match self.message.role {
+            Role::Assistant => self.message.parts(),
+            _ => &[],
+        };
+        parts.iter().filter_map(|part| match part {
+            ContentPart::ToolCall(call) => Some(call),
+            _ => None,
+        })
+    }
+}
+
+/// Prepares the conversation of `request` for a target.
+///
+/// # Errors
+///
+/// In strict mode, when there is anything to repair; always, when a tool's turn does not say which call it answers, and
+/// when nothing is left of the conversation.
+pub(crate) fn prepare<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Result<Prepared<'a>> {
+    let mut warnings = Vec::new();
+    let names = ToolNames::new(request, rules.names);
+    names.warnings(request, &mut warnings);
+    let turns = request.messages.iter().enumerate();
+    let turns: Vec<Turn<'_>> = turns
+        .map(|(at, message)| Turn { at, message: gather(message) })
+        .filter_map(|turn| foreign::degrade(turn, rules.provider, &mut warnings))
+        .collect();
+    let mut turns = results::pair(turns, request.strict, &mut warnings)?;
+    if turns.is_empty() && !request.messages.is_empty() {
+        return Err(empty(&warnings));
+    }
+    ids::map(&mut turns, rules.ids);
+    if !names.is_empty() {
+        turns.iter_mut().for_each(|turn| rename(turn, &names));
+    }
+    let same = turns.len() == request.messages.len()
+        && turns
+            .iter()
+            .enumerate()
+            .all(|(at, turn)| turn.at == at && matches!(turn.message, Cow::Borrowed(_)));
+    if same {
+        let messages = Cow::Borrowed(&request.messages[..]);
+        return Ok(Prepared { messages, names, warnings, places: None });
+    }
+    let places = Some(turns.iter().map(|turn| turn.at).collect());
+    let messages = turns.into_iter().map(|turn| turn.message.into_owned()).collect();
+    Ok(Prepared { messages: Cow::Owned(messages), names, warnings, places })
+}
+
+fn empty(warnings: &[Warning]) -> Error {
+    let why: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
+    Error::new(
+        ErrorKind::InvalidRequest,
+        format!("nothing is left of the conversation: {}", why.join("; ")),
+    )
+    .with_hint("add at least one message of the user")
+}
+
+/// Calls that stand beside the content, as OpenAI writes them, move behind it.
+fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
+    if message.role != Role::Assistant || message.tool_calls.is_empty() {
+        return Cow::Borrowed(message);
+    }
+    let mut message = message.clone();
+    let mut parts = match message.content.take() {
+        Some(MessageContent::Text(text)) if !text.is_empty() => vec![ContentPart::text(text)],
+        Some(MessageContent::Parts(parts)) => parts,
+        _ => Vec::new(),
+    };
+    parts.extend(std::mem::take(&mut message.tool_calls).into_iter().map(|call| {
+        let function = call.function;
+        ContentPart::ToolCall(ToolCallPart::new(call.id, function.name, function.arguments))
+    }));
+    message.content = Some(MessageContent::Parts(parts));
+    Cow::Owned(message)
+}
+
+fn rename(turn: &mut Turn<'_>, names: &ToolNames) {
+    let other = |name: &str| names.sent(name) != name;
+    if turn.calls().any(|call| other(&call.name))
+        && let Some(MessageContent::Parts(parts)) = &mut turn.message.to_mut().content
+    {
+        for part in parts {
+            if let ContentPart::ToolCall(call) = part {
+                call.name = names.sent(&call.name).to_owned();
+            }
+        }
+    }
+    if turn.message.role == Role::Tool && turn.message.name.as_deref().is_some_and(other) {
+        let message = turn.message.to_mut();
+        message.name = message.name.as_deref().map(|name| names.sent(name).to_owned());
+    }
+}

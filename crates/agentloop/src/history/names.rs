@@ -1,0 +1,166 @@
+//! The names under which tools are sent, and the way back.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::hash;
+use crate::request::{ChatMessage, ChatRequest, ContentPart, Role, ToolChoice, ToolDefinition};
+use crate::response::{Warning, WarningKind};
+
+/// What names of tools must look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamePattern {
+    /// Letters, digits, `_` and `-`, at most 64.
+    Word64,
+    /// Letters, digits, `_` and `-`, at most 128.
+    Word128,
+    /// The same with `.` and `:`, at most 128, and a letter or `_` first.
+    Dotted128,
+}
+
+impl NamePattern {
+    fn longest(self) -> usize {
+        match self {
+            Self::Word64 => 64,
+            Self::Word128 | Self::Dotted128 => 128,
+        }
+    }
+
+    fn allows(self, c: char) -> bool {
+        let dotted = self == Self::Dotted128 && matches!(c, '.' | ':');
+        c.is_ascii_alphanumeric() || matches!(c, '_' | '-') || dotted
+    }
+
+    fn begins(self, c: char) -> bool {
+        self != Self::Dotted128 || c.is_ascii_alphabetic() || c == '_'
+    }
+
+    /// Whether a name can be sent as it is.
+    pub(super) fn fits(self, name: &str) -> bool {
+        name.len() <= self.longest()
+            && name.chars().all(|c| self.allows(c))
+            && name.starts_with(|c| self.begins(c))
+    }
+
+    /// A name that fits in place of one that does not, or that is taken.
+    fn name(self, original: &str, turn: usize) -> String {
+        let named = hash::tidy(original, turn, self.longest() - 1, |c| self.allows(c));
+        // The hash follows a `_`, so that only the first character can be wrong.
+        if named.starts_with(|c| self.begins(c)) { named } else { format!("_{named}") }
+    }
+}
+
+/// The names that had to be changed, with the ones that were sent in their place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ToolNames {
+    /// Original, sent.
+    changed: Vec<(String, String)>,
+}
+
+impl ToolNames {
+    /// The names of a request, for a target that takes `pattern`.
+    ///
+    /// No two names become one. What the tools are called is settled first, then the conversation in its order, so
+    /// that a conversation that grows changes no name that was sent before.
+    pub(crate) fn new(request: &ChatRequest, pattern: NamePattern) -> Self {
+        let mut known = Known { pattern, taken: HashSet::new(), seen: HashSet::new() };
+        for name in request.tools.iter().filter_map(providers_own) {
+            known.keep(name);
+        }
+        let defined: Vec<&str> = request.tools.iter().filter_map(ToolDefinition::name).collect();
+        // A name that fits keeps itself, wherever it stands in the list.
+        for name in defined.iter().filter(|name| pattern.fits(name)) {
+            known.keep(name);
+        }
+        let mut changed = Vec::new();
+        let chosen = match &request.tool_choice {
+            Some(ToolChoice::Function(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        let spoken = request.messages.iter().flat_map(spoken);
+        for name in defined.into_iter().chain(chosen).chain(spoken) {
+            known.add(name, &mut changed);
+        }
+        Self { changed }
+    }
+
+    /// A warning for each definition that is sent under another name.
+    pub(super) fn warnings(&self, request: &ChatRequest, warnings: &mut Vec<Warning>) {
+        for name in request.tools.iter().filter_map(ToolDefinition::name) {
+            let sent = self.sent(name);
+            if sent != name {
+                let subject = format!("tools.{name}");
+                let message = format!("{subject}: the host takes no such name; sent as `{sent}`");
+                warnings.push(Warning::new(WarningKind::Renamed, subject, message));
+            }
+        }
+    }
+
+    /// The name to send.
+    pub(crate) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
+        self.changed.iter().find(|(known, _)| known == original).map_or(original, |(_, sent)| sent)
+    }
+
+    /// The name that the caller knows.
+    pub(crate) fn original<'a>(&'a self, sent: &'a str) -> &'a str {
+        self.changed.iter().find(|(_, known)| known == sent).map_or(sent, |(original, _)| original)
+    }
+
+    /// Whether nothing had to be changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.changed.is_empty()
+    }
+}
+
+struct Known<'a> {
+    pattern: NamePattern,
+    taken: HashSet<String>,
+    seen: HashSet<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn keep(&mut self, name: &'a str) {
+        self.taken.insert(name.to_owned());
+        self.seen.insert(name);
+    }
+
+    fn add(&mut self, name: &'a str, changed: &mut Vec<(String, String)>) {
+        if self.seen.contains(name) {
+            return;
+        }
+        if self.pattern.fits(name) && !self.taken.contains(name) {
+            return self.keep(name);
+        }
+        let mut turn = 0;
+        let mut sent = self.pattern.name(name, turn);
+        while self.taken.contains(&sent) {
+            turn += 1;
+            sent = self.pattern.name(name, turn);
+        }
+        self.taken.insert(sent.clone());
+        self.seen.insert(name);
+        changed.push((name.to_owned(), sent));
+    }
+}
+
+/// The name of a provider's own tool, which is sent untouched.
+fn providers_own(tool: &ToolDefinition) -> Option<&str> {
+    let ToolDefinition::Provider(fields) = tool else { return None };
+    let inner = fields.get("type").and_then(Value::as_str).and_then(|kind| fields.get(kind));
+    fields.get("name").or_else(|| inner?.get("name")).and_then(Value::as_str)
+}
+
+/// The tools that a turn names.
+fn spoken(message: &ChatMessage) -> impl Iterator<Item = &str> {
+    let (parts, beside, result) = match message.role {
+        Role::Assistant => (message.parts(), &message.tool_calls[..], None),
+        Role::Tool => (&[][..], &[][..], message.name.as_deref()),
+        Role::System | Role::User => (&[][..], &[][..], None),
+    };
+    let parts = parts.iter().filter_map(|part| match part {
+        ContentPart::ToolCall(call) => Some(call.name.as_str()),
+        _ => None,
+    });
+    parts.chain(beside.iter().map(|call| call.function.name.as_str())).chain(result)
+}

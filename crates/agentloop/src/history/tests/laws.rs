@@ -1,0 +1,169 @@
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::json;
+
+use super::*;
+use crate::request::{Role, ToolCall, ToolDefinition};
+use crate::response::{ChatResponse, ProviderState, ResponsePart, TextPart, ThinkingPart};
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-c.]{0,3}", "\\PC{0,3}", Just("x".repeat(130))]
+}
+
+fn id() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-c|]{0,2}", "[a-z0-9]{9}"]
+}
+
+fn part() -> impl Strategy<Value = ContentPart> {
+    let state = || select(vec![None, Some("here"), Some("there")]);
+    let state = move || {
+        state().prop_map(|by| by.map(|by| Box::new(ProviderState::new(by, json!({"k": 1})))))
+    };
+    prop_oneof![
+        "[a-z ]{0,4}".prop_map(ContentPart::text),
+        (id(), name(), state()).prop_map(|(id, name, provider_state)| {
+            ContentPart::ToolCall(ToolCallPart {
+                provider_state,
+                ..ToolCallPart::new(id, name, "{}")
+            })
+        }),
+        state().prop_map(|provider_state| {
+            ContentPart::Thinking(ThinkingPart { provider_state, ..ThinkingPart::new("Hm") })
+        }),
+        state().prop_map(|provider_state| {
+            ContentPart::Text(TextPart {
+                citations: vec![crate::response::Citation::Url(Default::default())],
+                provider_state,
+                ..TextPart::new("cited")
+            })
+        }),
+    ]
+}
+
+fn turn() -> impl Strategy<Value = ChatMessage> {
+    let origin = select(vec![None, Some("here"), Some("there")]);
+    prop_oneof![
+        "[a-z]{0,3}".prop_map(ChatMessage::user),
+        (vec(part(), 0..5), origin, vec((id(), name()), 0..3)).prop_map(|(parts, by, beside)| {
+            let mut turn = by.map_or(ChatMessage::assistant(parts.clone()), |by| from(by, parts));
+            turn.tool_calls =
+                beside.into_iter().map(|(id, name)| ToolCall::new(id, name, "")).collect();
+            turn
+        }),
+        (id(), name()).prop_map(|(id, name)| ChatMessage::tool(id, "1").with_name(name)),
+        id().prop_map(|id| ChatMessage::tool(id, "1")),
+    ]
+}
+
+fn anything() -> impl Strategy<Value = ChatRequest> {
+    (vec(turn(), 0..8), vec(name(), 0..4)).prop_map(|(turns, tools)| {
+        let tools = tools.into_iter().map(|name| ToolDefinition::function(name, json!({})));
+        request(turns).tools(tools)
+    })
+}
+
+fn rules() -> impl Strategy<Value = Rules<'static>> {
+    let ids = select(vec![IdPattern::Any, IdPattern::NineAlphanumeric, IdPattern::Word]);
+    let names = select(vec![NamePattern::Word64, NamePattern::Word128, NamePattern::Dotted128]);
+    (ids, names).prop_map(|(ids, names)| Rules { provider: "here", ids, names })
+}
+
+fn calls_of(turn: &ChatMessage) -> Vec<&ToolCallPart> {
+    let parts = turn.parts().iter();
+    parts
+        .filter_map(|part| match part {
+            ContentPart::ToolCall(call) => Some(call),
+            _ => None,
+        })
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn what_is_prepared_needs_nothing_more(request in anything(), rules in rules()) {
+        let once = prepared(&request, &rules);
+        let again = prepared(&request, &rules);
+        prop_assert_eq!(&once.messages, &again.messages);
+        prop_assert_eq!(&once.warnings, &again.warnings);
+        let mut sent = request.clone();
+        sent.messages = once.messages.to_vec();
+        for tool in &mut sent.tools {
+            if let ToolDefinition::Function { function, .. } = tool {
+                function.name = once.names.sent(&function.name).to_owned();
+            }
+        }
+        let twice = prepare(&sent, &rules).unwrap();
+        prop_assert!(matches!(twice.messages, Cow::Borrowed(_)), "{:#?}", twice.messages);
+        prop_assert!(twice.warnings.is_empty(), "{:?}", twice.warnings);
+        prop_assert!(prepare(&sent.strict(), &rules).is_ok());
+    }
+
+    #[test]
+    fn results_match_calls_one_to_one(request in anything(), rules in rules()) {
+        let prepared = prepared(&request, &rules);
+        let mut turns = prepared.messages.iter();
+        let mut ids = BTreeSet::new();
+        while let Some(turn) = turns.next() {
+            prop_assert!(turn.role != Role::Tool && turn.tool_calls.is_empty());
+            for call in calls_of(turn) {
+                let result = turns.next().unwrap();
+                prop_assert_eq!(result.tool_call_id.as_ref(), Some(&call.id));
+                prop_assert!(rules.ids.fits(&call.id) && ids.insert(&call.id), "{}", call.id);
+                prop_assert!(rules.names.fits(&call.name), "{}", call.name);
+            }
+        }
+        let defined: BTreeSet<&str> =
+            request.tools.iter().filter_map(ToolDefinition::name).collect();
+        let sent: BTreeSet<&str> = defined.iter().map(|name| prepared.names.sent(name)).collect();
+        prop_assert_eq!(defined.len(), sent.len());
+        for name in defined {
+            prop_assert_eq!(prepared.names.original(prepared.names.sent(name)), name);
+        }
+    }
+
+    /// But for a result that arrives late, nothing that was sent changes.
+    #[test]
+    fn a_turn_more_only_adds(mut request in anything(), rules in rules()) {
+        if request.messages.len() < 2 || request.messages.last().is_some_and(|last| last.role == Role::Tool) {
+            return Ok(());
+        }
+        let all = prepared(&request, &rules).messages.into_owned();
+        request.messages.pop();
+        let before = prepared(&request, &rules).messages.into_owned();
+        prop_assert!(all.starts_with(&before), "{:#?}\n{:#?}", before, all);
+    }
+
+    #[test]
+    fn an_answer_goes_back_as_it_came(parts in vec(part(), 1..6)) {
+        let mut at = 0;
+        let parts: Vec<ResponsePart> = parts.into_iter().filter_map(|part| {
+            at += 1;
+            let own = Some(Box::new(ProviderState::new("here", json!({"at": at}))));
+            Some(match part {
+                ContentPart::Text(part) => {
+                    ResponsePart::Text(TextPart { provider_state: own, ..part })
+                }
+                ContentPart::Thinking(part) => {
+                    ResponsePart::Thinking(ThinkingPart { provider_state: own, ..part })
+                }
+                ContentPart::ToolCall(_) => ResponsePart::ToolCall(ToolCallPart {
+                    provider_state: own,
+                    ..ToolCallPart::new(format!("call_{at}"), "f", "{}")
+                }),
+                _ => return None,
+            })
+        }).collect();
+        let response: ChatResponse = serde_json::from_value(json!({
+            "id": "1", "model": "m", "provider": "here", "usage": {},
+            "choices": [{"index": 0, "content": parts, "finishReason": "stop"}],
+        })).unwrap();
+        let answer = response.into_message();
+        let request = request([answer.clone()]);
+        let sent = prepared(&request, &RULES);
+        prop_assert_eq!(&sent.messages[1], &answer);
+    }
+}

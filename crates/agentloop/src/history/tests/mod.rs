@@ -1,0 +1,39 @@
+//! The rules one by one, then all of them over any conversation.
+
+mod foreign;
+mod laws;
+mod names;
+mod results;
+
+use super::{IdPattern, NamePattern, Prepared, Rules, prepare};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, Origin};
+use crate::response::{ToolCallPart, WarningKind};
+
+const RULES: Rules<'static> =
+    Rules { provider: "here", ids: IdPattern::Any, names: NamePattern::Word64 };
+
+fn call(id: &str, name: &str) -> ContentPart {
+    ContentPart::ToolCall(ToolCallPart::new(id, name, "{}"))
+}
+
+fn calls(ids: &[&str]) -> ChatMessage {
+    ChatMessage::assistant(ids.iter().map(|id| call(id, "f")).collect::<Vec<_>>())
+}
+
+fn from(provider: &str, parts: Vec<ContentPart>) -> ChatMessage {
+    let origin = Some(Origin { provider: provider.to_owned(), model: "m".to_owned() });
+    ChatMessage { origin, ..ChatMessage::assistant(parts) }
+}
+
+fn request(turns: impl IntoIterator<Item = ChatMessage>) -> ChatRequest {
+    ChatRequest::new("here/m").user("Hello").messages(turns)
+}
+
+fn prepared<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Prepared<'a> {
+    prepare(request, rules).unwrap()
+}
+
+fn warned<'a>(prepared: &'a Prepared<'_>) -> Vec<(WarningKind, &'a str)> {
+    let subject = |warning: &'a crate::response::Warning| warning.subject.as_deref().unwrap();
+    prepared.warnings.iter().map(|warning| (warning.kind, subject(warning))).collect()
+}

@@ -1,0 +1,48 @@
+//! How many tokens a request has.
+
+use serde_json::Value;
+
+use super::encode::{Call, encode as encode_call};
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::{Encoded, error_body};
+use crate::provider::Provider;
+use crate::request::ChatRequest;
+
+/// The call: the chat's, without what does not change the prompt.
+pub(crate) fn encode(provider: &Provider, model: &str, request: &ChatRequest) -> Result<Encoded> {
+    encode_call(provider, model, request, Call::Count)
+}
+
+/// The number.
+pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
+    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    value.get("input_tokens").and_then(Value::as_u64).ok_or_else(|| {
+        if value.get("error").is_some() || error_body::is_bare_error(body) {
+            return error_body::in_answer(&provider.name, body);
+        }
+        Error::new(ErrorKind::Protocol, "the answer has no `input_tokens`")
+            .with_provider(provider.name.as_ref())
+            .with_raw(body)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_asks_for_the_prompt_only() {
+        let provider = Provider::anthropic_compatible("lab", "http://lab.invalid");
+        let request =
+            ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
+        let encoded = encode(&provider, "m", &request).unwrap();
+        assert_eq!(encoded.path, "/messages/count_tokens");
+        let expected = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
+        assert_eq!(encoded.body, expected);
+        assert!(encoded.warnings.is_empty());
+        assert_eq!(decode(&provider, br#"{"input_tokens":8}"#).unwrap(), 8);
+        let error =
+            decode(&provider, br#"{"type":"error","error":{"type":"api_error","message":"no"}}"#);
+        assert_eq!(error.unwrap_err().kind(), ErrorKind::Server);
+    }
+}

@@ -1,0 +1,157 @@
+//! Steps of an answer → events: one state machine for streams and whole bodies.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::block::Blocks;
+use super::usage::Tally;
+use super::wire::{Delta, Message};
+use crate::error::Result;
+use crate::protocol::{DecodeContext, Emitter};
+use crate::response::FinishReason;
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    pub(super) context: DecodeContext,
+    pub(super) blocks: Blocks,
+    tally: Tally,
+    metadata: Map<String, Value>,
+    /// Why the answer ended, once that is known.
+    pub(super) stop: Option<String>,
+    id: String,
+}
+
+impl Decoder {
+    pub(crate) fn new(context: DecodeContext) -> Self {
+        Self {
+            context,
+            blocks: Blocks::default(),
+            tally: Tally::default(),
+            metadata: Map::new(),
+            stop: None,
+            id: String::new(),
+        }
+    }
+
+    /// The message begins. A second beginning says nothing new. A stream may begin with blocks that are there already,
+    /// as a whole body does.
+    pub(super) fn message(&mut self, message: Message<'_>, emitter: &mut Emitter) -> Result<()> {
+        if emitter.is_started() {
+            return Ok(());
+        }
+        self.id = message.id.non_empty().unwrap_or_default().to_owned();
+        let asked = self.context.model.as_deref().unwrap_or_default();
+        emitter.start(&self.id, message.model.non_empty().unwrap_or(asked), None);
+        emitter.ensure_choice(0)?;
+        self.keep_raw("diagnostics", message.diagnostics);
+        self.keep_raw("contextManagement", message.context_management);
+        self.keep_text("provider", message.provider.non_empty());
+        for (index, block) in (0i64..).zip(message.content) {
+            // Below zero, so that the blocks that a stream numbers itself are others.
+            self.block(-1 - index, block, emitter)?;
+            self.blocks.stop(-1 - index, emitter)?;
+        }
+        let end = Delta {
+            stop_reason: message.stop_reason,
+            stop_sequence: message.stop_sequence,
+            stop_details: message.stop_details,
+            container: message.container,
+            ..Delta::default()
+        };
+        self.message_delta(&end, message.usage, emitter);
+        Ok(())
+    }
+
+    pub(super) fn block(
+        &mut self,
+        index: i64,
+        block: &RawValue,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        self.ensure_started(emitter)?;
+        self.blocks.start(index, block, &self.id, emitter)
+    }
+
+    pub(super) fn block_delta(
+        &mut self,
+        index: i64,
+        delta: Delta<'_>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        self.ensure_started(emitter)?;
+        self.blocks.delta(index, delta, emitter)
+    }
+
+    /// The message itself knows more: why it ended, what it used.
+    pub(super) fn message_delta(
+        &mut self,
+        delta: &Delta<'_>,
+        usage: Option<&RawValue>,
+        emitter: &mut Emitter,
+    ) {
+        if let Some(reason) = delta.stop_reason.non_empty() {
+            self.stop = Some(reason.to_owned());
+        }
+        self.keep_text("stopSequence", delta.stop_sequence.non_empty());
+        self.keep_raw("stopDetails", delta.stop_details);
+        self.keep_raw("container", delta.container);
+        if let Some(usage) = usage {
+            self.tally.add(usage.get(), &mut self.metadata);
+            let (usage, cost) = self.tally.usage();
+            if !usage.is_empty() || cost.is_some() {
+                emitter.usage(usage, cost);
+            }
+        }
+    }
+
+    /// A host may leave the beginning out.
+    pub(super) fn ensure_started(&mut self, emitter: &mut Emitter) -> Result<()> {
+        if emitter.is_started() {
+            return Ok(());
+        }
+        emitter.start("", self.context.model.as_deref().unwrap_or_default(), None);
+        emitter.ensure_choice(0)
+    }
+
+    pub(super) fn keep_text(&mut self, name: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.metadata.insert(name.to_owned(), Value::String(text.to_owned()));
+        }
+    }
+
+    pub(super) fn keep_raw(&mut self, name: &str, raw: Option<&RawValue>) {
+        if let Some(raw) = raw
+            && let Ok(value) = serde_json::from_str(raw.get())
+        {
+            self.metadata.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Ends the message.
+    pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.blocks.stop_all(emitter)?;
+        let raw = self.stop.take();
+        let has_calls = self.blocks.has_calls();
+        let reason = match raw.as_deref() {
+            // The host pauses, and goes on when the turn is sent back.
+            Some("pause_turn" | "compaction") => FinishReason::Stop,
+            Some(word) => finish_reason(word).with_tool_calls(has_calls),
+            None => FinishReason::Stop.with_tool_calls(has_calls),
+        };
+        emitter.finish_choice(0, reason, raw);
+        emitter.metadata(std::mem::take(&mut self.metadata));
+        emitter.done()
+    }
+}
+
+/// The unified word for the host's.
+fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "end_turn" | "stop_sequence" | "stop" => FinishReason::Stop,
+        "max_tokens" | "model_context_window_exceeded" | "length" => FinishReason::Length,
+        "tool_use" | "tool_calls" => FinishReason::ToolCalls,
+        "refusal" | "content_filter" => FinishReason::ContentFilter,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,111 @@
+//! Prompt-cache markers. A request may hold four.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::message::Turn;
+use super::parts::Block;
+use super::tools::WireTool;
+use crate::response::{CacheControl, Warning, WarningKind};
+
+/// The most markers of a request.
+const MOST: usize = 4;
+
+/// A marker on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct WireCache {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
+}
+
+impl WireCache {
+    const SHORT: Self = Self { r#type: "ephemeral", ttl: None };
+}
+
+impl From<CacheControl> for WireCache {
+    fn from(cache: CacheControl) -> Self {
+        match cache {
+            CacheControl::EphemeralHour => Self { ttl: Some("1h"), ..Self::SHORT },
+            _ => Self::SHORT,
+        }
+    }
+}
+
+/// Leaves at most four markers: those of tools and instructions, which every turn shares, then the latest of the
+/// conversation, for the earlier ones lie inside what those cover. `automatic` counts the caller's own.
+pub(super) fn limit(
+    tools: &mut [WireTool<'_>],
+    system: &mut [Block<'_>],
+    turns: &mut [Turn<'_>],
+    automatic: usize,
+    warnings: &mut Vec<Warning>,
+) {
+    let own = |tool: &WireTool<'_>| matches!(tool, WireTool::Provider(fields) if fields.get("cache_control").is_some_and(Value::is_object));
+    let taken = automatic + tools.iter().filter(|tool| own(tool)).count();
+    let mut free = MOST.saturating_sub(taken);
+    let mut dropped = 0;
+    let mut keep = |place: &mut Option<WireCache>| {
+        if place.is_none() {
+            return;
+        }
+        if free == 0 {
+            *place = None;
+            dropped += 1;
+        } else {
+            free -= 1;
+        }
+    };
+    for tool in tools.iter_mut() {
+        if let WireTool::Function { cache_control, .. } = tool {
+            keep(cache_control);
+        }
+    }
+    system.iter_mut().for_each(|block| keep(&mut block.cache_control));
+    for turn in turns.iter_mut().rev() {
+        turn.content.0.iter_mut().rev().for_each(|block| keep(&mut block.cache_control));
+    }
+    if dropped > 0 {
+        warnings.push(Warning::new(
+            WarningKind::Dropped,
+            "cache_control",
+            format!("cache_control: at most {MOST} markers are taken; {dropped} more are left out"),
+        ));
+    }
+    hours_first(tools, system, turns, warnings);
+}
+
+/// What is kept for an hour must stand before what is kept for a short while.
+fn hours_first(
+    tools: &mut [WireTool<'_>],
+    system: &mut [Block<'_>],
+    turns: &mut [Turn<'_>],
+    warnings: &mut Vec<Warning>,
+) {
+    let mut short = false;
+    let mut changed = false;
+    let mut order = |place: &mut Option<WireCache>| match place {
+        Some(cache) if cache.ttl.is_none() => short = true,
+        Some(cache) if short => {
+            *cache = WireCache::SHORT;
+            changed = true;
+        }
+        _ => {}
+    };
+    for tool in tools {
+        if let WireTool::Function { cache_control, .. } = tool {
+            order(cache_control);
+        }
+    }
+    system.iter_mut().for_each(|block| order(&mut block.cache_control));
+    for turn in turns {
+        turn.content.0.iter_mut().for_each(|block| order(&mut block.cache_control));
+    }
+    if changed {
+        warnings.push(Warning::new(
+            WarningKind::Clamped,
+            "cache_control",
+            "cache_control: a marker for an hour after one for a short while is sent as a short one",
+        ));
+    }
+}

@@ -1,0 +1,351 @@
+//! The conversation, as the host takes it: instructions apart, turns of the user's and the assistant's in exchange.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::citations;
+use super::parts::{self, Block, BlockBody, Content};
+use crate::error::{Error, ErrorKind, Result};
+use crate::history::ToolNames;
+use crate::provider::Provider;
+use crate::request::{ChatMessage, ContentPart, ImageDetail, MessageContent, Role};
+use crate::response::{
+    CacheControl, ProviderState, ServerToolCallPart, ServerToolResultPart, TextPart, ToolCallPart,
+    Warning, WarningKind,
+};
+
+/// A turn on the wire.
+#[derive(Debug, Serialize)]
+pub(super) struct Turn<'a> {
+    role: &'static str,
+    pub(super) content: Content<'a>,
+    /// How many results of tools it begins with.
+    #[serde(skip)]
+    results: usize,
+}
+
+/// What is sent.
+#[derive(Debug, Default)]
+pub(super) struct Conversation<'a> {
+    pub(super) system: Vec<Block<'a>>,
+    pub(super) turns: Vec<Turn<'a>>,
+}
+
+/// Writes the messages of one request.
+pub(super) struct Messages<'a, 'w> {
+    pub(super) provider: &'a Provider,
+    pub(super) names: &'a ToolNames,
+    pub(super) lenient: bool,
+    pub(super) warnings: &'w mut Vec<Warning>,
+}
+
+impl<'a> Messages<'a, '_> {
+    pub(super) fn encode(mut self, messages: &'a [ChatMessage]) -> Result<Conversation<'a>> {
+        let mut sent = Conversation::default();
+        for (at, message) in messages.iter().enumerate() {
+            let mut blocks = match message.role {
+                Role::System | Role::User => self.said(message, at)?,
+                Role::Assistant => self.assistant(message, at),
+                Role::Tool => vec![self.result(message, at)?],
+            };
+            if let Some(cache) = message.cache_control
+                && let Some(last) = blocks.iter_mut().rev().find(|block| block.takes_marker())
+            {
+                last.cache_control = Some(cache.into());
+            }
+            match message.role {
+                Role::System => sent.system.extend(blocks),
+                Role::User => join(&mut sent.turns, "user", blocks, false),
+                Role::Tool => join(&mut sent.turns, "user", blocks, true),
+                Role::Assistant => join(&mut sent.turns, "assistant", blocks, false),
+            }
+        }
+        // A final turn of the assistant's must not end with white space. All of them are written so, because the
+        // final one is not when the conversation goes on, and what was sent shall stay as it was.
+        for turn in sent.turns.iter_mut().filter(|turn| turn.role == "assistant") {
+            if let Some(Block { body: BlockBody::Text { text, .. }, .. }) =
+                turn.content.0.last_mut()
+                && text.ends_with(char::is_whitespace)
+            {
+                *text = Cow::Owned(text.trim_end().to_owned());
+            }
+        }
+        Ok(sent)
+    }
+
+    fn warn(&mut self, kind: WarningKind, subject: String, why: &str) {
+        let message = format!("{subject}: {why}");
+        self.warnings.push(Warning::new(kind, subject, message));
+    }
+
+    fn dropped(&mut self, subject: String, why: &str) {
+        self.warn(WarningKind::Dropped, subject, why);
+    }
+
+    /// What is said to the model.
+    fn said(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
+        if message.name.is_some() {
+            let why = format!("{} takes no names of speakers", self.provider.name);
+            self.dropped(format!("messages[{at}].name"), &why);
+        }
+        self.content(message, at)
+    }
+
+    /// Parts as the host takes them; what it cannot take is an error, or a warning if the caller is lenient.
+    fn content(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
+        let parts = match &message.content {
+            None => return Ok(Vec::new()),
+            Some(MessageContent::Text(text)) if text.trim().is_empty() => return Ok(Vec::new()),
+            Some(MessageContent::Text(text)) => return Ok(vec![Block::text(text)]),
+            Some(MessageContent::Parts(parts)) => parts,
+        };
+        let mut blocks = Vec::with_capacity(parts.len());
+        for (part_at, part) in parts.iter().enumerate() {
+            let subject = || format!("messages[{at}].content[{part_at}]");
+            let is_text = matches!(part, ContentPart::Text(_));
+            let block = match parts::encode(part, self.provider) {
+                Ok(_) if message.role == Role::System && !is_text => {
+                    Err("instructions are text only".to_owned())
+                }
+                block => block,
+            };
+            match block {
+                Ok(block) => blocks.extend(block),
+                Err(why) if self.lenient => self.dropped(subject(), &why),
+                Err(why) => {
+                    let what = format!("{}: {why}", subject());
+                    return Err(Error::new(ErrorKind::Unsupported, what)
+                        .with_provider(self.provider.name.as_ref())
+                        .with_hint(
+                            "leave the part out, use another provider, or set `lenient` to drop \
+                             it with a warning",
+                        ));
+                }
+            }
+            if let ContentPart::ImageUrl { image_url, .. } = part
+                && image_url.detail.is_some_and(|detail| detail != ImageDetail::Auto)
+            {
+                let why = format!("{} has no such setting", self.provider.name);
+                self.dropped(format!("{}.detail", subject()), &why);
+            }
+        }
+        Ok(blocks)
+    }
+
+    /// The result of a tool. A marker inside it is one on it.
+    fn result(&mut self, message: &'a ChatMessage, at: usize) -> Result<Block<'a>> {
+        let tool_use_id = message.tool_call_id.as_deref().ok_or_else(|| {
+            Error::new(
+                ErrorKind::InvalidRequest,
+                format!("messages[{at}] is a tool's turn without `tool_call_id`"),
+            )
+            .with_hint("make it with `ChatMessage::tool(call.id, result)`")
+        })?;
+        let mut content = self.content(message, at)?;
+        let mut cache_control = None;
+        for block in &mut content {
+            cache_control = block.cache_control.take().or(cache_control);
+        }
+        let content = Content(content);
+        let body = BlockBody::ToolResult { tool_use_id, content, is_error: message.is_error };
+        Ok(Block { body, cache_control })
+    }
+
+    fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Vec<Block<'a>> {
+        let mut blocks = Vec::new();
+        match &message.content {
+            None => {}
+            Some(MessageContent::Text(text)) if text.trim().is_empty() => {}
+            Some(MessageContent::Text(text)) => blocks.push(Block::text(text)),
+            Some(MessageContent::Parts(parts)) => {
+                for (part_at, part) in parts.iter().enumerate() {
+                    let subject = format!("messages[{at}].content[{part_at}]");
+                    match self.assistant_part(part, message, &subject) {
+                        Ok(block) => blocks.extend(block),
+                        Err(why) => self.dropped(subject, &why),
+                    }
+                }
+            }
+        }
+        for call in &message.tool_calls {
+            let (id, function) = (&call.id, &call.function);
+            let subject = format!("messages[{at}].tool_calls");
+            blocks.push(self.call(id, &function.name, &function.arguments, None, &subject));
+        }
+        blocks
+    }
+
+    /// A part of the assistant's, or why it is left out. What the host made goes back as it came; what another made
+    /// does not.
+    fn assistant_part(
+        &mut self,
+        part: &'a ContentPart,
+        message: &'a ChatMessage,
+        subject: &str,
+    ) -> Result<Option<Block<'a>>, String> {
+        let provider = self.provider.name.as_ref();
+        let origin = message.origin.as_ref().map(|origin| origin.provider.as_str());
+        let own = |state: &'a Option<Box<ProviderState>>| {
+            state.as_deref().filter(|state| state.provider == provider).map(|state| &state.data)
+        };
+        let foreign = |state: &'a Option<Box<ProviderState>>| {
+            let made_by = state.as_deref().map(|state| state.provider.as_str()).or(origin);
+            made_by.filter(|made_by| *made_by != provider)
+        };
+        let raw = |value: Cow<'a, Value>| Ok(Some(Block::new(BlockBody::Raw(value))));
+        match part {
+            ContentPart::Text(text) => Ok(self.text(text, origin == Some(provider))),
+            ContentPart::ToolCall(call) => {
+                let more = own(&call.provider_state).and_then(Value::as_object);
+                let ToolCallPart { id, name, arguments, .. } = call;
+                Ok(Some(self.call(id, name, arguments, more, subject)))
+            }
+            ContentPart::Thinking(thinking) => {
+                if let Some(made_by) = foreign(&thinking.provider_state) {
+                    return Err(format!("the thinking of {made_by} is not sent to {provider}"));
+                }
+                match thinking.signature.as_deref() {
+                    Some(signature) if !signature.is_empty() => {
+                        let thinking = thinking.thinking.as_str();
+                        Ok(Some(Block::new(BlockBody::Thinking { thinking, signature })))
+                    }
+                    _ => Err("thinking without a signature is not taken back".to_owned()),
+                }
+            }
+            ContentPart::RedactedThinking(redacted) => match foreign(&redacted.provider_state) {
+                Some(made_by) => {
+                    Err(format!("the thinking of {made_by} is not sent to {provider}"))
+                }
+                None => Ok(Some(Block::new(BlockBody::RedactedThinking { data: &redacted.data }))),
+            },
+            ContentPart::CodeExecution(code) if own(&code.provider_state).is_some() => {
+                raw(Cow::Owned(with_object_input(own(&code.provider_state))))
+            }
+            ContentPart::CodeResult(result) if own(&result.provider_state).is_some() => {
+                raw(Cow::Owned(own(&result.provider_state).cloned().unwrap_or_default()))
+            }
+            ContentPart::ServerToolCall(call) if own(&call.provider_state).is_some() => {
+                raw(Cow::Owned(server_call(call, own(&call.provider_state))))
+            }
+            ContentPart::ServerToolResult(result) if own(&result.provider_state).is_some() => {
+                raw(Cow::Owned(server_result(result, own(&result.provider_state))))
+            }
+            ContentPart::Opaque(opaque) if opaque.provider == provider => {
+                raw(Cow::Borrowed(&opaque.data))
+            }
+            other => Err(format!("{provider} takes no such `{}` back", other.kind())),
+        }
+    }
+
+    fn text(&mut self, part: &'a TextPart, own_turn: bool) -> Option<Block<'a>> {
+        if part.text.trim().is_empty() {
+            return None;
+        }
+        let provider = self.provider.name.as_ref();
+        let citations = part
+            .citations
+            .iter()
+            .filter_map(|citation| citations::write(citation, provider, own_turn))
+            .collect();
+        let body = BlockBody::Text { text: Cow::Borrowed(&part.text), citations };
+        Some(Block { body, cache_control: part.cache_control.map(CacheControl::into) })
+    }
+
+    fn call(
+        &mut self,
+        id: &'a str,
+        name: &'a str,
+        arguments: &str,
+        more: Option<&'a Map<String, Value>>,
+        subject: &str,
+    ) -> Block<'a> {
+        let (input, is_object) = input(arguments);
+        if !is_object {
+            let why = "the arguments are no JSON object: sent as the field `_raw` of one";
+            self.warn(WarningKind::Converted, subject.to_owned(), why);
+        }
+        let name = Cow::Borrowed(self.names.sent(name));
+        Block::new(BlockBody::ToolUse { id, name, input, more })
+    }
+}
+
+/// Adds blocks to the last turn if it is of that role, else as a new one. Results of tools stand before all else.
+fn join<'a>(
+    turns: &mut Vec<Turn<'a>>,
+    role: &'static str,
+    blocks: Vec<Block<'a>>,
+    are_results: bool,
+) {
+    if blocks.is_empty() {
+        return;
+    }
+    if turns.last().is_none_or(|turn| turn.role != role) {
+        turns.push(Turn { role, content: Content::default(), results: 0 });
+    }
+    if let Some(turn) = turns.last_mut() {
+        if are_results {
+            let (at, count) = (turn.results, blocks.len());
+            turn.content.0.splice(at..at, blocks);
+            turn.results += count;
+        } else {
+            turn.content.0.extend(blocks);
+        }
+    }
+}
+
+/// The input of a call: the object that the arguments are, as they were written; and whether they are one.
+fn input(arguments: &str) -> (Box<RawValue>, bool) {
+    let object = |text: &str| {
+        let text = text.trim();
+        text.starts_with('{').then(|| RawValue::from_string(text.to_owned()).ok()).flatten()
+    };
+    let empty = || object("{}").unwrap_or_default();
+    if let Some(object) = object(arguments) {
+        return (object, true);
+    }
+    let value: Option<Value> = serde_json::from_str(arguments).ok();
+    match value {
+        _ if arguments.trim().is_empty() => (empty(), true),
+        Some(Value::Null) => (empty(), true),
+        // An object inside a text.
+        Some(Value::String(text)) if object(&text).is_some() => {
+            (object(&text).unwrap_or_default(), true)
+        }
+        value => {
+            let raw = value.unwrap_or_else(|| Value::String(arguments.to_owned()));
+            let wrapped = json!({ "_raw": raw }).to_string();
+            (object(&wrapped).unwrap_or_default(), false)
+        }
+    }
+}
+
+fn as_object(value: &Value) -> Value {
+    if value.is_object() { value.clone() } else { json!({ "_raw": value }) }
+}
+
+fn with_object_input(state: Option<&Value>) -> Value {
+    let mut block = state.cloned().unwrap_or_default();
+    if let Some(input) = block.get_mut("input") {
+        *input = as_object(input);
+    }
+    block
+}
+
+fn server_call(call: &ServerToolCallPart, state: Option<&Value>) -> Value {
+    let mut block = state.and_then(Value::as_object).cloned().unwrap_or_default();
+    block.entry("type").or_insert_with(|| json!("server_tool_use"));
+    block.insert("id".to_owned(), json!(call.id));
+    block.insert("name".to_owned(), json!(call.name));
+    block.insert("input".to_owned(), as_object(&call.arguments));
+    Value::Object(block)
+}
+
+fn server_result(result: &ServerToolResultPart, state: Option<&Value>) -> Value {
+    let mut block = state.and_then(Value::as_object).cloned().unwrap_or_default();
+    block.insert("tool_use_id".to_owned(), json!(result.tool_call_id));
+    block.insert("content".to_owned(), result.content.clone());
+    Value::Object(block)
+}

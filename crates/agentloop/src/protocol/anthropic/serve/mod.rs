@@ -1,0 +1,30 @@
+//! The other side of the wire: reads requests and writes answers, as a server of this protocol does.
+
+mod request;
+mod response;
+mod stream;
+
+use bytes::Bytes;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::serve::ServedEmbed;
+use crate::request::EmbedResponse;
+
+pub use request::{read_chat, route};
+pub use response::{write_body, write_count, write_error, write_models};
+pub use stream::StreamWriter;
+
+/// Reads an embeddings request.
+///
+/// # Errors
+///
+/// Always: this protocol has none.
+pub fn read_embed(_: &str, _: &[u8]) -> Result<ServedEmbed> {
+    let message = "this protocol has no embeddings";
+    Err(Error::new(ErrorKind::Unsupported, message).with_status(404))
+}
+
+/// The body of an embeddings answer: empty, for this protocol has none.
+pub fn write_embed(_: &EmbedResponse) -> Bytes {
+    Bytes::new()
+}

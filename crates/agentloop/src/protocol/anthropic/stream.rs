@@ -1,0 +1,151 @@
+//! How an answer ends: the frames of a stream, and a whole body.
+
+use super::decode::Decoder;
+use super::wire::{Event, Message};
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Frame;
+use crate::protocol::json::{mended, read_json, read_json_body};
+use crate::protocol::{Emitter, Flow, error_body};
+use crate::response::Warning;
+
+/// The events of a stream. All others are skipped unread.
+const EVENTS: [&str; 8] = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "error",
+    "message",
+];
+
+impl Decoder {
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        let data = frame.data.trim_ascii();
+        let known = frame.event.is_empty() || EVENTS.contains(&frame.event);
+        if data.is_empty() || !known {
+            return Ok(Flow::Continue);
+        }
+        // Not of this protocol, but gateways end every stream with it.
+        if data == b"[DONE]" {
+            return self.end(self.stop.is_some(), emitter).map(|()| Flow::Done);
+        }
+        if data.starts_with(b"[") {
+            return Err(self.error_of_list(data));
+        }
+        match read_json(data) {
+            Ok(event) => self.event(event, data, frame.event, emitter),
+            Err(error) => match mended(data, &error) {
+                Some(data) => self.event(read_json(&data)?, &data, frame.event, emitter),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: Event<'_>,
+        data: &[u8],
+        name: &str,
+        emitter: &mut Emitter,
+    ) -> Result<Flow> {
+        let index = event.index.0.unwrap_or(0);
+        match event.kind.non_empty().unwrap_or(name) {
+            "message_start" => {
+                self.message(event.message.0.unwrap_or_default(), emitter)?;
+            }
+            "content_block_start" => {
+                if let Some(block) = event.content_block {
+                    self.block(index, block, emitter)?;
+                }
+            }
+            "content_block_delta" => {
+                if let Some(delta) = event.delta.0 {
+                    self.block_delta(index, delta, emitter)?;
+                }
+            }
+            "content_block_stop" => self.blocks.stop(index, emitter)?,
+            "message_delta" => {
+                self.ensure_started(emitter)?;
+                self.keep_raw("contextManagement", event.context_management);
+                let delta = event.delta.0.unwrap_or_default();
+                self.message_delta(&delta, event.usage, emitter);
+            }
+            "message_stop" => {
+                self.end(true, emitter)?;
+                return Ok(Flow::Done);
+            }
+            "error" => return Err(self.error(data)),
+            _ if event.error.is_some() => return Err(self.error(data)),
+            _ => {}
+        }
+        Ok(Flow::Continue)
+    }
+
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.end(self.stop.is_some(), emitter)
+    }
+
+    /// A whole body: the same steps as a stream's.
+    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        // Hosts that keep the connection alive send blank lines before the body.
+        let body = body.trim_ascii();
+        let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+        if body.starts_with(b"[") {
+            return Err(self.error_of_list(body));
+        }
+        match read_json_body(body) {
+            Ok(message) => self.whole(message, body, emitter),
+            Err(error) => match mended(body, &error) {
+                Some(body) => self.whole(read_json(&body)?, &body, emitter),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn whole(&mut self, message: Message<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let is_message = message.kind.0.as_deref() == Some("message")
+            || message.role.non_empty().is_some()
+            || !message.content.is_empty();
+        if !is_message && (message.error.is_some() || error_body::is_bare_error(body)) {
+            return Err(self.error(body));
+        }
+        if !is_message && message.id.non_empty().is_none() {
+            return Err(Error::new(ErrorKind::Protocol, "the answer is no message").with_raw(body));
+        }
+        self.message(message, emitter)?;
+        self.end(true, emitter)
+    }
+
+    fn error(&self, data: &[u8]) -> Error {
+        error_body::in_answer(&self.context.provider.name, data)
+    }
+
+    /// No answer is a list. An error may be, of one element.
+    fn error_of_list(&self, data: &[u8]) -> Error {
+        if error_body::is_listed_error(data) {
+            return self.error(data);
+        }
+        Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
+    }
+
+    /// Ends the answer. `announced` says that the host itself said that it is over, or why.
+    fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
+        if !announced {
+            let message = if emitter.is_started() {
+                "the stream ended before the answer did"
+            } else {
+                "the stream is empty"
+            };
+            return Err(Error::new(ErrorKind::IncompleteStream, message));
+        }
+        self.ensure_started(emitter)?;
+        if self.stop.is_none() {
+            emitter.warn(Warning::about_response(
+                "the provider did not say why the answer ended; taken as a stop",
+            ));
+        }
+        self.close(emitter)
+    }
+}

@@ -1,0 +1,173 @@
+//! Effort and thinking, in the form that the model knows.
+
+use serde_json::{Value, json};
+
+use super::params::Params;
+use super::tools::Forced;
+use crate::provider::ThinkingControl;
+use crate::provider::model::ModelTraits;
+use crate::request::{ChatRequest, Effort};
+use crate::response::WarningKind;
+
+/// The least budget that is taken.
+const LEAST: u64 = 1024;
+
+/// What is sent.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// `thinking`
+    pub(super) thinking: Option<Value>,
+    /// `output_config.effort`
+    pub(super) effort: Option<&'static str>,
+}
+
+impl Plan {
+    /// Whether the request makes the model think.
+    pub(super) fn thinks(&self) -> bool {
+        self.thinking.as_ref().is_some_and(|thinking| thinking["type"] != "disabled")
+    }
+}
+
+/// Whether the request asks for thinking, in whatever form.
+pub(super) fn is_asked(request: &ChatRequest) -> bool {
+    let thinking = request.thinking.unwrap_or_default();
+    match thinking.enabled {
+        Some(enabled) => enabled,
+        None => {
+            thinking.budget_tokens.is_some()
+                || request.reasoning_effort.is_some_and(|effort| effort != Effort::None)
+        }
+    }
+}
+
+/// The form of what the request asks for, for a model of those `traits`.
+pub(super) fn plan(
+    params: &mut Params<'_>,
+    model: &str,
+    request: &ChatRequest,
+    traits: &ModelTraits,
+    max_tokens: u64,
+    forced: Forced,
+) -> Plan {
+    let thinking = request.thinking.unwrap_or_default();
+    let off = thinking.enabled == Some(false)
+        || (thinking.enabled.is_none() && request.reasoning_effort == Some(Effort::None));
+    let asked = is_asked(request);
+    let mut plan = match traits.thinking {
+        ThinkingControl::Budget => by_budget(params, request, max_tokens, off, asked),
+        // A budget is the form that every host knows; the level goes along, for those that know it.
+        ThinkingControl::Unknown => {
+            let plan = by_budget(params, request, max_tokens, off, asked);
+            let effort = request.reasoning_effort.filter(|effort| *effort > Effort::Minimal);
+            Plan { effort: effort.filter(|_| plan.thinks()).map(Effort::as_str), ..plan }
+        }
+        _ => by_level(params, model, request, traits, off, asked),
+    };
+    if forced == Forced::WithoutThinking && plan.thinking.is_none() {
+        let why = format!("{model} takes a forced call only while it does not think");
+        params.warn(WarningKind::Converted, "thinking", &format!("{why}: switched off"));
+        plan.thinking = Some(json!({ "type": "disabled" }));
+    }
+    show(params, &mut plan, thinking.include);
+    plan
+}
+
+/// Whether the thoughts come in words. By budget they always do.
+fn show(params: &mut Params<'_>, plan: &mut Plan, include: Option<bool>) {
+    let Some(include) = include else { return };
+    match &mut plan.thinking {
+        Some(wire) if wire["type"] == "adaptive" => {
+            wire["display"] = json!(if include { "summarized" } else { "omitted" });
+        }
+        Some(wire) if wire["type"] == "enabled" && !include => {
+            params.dropped("thinking.include", "the model always shows what it thinks");
+        }
+        None if include => {
+            let why = "means nothing while the model is not asked to think";
+            params.dropped("thinking.include", why);
+        }
+        _ => {}
+    }
+}
+
+/// `thinking: {type: enabled, budget_tokens}`, which must be less than the whole answer.
+fn by_budget(
+    params: &mut Params<'_>,
+    request: &ChatRequest,
+    max_tokens: u64,
+    off: bool,
+    asked: bool,
+) -> Plan {
+    if off {
+        return Plan { thinking: Some(json!({ "type": "disabled" })), effort: None };
+    }
+    if !asked {
+        return Plan::default();
+    }
+    if max_tokens <= LEAST {
+        let why =
+            format!("{max_tokens} tokens leave no room to think: at least {LEAST} are needed");
+        let by_effort = request.thinking.is_none();
+        params.dropped(if by_effort { "reasoning_effort" } else { "thinking" }, &why);
+        return Plan::default();
+    }
+    let told = request.thinking.and_then(|thinking| thinking.budget_tokens);
+    let wanted = told.unwrap_or(match request.reasoning_effort {
+        Some(Effort::None | Effort::Minimal) => LEAST,
+        Some(Effort::Low) => 4_096,
+        None | Some(Effort::Medium) => 10_240,
+        Some(Effort::High) => 20_480,
+        Some(Effort::Xhigh) => 28_672,
+        Some(Effort::Max) => 63_000,
+    });
+    // Where the wish is larger than the answer may be, an eighth of it is left for the words.
+    let words = (max_tokens / 8).max(LEAST);
+    let most = if wanted < max_tokens { wanted } else { max_tokens.saturating_sub(words) };
+    let budget = most.max(LEAST);
+    if told.is_some_and(|told| told != budget) {
+        let why = format!("{wanted} is sent as {budget}");
+        params.warn(WarningKind::Clamped, "thinking.budget_tokens", &why);
+    }
+    Plan { thinking: Some(json!({ "type": "enabled", "budget_tokens": budget })), effort: None }
+}
+
+/// `thinking: {type: adaptive}` and `output_config: {effort}`.
+fn by_level(
+    params: &mut Params<'_>,
+    model: &str,
+    request: &ChatRequest,
+    traits: &ModelTraits,
+    off: bool,
+    asked: bool,
+) -> Plan {
+    let always = traits.thinking == ThinkingControl::LevelAlways;
+    let mut effort = request.reasoning_effort.filter(|effort| *effort != Effort::None);
+    if effort == Some(Effort::Minimal) {
+        params.warn(WarningKind::Clamped, "reasoning_effort", "`minimal` is sent as `low`");
+        effort = Some(Effort::Low);
+    }
+    if off && always {
+        let why = format!("{model} always thinks: the least effort is sent");
+        params.warn(WarningKind::Clamped, "reasoning_effort", &why);
+        return Plan { thinking: None, effort: Some("low") };
+    }
+    if off {
+        if effort.is_some_and(|effort| effort > Effort::High) {
+            params.warn(
+                WarningKind::Clamped,
+                "reasoning_effort",
+                "sent as `high` without thinking",
+            );
+            effort = Some(Effort::High);
+        }
+        let thinking = Some(json!({ "type": "disabled" }));
+        return Plan { thinking, effort: effort.map(Effort::as_str) };
+    }
+    if request.thinking.is_some_and(|thinking| thinking.budget_tokens.is_some()) {
+        let why = format!("{model} decides by itself how long it thinks");
+        params.dropped("thinking.budget_tokens", &why);
+    }
+    let shown = request.thinking.is_some_and(|thinking| thinking.include.is_some()) && always;
+    let thinking = (asked || shown).then(|| json!({ "type": "adaptive" }));
+    Plan { thinking, effort: effort.map(Effort::as_str) }
+}

@@ -1,0 +1,163 @@
+//! Tools, and whether they must be called.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::markers::WireCache;
+use super::params::Params;
+use crate::error::Result;
+use crate::history::ToolNames;
+use crate::provider::model::ModelTraits;
+use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
+use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
+use crate::response::WarningKind;
+use crate::schema::{self, Dialect};
+
+/// A tool on the wire.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum WireTool<'a> {
+    Function {
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        description: Option<&'a str>,
+        input_schema: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<WireCache>,
+    },
+    /// In the host's own words, untouched.
+    Provider(&'a Map<String, Value>),
+}
+
+/// The definitions. Only strict ones must keep to the host's part of JSON Schema.
+pub(super) fn definitions<'a>(
+    params: &mut Params<'_>,
+    request: &'a ChatRequest,
+    names: &'a ToolNames,
+    traits: &ModelTraits,
+) -> Vec<WireTool<'a>> {
+    if request.tools.is_empty() || !params.takes(Param::Tools) {
+        return Vec::new();
+    }
+    let mut wire = Vec::with_capacity(request.tools.len());
+    for tool in &request.tools {
+        wire.push(match tool {
+            ToolDefinition::Function { function, cache_control } => {
+                let FunctionDefinition { name, description, parameters, strict } = function;
+                let mut strict = *strict;
+                if strict == Some(true) && traits.json_schema == NativeSchema::No {
+                    strict = None;
+                    params.dropped(&format!("tools.{name}.strict"), "the model does not take it");
+                }
+                WireTool::Function {
+                    name: names.sent(name),
+                    description: description.as_deref().filter(|text| !text.is_empty()),
+                    input_schema: input_schema(params, name, parameters.as_ref(), strict),
+                    strict,
+                    cache_control: cache_control.map(Into::into),
+                }
+            }
+            ToolDefinition::Provider(fields) => WireTool::Provider(fields),
+        });
+    }
+    wire
+}
+
+/// The parameters' schema, which must be an object's, also where there are none.
+fn input_schema(
+    params: &mut Params<'_>,
+    name: &str,
+    parameters: Option<&Value>,
+    strict: Option<bool>,
+) -> Value {
+    let mut schema = match parameters {
+        Some(Value::Object(fields)) => Value::Object(fields.clone()),
+        _ => json!({}),
+    };
+    if schema.get("type").is_none() {
+        schema["type"] = json!("object");
+    }
+    if schema["type"] == "object" && schema.get("properties").is_none() {
+        schema["properties"] = json!({});
+    }
+    if strict != Some(true) {
+        return schema;
+    }
+    let converted = schema::convert(&schema, Dialect::Anthropic);
+    for lost in converted.lost {
+        params.warn(WarningKind::Dropped, &format!("tools.{name}.parameters"), &lost);
+    }
+    converted.schema
+}
+
+/// What a forced call does to thinking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Forced {
+    /// Nothing: no call is forced, or it may be.
+    Free,
+    /// The model thinks by itself, and must not while a call is forced.
+    WithoutThinking,
+    /// No call is forced after all.
+    Refused,
+}
+
+/// Whether the request may force a call, given whether it `asks_to_think`.
+pub(super) fn forced(request: &ChatRequest, traits: &ModelTraits, asks_to_think: bool) -> Forced {
+    let wanted =
+        matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Function(_)))
+            && !request.tools.is_empty();
+    let always = traits.thinking == ThinkingControl::LevelAlways;
+    match traits.forced_tools {
+        _ if !wanted => Forced::Free,
+        ForcedTools::Refused => Forced::Refused,
+        ForcedTools::Accepted if always => Forced::Free,
+        _ if asks_to_think => Forced::Refused,
+        ForcedTools::WithoutThinking => Forced::WithoutThinking,
+        ForcedTools::Accepted => Forced::Free,
+    }
+}
+
+/// `tool_choice`, which also says whether several may be called at once.
+pub(super) fn choice(
+    params: &mut Params<'_>,
+    model: &str,
+    request: &ChatRequest,
+    names: &ToolNames,
+    forced: Forced,
+) -> Result<()> {
+    let without_tools = request.tools.is_empty();
+    for (set, subject) in [
+        (request.tool_choice.is_some(), "tool_choice"),
+        (request.parallel_tool_calls.is_some(), "parallel_tool_calls"),
+    ] {
+        if set && without_tools {
+            params.dropped(subject, "means nothing without tools");
+        }
+    }
+    if without_tools {
+        return Ok(());
+    }
+    let one_at_a_time =
+        request.parallel_tool_calls == Some(false) && params.takes(Param::ParallelToolCalls);
+    let mut wire = match &request.tool_choice {
+        Some(_) if !params.takes(Param::ToolChoice) => json!({ "type": "auto" }),
+        Some(ToolChoice::Required | ToolChoice::Function(_)) if forced == Forced::Refused => {
+            let why = format!("{model} takes no forced call here: sent as `auto`");
+            params.warn(WarningKind::Converted, "tool_choice", &why);
+            json!({ "type": "auto" })
+        }
+        Some(ToolChoice::Auto) => json!({ "type": "auto" }),
+        Some(ToolChoice::Required) => json!({ "type": "any" }),
+        Some(ToolChoice::None) => return params.field("tool_choice", &json!({ "type": "none" })),
+        Some(ToolChoice::Function(name)) => json!({ "type": "tool", "name": names.sent(name) }),
+        Some(ToolChoice::Provider(fields)) => Value::Object(fields.clone()),
+        None if one_at_a_time => json!({ "type": "auto" }),
+        None => return Ok(()),
+    };
+    if one_at_a_time {
+        wire["disable_parallel_tool_use"] = json!(true);
+    }
+    params.field("tool_choice", &wire)
+}

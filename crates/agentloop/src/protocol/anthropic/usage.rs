@@ -1,0 +1,135 @@
+//! The tokens of an answer. Later numbers replace earlier ones; what is absent or null replaces nothing.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::protocol::lenient::{Int, Object, Text};
+use crate::response::{Cost, Usage, UsageDetails};
+
+/// What has been told so far.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    input: Option<u64>,
+    cache_read: Option<u64>,
+    cache_write: Option<u64>,
+    cache_write_hour: Option<u64>,
+    output: Option<u64>,
+    thinking: Option<u64>,
+    server_tools: BTreeMap<String, u64>,
+    cost: Option<Cost>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Wire<'a> {
+    input_tokens: Int,
+    cache_read_input_tokens: Int,
+    cache_creation_input_tokens: Int,
+    cache_creation: Object<WireCreation>,
+    output_tokens: Int,
+    output_tokens_details: Object<WireDetails>,
+    server_tool_use: Object<BTreeMap<String, Int>>,
+    #[serde(borrow)]
+    service_tier: Text<'a>,
+    #[serde(borrow)]
+    inference_geo: Text<'a>,
+    #[serde(borrow)]
+    speed: Text<'a>,
+    #[serde(borrow)]
+    iterations: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cost: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WireCreation {
+    ephemeral_5m_input_tokens: Int,
+    ephemeral_1h_input_tokens: Int,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WireDetails {
+    thinking_tokens: Int,
+}
+
+impl Tally {
+    /// Takes what a message or a step of its stream says; what is no number of tokens goes to `metadata`.
+    pub(super) fn add(&mut self, raw: &str, metadata: &mut Map<String, Value>) {
+        let Ok(wire) = serde_json::from_str::<Wire<'_>>(raw) else {
+            return;
+        };
+        let replace = |place: &mut Option<u64>, told: Int| {
+            if let Some(tokens) = told.unsigned() {
+                *place = Some(tokens);
+            }
+        };
+        replace(&mut self.input, wire.input_tokens);
+        replace(&mut self.cache_read, wire.cache_read_input_tokens);
+        replace(&mut self.cache_write, wire.cache_creation_input_tokens);
+        replace(&mut self.output, wire.output_tokens);
+        if let Some(creation) = wire.cache_creation.0 {
+            replace(&mut self.cache_write_hour, creation.ephemeral_1h_input_tokens);
+            if wire.cache_creation_input_tokens.0.is_none()
+                && let (Some(short), Some(hour)) = (
+                    creation.ephemeral_5m_input_tokens.unsigned(),
+                    creation.ephemeral_1h_input_tokens.unsigned(),
+                )
+            {
+                self.cache_write = Some(short.saturating_add(hour));
+            }
+        }
+        if let Some(details) = wire.output_tokens_details.0 {
+            replace(&mut self.thinking, details.thinking_tokens);
+        }
+        for (name, count) in wire.server_tool_use.0.unwrap_or_default() {
+            if let Some(count) = count.unsigned() {
+                self.server_tools.insert(name, count);
+            }
+        }
+        if let Some(cost) = wire.cost.and_then(|cost| cost.get().trim_matches('"').parse().ok()) {
+            self.cost = Some(Cost::from_provider(cost));
+        }
+        let words = [
+            ("serviceTier", wire.service_tier),
+            ("inferenceGeo", wire.inference_geo),
+            ("speed", wire.speed),
+        ];
+        for (name, word) in words {
+            if let Some(word) = word.non_empty() {
+                metadata.insert(name.to_owned(), Value::String(word.to_owned()));
+            }
+        }
+        if let Some(iterations) = wire.iterations
+            && let Ok(iterations) = serde_json::from_str(iterations.get())
+        {
+            metadata.insert("iterations".to_owned(), iterations);
+        }
+    }
+
+    /// The sum. The host counts what it read from or wrote to a cache beside the other input.
+    pub(super) fn usage(&self) -> (Usage, Option<Cost>) {
+        let beside = [self.cache_read, self.cache_write];
+        let prompt = self.input.map(|input| {
+            beside.iter().flatten().fold(input, |sum, tokens| sum.saturating_add(*tokens))
+        });
+        let usage = Usage {
+            prompt_tokens: prompt,
+            completion_tokens: self.output,
+            total_tokens: None,
+            details: UsageDetails {
+                cached_tokens: self.cache_read,
+                cache_write_tokens: self.cache_write,
+                cache_write_hour_tokens: self.cache_write_hour,
+                reasoning_tokens: self.thinking,
+                server_tool_requests: self.server_tools.clone(),
+                ..UsageDetails::default()
+            },
+        };
+        (usage.normalized(), self.cost.clone())
+    }
+}

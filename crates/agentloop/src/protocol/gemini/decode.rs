@@ -1,0 +1,206 @@
+//! Chunks → events: one state machine for streams and whole bodies.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::candidate::{CallIds, CandidateState};
+use super::usage;
+use super::wire::{Candidate, Chunk};
+use crate::error::Result;
+use crate::protocol::{DecodeContext, Emitter};
+use crate::response::{Logprobs, TokenLogprob};
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    pub(super) context: DecodeContext,
+    pub(super) candidates: Vec<CandidateState>,
+    pub(super) metadata: Map<String, Value>,
+    /// Why the prompt was refused.
+    pub(super) blocked: Option<String>,
+    ids: CallIds,
+}
+
+/// Whether a chunk is a step of a stream or all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Stream,
+    Whole,
+}
+
+/// The words that some clients of the API write as numbers.
+const FINISH_REASONS: [&str; 12] = [
+    "FINISH_REASON_UNSPECIFIED",
+    "STOP",
+    "MAX_TOKENS",
+    "SAFETY",
+    "RECITATION",
+    "OTHER",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "MALFORMED_FUNCTION_CALL",
+    "IMAGE_SAFETY",
+];
+
+impl Decoder {
+    pub(crate) fn new(context: DecodeContext) -> Self {
+        let salt = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
+        Self {
+            context,
+            candidates: Vec::new(),
+            metadata: Map::new(),
+            blocked: None,
+            ids: CallIds::new(salt),
+        }
+    }
+
+    pub(super) fn chunk(
+        &mut self,
+        chunk: Chunk<'_>,
+        mode: Mode,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let id = chunk.response_id.non_empty().unwrap_or_default();
+        if self.ids.response_id.is_empty() {
+            id.clone_into(&mut self.ids.response_id);
+        }
+        if !emitter.is_started() {
+            let asked = self.context.model.as_deref().unwrap_or_default();
+            let model = chunk.model_version.non_empty().unwrap_or(asked);
+            let created = chunk.create_time.non_empty().and_then(unix_seconds);
+            emitter.start(id, model, created);
+        }
+        if let Some(usage) = chunk.usage_metadata.and_then(|raw| usage::read(raw.get())) {
+            emitter.usage(usage, None);
+        }
+        if let Some(raw) = chunk.prompt_feedback {
+            let feedback: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+            match feedback.get("blockReason") {
+                Some(Value::String(reason)) if !reason.is_empty() => {
+                    self.blocked = Some(reason.clone());
+                }
+                Some(Value::Number(number)) => self.blocked = Some(number.to_string()),
+                _ => {}
+            }
+        }
+        self.keep("promptFeedback", chunk.prompt_feedback);
+        self.keep("modelStatus", chunk.model_status);
+        self.keep("continuationToken", chunk.continuation_token);
+        for candidate in chunk.candidates {
+            self.candidate(candidate, mode, emitter)?;
+        }
+        Ok(())
+    }
+
+    fn candidate(
+        &mut self,
+        candidate: Candidate<'_>,
+        mode: Mode,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let index = candidate.index.unsigned().and_then(|at| u32::try_from(at).ok()).unwrap_or(0);
+        emitter.ensure_choice(index)?;
+        let at = self.candidates.partition_point(|state| state.index < index);
+        if self.candidates.get(at).is_none_or(|state| state.index != index) {
+            self.candidates.insert(at, CandidateState::new(index));
+        }
+        if at == 0 {
+            self.keep("safetyRatings", candidate.safety_ratings);
+            self.keep("urlContextMetadata", candidate.url_context_metadata);
+            self.keep("finishMessage", candidate.finish_message);
+            self.keep("avgLogprobs", candidate.avg_logprobs);
+        }
+        let state = &mut self.candidates[at];
+        if let Some(content) = candidate.content.0 {
+            for part in content.parts {
+                state.part(part, mode, &mut self.ids, emitter)?;
+            }
+        }
+        if let Some(raw) = candidate.grounding_metadata {
+            state.grounding.push(raw.get());
+        }
+        if let Some(raw) = candidate.citation_metadata {
+            state.grounding.push_sources(raw.get());
+        }
+        if let Some(raw) = candidate.logprobs_result {
+            emitter.logprobs(index, logprobs(raw.get()));
+        }
+        if let Some(reason) = candidate.finish_reason.and_then(|raw| finish_word(raw.get())) {
+            state.finish = Some(reason);
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, name: &str, raw: Option<&RawValue>) {
+        if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "[]" | "{}" | "\"\""))
+            && let Ok(value) = serde_json::from_str(raw.get())
+        {
+            self.metadata.insert(name.to_owned(), value);
+        }
+    }
+}
+
+fn finish_word(raw: &str) -> Option<String> {
+    match serde_json::from_str(raw).ok()? {
+        Value::String(word) if !word.is_empty() => Some(word),
+        Value::Number(number) => {
+            let word = number.as_u64().and_then(|at| FINISH_REASONS.get(usize::try_from(at).ok()?));
+            Some(word.map_or_else(|| number.to_string(), |word| (*word).to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// `chosenCandidates`, each with its alternatives under the same number of `topCandidates`.
+fn logprobs(raw: &str) -> Logprobs {
+    let value: Value = serde_json::from_str(raw).unwrap_or_default();
+    let list = |value: Option<&Value>| -> Vec<Value> {
+        value.and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let token = |value: &Value| TokenLogprob {
+        token: value.get("token").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        logprob: value.get("logProbability").and_then(Value::as_f64),
+        ..TokenLogprob::default()
+    };
+    let tops = list(value.get("topCandidates"));
+    let content = list(value.get("chosenCandidates"))
+        .iter()
+        .enumerate()
+        .map(|(at, chosen)| TokenLogprob {
+            top_logprobs: list(tops.get(at).and_then(|top| top.get("candidates")))
+                .iter()
+                .map(token)
+                .collect(),
+            ..token(chosen)
+        })
+        .collect();
+    Logprobs { content, ..Logprobs::default() }
+}
+
+/// `2026-05-04T20:01:02.264968Z` in Unix seconds.
+fn unix_seconds(text: &str) -> Option<i64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    if !text.ends_with('Z') || !(1970..10_000).contains(&year) || !(1..=12).contains(&month) {
+        return None;
+    }
+    // Days since 1970 of a civil date, counting years from March so that leap days come last.
+    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
+    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(unix_seconds("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(unix_seconds("2026-05-04T20:01:02.264968Z"), Some(1_777_924_862));
+        assert_eq!(unix_seconds("yesterday"), None);
+    }
+}

@@ -1,0 +1,363 @@
+//! The conversation, as the host takes it.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use super::parts::{self, Media};
+use super::piece::{
+    Call, CallResult, Content, Fields, Part, arguments, made, part, plain, response,
+};
+use super::thinking;
+use crate::error::Result;
+use crate::history::ToolNames;
+use crate::provider::Provider;
+use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
+use crate::response::{CodeOutcome, ProviderState, ToolCallPart, Warning, WarningKind};
+
+/// What the documentation gives for calls that the model did not make itself.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Turns messages into contents.
+pub(super) struct Conversation<'a, 'w> {
+    provider: &'a Provider,
+    names: &'a ToolNames,
+    warnings: &'w mut Vec<Warning>,
+    /// The model demands signatures, and takes media inside results.
+    is_current: bool,
+    /// The calls of the last turn of the model, in order.
+    calls: Vec<&'a ToolCallPart>,
+}
+
+impl<'a, 'w> Conversation<'a, 'w> {
+    pub(super) fn new(
+        provider: &'a Provider,
+        model: &str,
+        names: &'a ToolNames,
+        warnings: &'w mut Vec<Warning>,
+    ) -> Self {
+        let is_current = thinking::knows_levels(provider, model);
+        Self { provider, names, warnings, is_current, calls: Vec::new() }
+    }
+
+    /// Everything but the instructions.
+    pub(super) fn encode(mut self, messages: &'a [ChatMessage]) -> Result<Vec<Content<'a>>> {
+        let mut contents = Vec::with_capacity(messages.len());
+        let mut at = 0;
+        while let Some(message) = messages.get(at) {
+            self.check(at, message);
+            let content = match message.role {
+                Role::System => {
+                    at += 1;
+                    continue;
+                }
+                Role::User => Content { role: "user", parts: self.parts(message)? },
+                Role::Assistant => self.answer(message)?,
+                Role::Tool => {
+                    let rest = messages.get(at..).unwrap_or_default();
+                    let count = rest.iter().take_while(|next| next.role == Role::Tool).count();
+                    let round = rest.get(..count).unwrap_or_default();
+                    for (more, message) in round.iter().enumerate().skip(1) {
+                        self.check(at + more, message);
+                    }
+                    at += count - 1;
+                    self.results(round)?
+                }
+            };
+            if content.parts.is_empty() {
+                self.warn(
+                    WarningKind::Repaired,
+                    format!("messages[{at}]"),
+                    "an empty turn is left out",
+                );
+            } else {
+                contents.push(content);
+            }
+            at += 1;
+        }
+        Ok(contents)
+    }
+
+    fn warn(&mut self, kind: WarningKind, what: String, why: &str) {
+        let text = format!("{what}: {why}");
+        self.warnings.push(Warning::new(kind, what, text));
+    }
+
+    /// Warns of what a turn has and the protocol has no place for.
+    fn check(&mut self, at: usize, message: &ChatMessage) {
+        if message.name.is_some() && message.role != Role::Tool {
+            self.warn(
+                WarningKind::Dropped,
+                format!("messages[{at}].name"),
+                "speakers have no names here",
+            );
+        }
+        let marked = message.cache_control.is_some()
+            || message.parts().iter().any(|part| match part {
+                ContentPart::Text(text) => text.cache_control.is_some(),
+                ContentPart::ImageUrl { cache_control, .. }
+                | ContentPart::File { cache_control, .. } => cache_control.is_some(),
+                _ => false,
+            });
+        if marked {
+            let what = format!("messages[{at}].cache_control");
+            self.warn(WarningKind::Dropped, what, "there are no cache markers here");
+        }
+        let detailed = message.parts().iter().any(
+            |part| matches!(part, ContentPart::ImageUrl { image_url, .. } if image_url.detail.is_some()),
+        );
+        if detailed {
+            let what = format!("messages[{at}].image_url.detail");
+            self.warn(
+                WarningKind::Dropped,
+                what,
+                "the resolution is one for all: `mediaResolution`",
+            );
+        }
+    }
+
+    fn parts(&mut self, message: &'a ChatMessage) -> Result<Vec<Part<'a>>> {
+        let mut parts = Vec::new();
+        match &message.content {
+            None => {}
+            Some(MessageContent::Text(text)) if text.is_empty() => {}
+            Some(MessageContent::Text(text)) => parts.push(plain(text)),
+            Some(MessageContent::Parts(list)) => {
+                for content in list {
+                    parts.extend(self.part(content, message)?);
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    /// A turn of the model.
+    fn answer(&mut self, message: &'a ChatMessage) -> Result<Content<'a>> {
+        self.calls = message
+            .parts()
+            .iter()
+            .filter_map(|part| match part {
+                ContentPart::ToolCall(call) => Some(call),
+                _ => None,
+            })
+            .collect();
+        let mut parts = self.parts(message)?;
+        let calls = || |part: &Part<'a>| matches!(part, Part::Fields(fields) if fields.function_call.is_some());
+        let signed = parts
+            .iter()
+            .filter(|part| calls()(part))
+            .any(|part| matches!(part, Part::Fields(fields) if fields.thought_signature.is_some()));
+        // Calls from elsewhere have no signature, and these models refuse the first of a turn without one.
+        if self.is_current
+            && !signed
+            && let Some(Part::Fields(first)) = parts.iter_mut().find(|part| calls()(part))
+        {
+            first.thought_signature = Some(Cow::Borrowed(NO_SIGNATURE));
+        }
+        Ok(Content { role: "model", parts })
+    }
+
+    fn part(
+        &mut self,
+        content: &'a ContentPart,
+        message: &'a ChatMessage,
+    ) -> Result<Option<Part<'a>>> {
+        let signature = |state: &'a Option<Box<ProviderState>>| {
+            self.own(state)?.data.get("thoughtSignature")?.as_str().map(Cow::Borrowed)
+        };
+        let of_media = |media: Media<'a>, thought_signature: Option<Cow<'a, str>>| {
+            Some(part(Fields { media: Some(media), thought_signature, ..Fields::default() }))
+        };
+        let foreign =
+            message.origin.as_ref().is_some_and(|origin| origin.provider != self.provider.name);
+        Ok(match content {
+            ContentPart::Text(text) => {
+                let thought_signature = signature(&text.provider_state);
+                // An empty text is there only for its signature.
+                (!text.text.is_empty() || thought_signature.is_some()).then(|| {
+                    let text = Some(Cow::Borrowed(text.text.as_str()));
+                    part(Fields { text, thought_signature, ..Fields::default() })
+                })
+            }
+            ContentPart::Thinking(thoughts) => {
+                let ours =
+                    message.origin.as_ref().is_some_and(|it| it.provider == self.provider.name);
+                let written = thoughts.signature.as_deref().filter(|_| ours).map(Cow::Borrowed);
+                signature(&thoughts.provider_state).or(written).map(|signature| {
+                    part(Fields {
+                        text: Some(Cow::Borrowed(thoughts.thinking.as_str())),
+                        thought: Some(true),
+                        thought_signature: Some(signature),
+                        ..Fields::default()
+                    })
+                })
+            }
+            ContentPart::ToolCall(call) => Some(part(Fields {
+                function_call: Some(Call {
+                    id: self.call_id(call),
+                    name: self.names.sent(&call.name),
+                    args: arguments(&call.arguments),
+                }),
+                thought_signature: signature(&call.provider_state),
+                ..Fields::default()
+            })),
+            ContentPart::ImageUrl { image_url, .. } => {
+                of_media(parts::at(&image_url.url, None, "the image")?, None)
+            }
+            ContentPart::VideoUrl { video_url } => {
+                of_media(parts::at(&video_url.url, None, "the video")?, None)
+            }
+            ContentPart::InputAudio { input_audio } => of_media(parts::audio(input_audio)?, None),
+            ContentPart::File { file, .. } => of_media(parts::file(file)?, None),
+            ContentPart::Image(image) => of_media(
+                made(&image.mime_type, &image.data, image.url.as_deref()),
+                signature(&image.provider_state),
+            ),
+            ContentPart::Audio(audio) => of_media(
+                made(&audio.mime_type, &audio.data, None),
+                signature(&audio.provider_state),
+            ),
+            ContentPart::GeneratedFile(file) => of_media(
+                made(&file.mime_type, &file.data, file.url.as_deref()),
+                signature(&file.provider_state),
+            ),
+            ContentPart::CodeExecution(code) if !foreign => {
+                let mut fields =
+                    json!({ "language": code.language.to_ascii_uppercase(), "code": code.code });
+                if let Some(id) = &code.id {
+                    fields["id"] = id.as_str().into();
+                }
+                Some(part(Fields {
+                    executable_code: Some(fields),
+                    thought_signature: signature(&code.provider_state),
+                    ..Fields::default()
+                }))
+            }
+            ContentPart::CodeResult(result) if !foreign => {
+                let own = self.own(&result.provider_state);
+                let word = own.and_then(|state| state.data.get("outcome")?.as_str());
+                let word = word.unwrap_or(match result.outcome {
+                    CodeOutcome::Ok => "OUTCOME_OK",
+                    CodeOutcome::Error => "OUTCOME_FAILED",
+                    CodeOutcome::Timeout => "OUTCOME_DEADLINE_EXCEEDED",
+                    CodeOutcome::Unknown => "OUTCOME_UNSPECIFIED",
+                });
+                let mut fields = json!({ "outcome": word, "output": result.output });
+                if let Some(id) = &result.id {
+                    fields["id"] = id.as_str().into();
+                }
+                Some(part(Fields {
+                    code_execution_result: Some(fields),
+                    thought_signature: signature(&result.provider_state),
+                    ..Fields::default()
+                }))
+            }
+            ContentPart::ServerToolCall(call) if self.own(&call.provider_state).is_some() => {
+                let mut fields = json!({ "toolType": call.name });
+                if !call.id.is_empty() {
+                    fields["id"] = call.id.as_str().into();
+                }
+                if call.arguments.as_object().is_none_or(|args| !args.is_empty()) {
+                    fields["args"] = call.arguments.clone();
+                }
+                Some(part(Fields {
+                    tool_call: Some(fields),
+                    thought_signature: signature(&call.provider_state),
+                    ..Fields::default()
+                }))
+            }
+            ContentPart::ServerToolResult(result) if self.own(&result.provider_state).is_some() => {
+                let own = self.own(&result.provider_state);
+                let tool = own.and_then(|state| state.data.get("toolType"));
+                let mut fields = json!({ "toolType": tool });
+                if !result.tool_call_id.is_empty() {
+                    fields["id"] = result.tool_call_id.as_str().into();
+                }
+                if !result.content.is_null() {
+                    fields["response"] = result.content.clone();
+                }
+                Some(part(Fields {
+                    tool_response: Some(fields),
+                    thought_signature: signature(&result.provider_state),
+                    ..Fields::default()
+                }))
+            }
+            ContentPart::Opaque(opaque) if opaque.provider == self.provider.name => {
+                Some(Part::Raw(&opaque.data))
+            }
+            other => {
+                let what = other.kind();
+                self.warn(
+                    WarningKind::Dropped,
+                    what.to_owned(),
+                    "a piece of another provider's answer has no place here",
+                );
+                None
+            }
+        })
+    }
+
+    /// The state that this provider made.
+    fn own(&self, state: &'a Option<Box<ProviderState>>) -> Option<&'a ProviderState> {
+        state.as_deref().filter(|state| state.provider == self.provider.name)
+    }
+
+    /// The id that the host gave to a call. One that we made up says nothing to it.
+    fn call_id(&self, call: &'a ToolCallPart) -> Option<&'a str> {
+        self.own(&call.provider_state)?.data.get("id")?.as_str()
+    }
+
+    /// The results of a round: one turn, in the order of the calls.
+    fn results(&mut self, round: &'a [ChatMessage]) -> Result<Content<'a>> {
+        let mut sorted: Vec<&'a ChatMessage> = round.iter().collect();
+        sorted.sort_by_key(|message| place_of(&self.calls, message));
+        let mut parts = Vec::with_capacity(sorted.len());
+        let mut beside = Vec::new();
+        for message in sorted {
+            let call = self.calls.get(place_of(&self.calls, message)).copied();
+            let name = call.map(|call| call.name.as_str()).or(message.name.as_deref());
+            let mut text = String::new();
+            let mut shown = Vec::new();
+            match &message.content {
+                None => {}
+                Some(MessageContent::Text(plain)) => text.push_str(plain),
+                Some(MessageContent::Parts(list)) => {
+                    for content in list {
+                        match content {
+                            ContentPart::Text(plain) => text.push_str(&plain.text),
+                            other => {
+                                if let Some(Part::Fields(fields)) = self.part(other, message)? {
+                                    shown.extend(fields.media);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            let inside = self.is_current;
+            let (within, after) = if inside { (shown, Vec::new()) } else { (Vec::new(), shown) };
+            beside.extend(after);
+            parts.push(part(Fields {
+                function_response: Some(CallResult {
+                    id: call.and_then(|call| self.call_id(call)),
+                    name: self.names.sent(name.unwrap_or_default()),
+                    response: response(&text, message.is_error),
+                    parts: within,
+                }),
+                ..Fields::default()
+            }));
+        }
+        // Older models see images only beside a result, not in it.
+        parts.extend(
+            beside
+                .into_iter()
+                .map(|media| part(Fields { media: Some(media), ..Fields::default() })),
+        );
+        Ok(Content { role: "user", parts })
+    }
+}
+
+fn place_of(calls: &[&ToolCallPart], message: &ChatMessage) -> usize {
+    let id = message.tool_call_id.as_deref().unwrap_or_default();
+    calls.iter().position(|call| call.id == id).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,67 @@
+//! Google's generateContent, and everyone who speaks it.
+
+mod candidate;
+pub(crate) mod count;
+pub(crate) mod decode;
+pub(crate) mod embed;
+pub(crate) mod encode;
+pub(crate) mod error;
+mod grounding;
+mod message;
+pub(crate) mod models;
+mod params;
+mod partial_args;
+mod parts;
+mod piece;
+pub mod serve;
+mod stream;
+mod thinking;
+mod tools;
+mod usage;
+mod wire;
+
+pub(crate) use decode::Decoder;
+
+/// The path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as it is.
+fn model_path(model: &str, method: &str) -> String {
+    let name = model_name(model);
+    let mut path = String::with_capacity(name.len() + method.len() + 2);
+    path.push('/');
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            path.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    path.push(':');
+    path.push_str(method);
+    path
+}
+
+/// The model as the API names it.
+fn model_name(model: &str) -> String {
+    if model.starts_with("models/") || model.starts_with("tunedModels/") {
+        model.to_owned()
+    } else {
+        format!("models/{model}")
+    }
+}
+
+/// The bytes of `%41`-like text.
+fn unescaped(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
+        if let Some(value) = digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
+            out.push(value);
+            at += 3;
+        } else {
+            out.push(*byte);
+            at += 1;
+        }
+    }
+    out
+}

@@ -1,0 +1,153 @@
+//! Arguments of a call that arrive value by value.
+
+use serde_json::{Map, Value};
+
+/// Arguments while they arrive.
+#[derive(Debug, Default)]
+pub(super) struct PartialArgs {
+    root: Value,
+    bytes: usize,
+}
+
+/// A step from a value to one inside it.
+enum Step {
+    Name(String),
+    At(usize),
+}
+
+/// How far past its end a list may be filled up by naming a place in it. Lists come in order.
+const MAX_GAP: usize = 64;
+
+/// How deep a value may stand.
+const MAX_DEPTH: usize = 100;
+
+impl PartialArgs {
+    /// Takes the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. Text grows; any other
+    /// value is there at once.
+    pub(super) fn push(&mut self, raw: &str) {
+        self.bytes += raw.len();
+        let Ok(Value::Array(pieces)) = serde_json::from_str(raw) else {
+            return;
+        };
+        for piece in &pieces {
+            let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or("$");
+            let Some(place) = place(&mut self.root, &steps(path)) else {
+                continue;
+            };
+            if let Some(text) = piece.get("stringValue").and_then(Value::as_str) {
+                match place {
+                    Value::String(known) => known.push_str(text),
+                    other => *other = Value::String(text.to_owned()),
+                }
+            } else if let Some(value) =
+                ["numberValue", "boolValue"].into_iter().find_map(|name| piece.get(name))
+            {
+                *place = value.clone();
+            } else if piece.get("nullValue").is_some() {
+                *place = Value::Null;
+            }
+        }
+    }
+
+    /// How many bytes have come.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The arguments as JSON text; none at all are an empty object.
+    pub(super) fn json(&self) -> String {
+        match &self.root {
+            Value::Null => "{}".to_owned(),
+            root => root.to_string(),
+        }
+    }
+}
+
+/// `$.a.b[0]['c d']` in steps.
+fn steps(path: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut rest = path.strip_prefix('$').unwrap_or(path);
+    while !rest.is_empty() {
+        if let Some(inside) = rest.strip_prefix('[') {
+            let end = inside.find(']').unwrap_or(inside.len());
+            let word = &inside[..end];
+            steps.push(match word.parse() {
+                Ok(at) => Step::At(at),
+                Err(_) => Step::Name(word.trim_matches(['\'', '"']).to_owned()),
+            });
+            rest = inside.get(end + 1..).unwrap_or_default();
+        } else {
+            let word = rest.strip_prefix('.').unwrap_or(rest);
+            let end = word.find(['.', '[']).unwrap_or(word.len());
+            if end > 0 {
+                steps.push(Step::Name(word[..end].to_owned()));
+            }
+            rest = &word[end..];
+            if end == 0 && rest.starts_with('.') {
+                rest = &rest[1..];
+            }
+        }
+    }
+    steps
+}
+
+/// The value at that place, which is made if it is not there. `None` where the place cannot be.
+fn place<'a>(mut value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+    if steps.len() > MAX_DEPTH {
+        return None;
+    }
+    for step in steps {
+        match step {
+            Step::Name(name) => {
+                if !value.is_object() {
+                    *value = Value::Object(Map::new());
+                }
+                value = value.as_object_mut()?.entry(name.clone()).or_insert(Value::Null);
+            }
+            Step::At(at) => {
+                if !value.is_array() {
+                    *value = Value::Array(Vec::new());
+                }
+                let list = value.as_array_mut()?;
+                if *at > list.len() + MAX_GAP {
+                    return None;
+                }
+                while list.len() <= *at {
+                    list.push(Value::Null);
+                }
+                value = list.get_mut(*at)?;
+            }
+        }
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_to_stand_where_their_paths_say() {
+        let mut args = PartialArgs::default();
+        assert_eq!(args.json(), "{}");
+        args.push(r#"[{"jsonPath":"$.a.b[1]['c d']","stringValue":"x","willContinue":true}]"#);
+        args.push(r#"[{"jsonPath":"$.a.b[1]['c d']","stringValue":"y"},{"jsonPath":"$.n","numberValue":3}]"#);
+        args.push(
+            r#"[{"jsonPath":"$.z","nullValue":"NULL_VALUE"},{"jsonPath":"$.t","boolValue":true}]"#,
+        );
+        assert_eq!(args.json(), r#"{"a":{"b":[null,{"c d":"xy"}]},"n":3,"z":null,"t":true}"#);
+    }
+
+    #[test]
+    fn no_path_is_too_odd() {
+        for path in ["", "$", "$.", "$..", "$[", "$[]", "$]", "$.a[99999999999]", "[0", "..a..b"] {
+            let mut args = PartialArgs::default();
+            args.push(&serde_json::json!([{ "jsonPath": path, "boolValue": true }]).to_string());
+            args.json();
+        }
+        let mut args = PartialArgs::default();
+        let deep = "[0]".repeat(100_000);
+        args.push(&serde_json::json!([{ "jsonPath": deep, "boolValue": true }]).to_string());
+        assert_eq!(args.json(), "{}");
+    }
+}

@@ -1,0 +1,365 @@
+//! Writes answers.
+
+use bytes::Bytes;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Error, ErrorKind};
+use crate::event::{ChatStreamEvent, PartDelta};
+use crate::model_info::ModelInfo;
+use crate::request::EmbedResponse;
+use crate::response::{
+    ChatResponse, Choice, Citation, CodeOutcome, FinishReason, Logprobs, ResponsePart, TextPart,
+    Usage,
+};
+
+fn bytes(value: &Value) -> Bytes {
+    Bytes::from(value.to_string())
+}
+
+/// The body of a whole answer.
+pub fn write_body(response: &ChatResponse) -> Bytes {
+    let candidates: Vec<Value> = response.choices.iter().map(candidate).collect();
+    let mut body = json!({
+        "candidates": candidates,
+        "modelVersion": response.model,
+        "responseId": response.id,
+    });
+    if !response.usage.is_empty() {
+        body["usageMetadata"] = usage(&response.usage);
+    }
+    bytes(&body)
+}
+
+fn candidate(choice: &Choice) -> Value {
+    let mut sources = Sources::default();
+    let mut parts = Vec::new();
+    for (at, content) in choice.content.iter().enumerate() {
+        if let ResponsePart::Text(text) = content {
+            sources.add(at, text);
+        }
+        parts.push(part(content));
+    }
+    let mut fields = json!({
+        "content": { "parts": parts, "role": "model" },
+        "finishReason": finish_word(choice.raw_finish_reason.as_deref(), &choice.finish_reason),
+        "index": choice.index,
+    });
+    if let Some(logprobs) = &choice.logprobs {
+        fields["logprobsResult"] = write_logprobs(logprobs);
+    }
+    if let Some(metadata) = sources.metadata() {
+        fields["groundingMetadata"] = metadata;
+    }
+    fields
+}
+
+fn part(part: &ResponsePart) -> Value {
+    let mut fields = match part {
+        ResponsePart::Text(text) => json!({ "text": text.text }),
+        ResponsePart::Thinking(thoughts) => json!({ "text": thoughts.thinking, "thought": true }),
+        ResponsePart::ToolCall(call) => {
+            let args: Value = call.parse().unwrap_or_else(|_| json!({}));
+            let id = part.provider_state().and_then(|state| state.data.get("id"));
+            let mut fields = json!({ "name": call.name, "args": args });
+            fields["id"] = id.cloned().unwrap_or_else(|| call.id.as_str().into());
+            json!({ "functionCall": fields })
+        }
+        ResponsePart::Image(image) => blob(&image.mime_type, &image.data, image.url.as_deref()),
+        ResponsePart::Audio(audio) => blob(&audio.mime_type, &audio.data, None),
+        ResponsePart::File(file) => blob(&file.mime_type, &file.data, file.url.as_deref()),
+        ResponsePart::CodeExecution(code) => json!({ "executableCode": {
+            "id": code.id, "language": code.language.to_ascii_uppercase(), "code": code.code,
+        } }),
+        ResponsePart::CodeResult(result) => {
+            let outcome = match result.outcome {
+                CodeOutcome::Ok => "OUTCOME_OK",
+                CodeOutcome::Error => "OUTCOME_FAILED",
+                CodeOutcome::Timeout => "OUTCOME_DEADLINE_EXCEEDED",
+                CodeOutcome::Unknown => "OUTCOME_UNSPECIFIED",
+            };
+            json!({ "codeExecutionResult": {
+                "id": result.id, "outcome": outcome, "output": result.output,
+            } })
+        }
+        ResponsePart::ServerToolCall(call) => json!({ "toolCall": {
+            "id": call.id, "toolType": call.name, "args": call.arguments,
+        } }),
+        ResponsePart::ServerToolResult(result) => json!({ "toolResponse": {
+            "id": result.tool_call_id, "response": result.content,
+        } }),
+        ResponsePart::Opaque(opaque) => opaque.data.clone(),
+        ResponsePart::RedactedThinking(_) => json!({ "text": "", "thought": true }),
+    };
+    let signature = part.provider_state().and_then(|state| state.data.get("thoughtSignature"));
+    if let Some(signature) = signature {
+        fields["thoughtSignature"] = signature.clone();
+    }
+    fields
+}
+
+fn blob(mime_type: &str, data: &str, url: Option<&str>) -> Value {
+    match url {
+        Some(url) if data.is_empty() => {
+            json!({ "fileData": { "mimeType": mime_type, "fileUri": url } })
+        }
+        _ => json!({ "inlineData": { "mimeType": mime_type, "data": data } }),
+    }
+}
+
+/// The sources of an answer's texts.
+#[derive(Clone, Debug, Default)]
+struct Sources {
+    chunks: Vec<Value>,
+    supports: Vec<Value>,
+}
+
+impl Sources {
+    fn add(&mut self, part: usize, text: &TextPart) {
+        let byte = |at: u64| -> u64 {
+            let letters = usize::try_from(at).unwrap_or(usize::MAX);
+            text.text.chars().take(letters).map(|letter| letter.len_utf8() as u64).sum()
+        };
+        for citation in &text.citations {
+            let Citation::Url(url) = citation else {
+                continue;
+            };
+            let mut segment = json!({ "partIndex": part });
+            if let Some(text) = &url.cited_text {
+                segment["text"] = text.as_str().into();
+            }
+            if let Some(start) = url.start_index {
+                segment["startIndex"] = byte(start).into();
+            }
+            if let Some(end) = url.end_index {
+                segment["endIndex"] = byte(end).into();
+            }
+            self.supports
+                .push(json!({ "segment": segment, "groundingChunkIndices": [self.chunks.len()] }));
+            self.chunks.push(json!({ "web": { "uri": url.url, "title": url.title } }));
+        }
+    }
+
+    fn metadata(&self) -> Option<Value> {
+        (!self.chunks.is_empty())
+            .then(|| json!({ "groundingChunks": self.chunks, "groundingSupports": self.supports }))
+    }
+}
+
+/// The provider's own word if it is one of this wire's, which are all in capitals.
+fn finish_word(raw: Option<&str>, reason: &FinishReason) -> String {
+    let is_ours = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    if let Some(raw) = raw.filter(is_ours) {
+        return raw.to_owned();
+    }
+    match reason {
+        FinishReason::Stop | FinishReason::ToolCalls => "STOP".to_owned(),
+        FinishReason::Length => "MAX_TOKENS".to_owned(),
+        FinishReason::ContentFilter => "SAFETY".to_owned(),
+        FinishReason::Error => "MALFORMED_RESPONSE".to_owned(),
+        FinishReason::Other(word) => word.clone(),
+    }
+}
+
+fn write_logprobs(logprobs: &Logprobs) -> Value {
+    let chosen: Vec<Value> = logprobs
+        .content
+        .iter()
+        .map(|token| json!({ "token": token.token, "logProbability": token.logprob }))
+        .collect();
+    json!({ "chosenCandidates": chosen })
+}
+
+fn usage(usage: &Usage) -> Value {
+    let thoughts = usage.details.reasoning_tokens;
+    let mut fields = Map::new();
+    let numbers = [
+        ("promptTokenCount", usage.prompt_tokens),
+        (
+            "candidatesTokenCount",
+            usage.completion_tokens.map(|all| all.saturating_sub(thoughts.unwrap_or(0))),
+        ),
+        ("thoughtsTokenCount", thoughts),
+        ("cachedContentTokenCount", usage.details.cached_tokens),
+        ("totalTokenCount", usage.total_tokens),
+    ];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            fields.insert(name.to_owned(), number.into());
+        }
+    }
+    Value::Object(fields)
+}
+
+/// Writes a stream, event by event.
+#[derive(Clone, Debug, Default)]
+pub struct StreamWriter {
+    id: String,
+    model: String,
+    /// By choice.
+    sources: Vec<(u32, Sources)>,
+}
+
+impl StreamWriter {
+    /// A stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The bytes of an event; none for those that this wire does not have. A part that does not grow is written when it
+    /// is whole.
+    pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+        match event {
+            ChatStreamEvent::MessageStart { id, model, .. } => {
+                self.id.clone_from(id);
+                self.model.clone_from(model);
+                Bytes::new()
+            }
+            ChatStreamEvent::ContentDelta { choice_index, delta, .. } => match delta {
+                PartDelta::Text { text } => self.part(*choice_index, &json!({ "text": text })),
+                PartDelta::Thinking { thinking } => {
+                    self.part(*choice_index, &json!({ "text": thinking, "thought": true }))
+                }
+                _ => Bytes::new(),
+            },
+            ChatStreamEvent::ContentDone { choice_index, part_index, part: whole } => {
+                if let ResponsePart::Text(text) = whole {
+                    self.sources_of(*choice_index).add(*part_index as usize, text);
+                }
+                let signed = whole
+                    .provider_state()
+                    .is_some_and(|state| state.data.get("thoughtSignature").is_some());
+                match whole {
+                    ResponsePart::Text(_) | ResponsePart::Thinking(_) if !signed => Bytes::new(),
+                    ResponsePart::Text(_) | ResponsePart::Thinking(_) => {
+                        let mut fields = part(whole);
+                        fields["text"] = "".into();
+                        self.part(*choice_index, &fields)
+                    }
+                    _ => self.part(*choice_index, &part(whole)),
+                }
+            }
+            ChatStreamEvent::Logprobs { choice_index, logprobs } => {
+                let logprobs = write_logprobs(logprobs);
+                self.candidate(&json!({ "index": choice_index, "logprobsResult": logprobs }))
+            }
+            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
+                let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
+                let mut fields = json!({ "index": choice_index, "finishReason": word });
+                if let Some(metadata) = self.sources_of(*choice_index).metadata() {
+                    fields["groundingMetadata"] = metadata;
+                }
+                self.candidate(&fields)
+            }
+            ChatStreamEvent::Usage { usage: tokens, .. } => {
+                let mut chunk = self.chunk();
+                chunk["usageMetadata"] = usage(tokens);
+                frame(&chunk)
+            }
+            ChatStreamEvent::Error { error } => frame(&error_object(error)),
+            _ => Bytes::new(),
+        }
+    }
+
+    fn sources_of(&mut self, choice: u32) -> &mut Sources {
+        let at = self.sources.partition_point(|(of, _)| *of < choice);
+        if self.sources.get(at).is_none_or(|(of, _)| *of != choice) {
+            self.sources.insert(at, (choice, Sources::default()));
+        }
+        &mut self.sources[at].1
+    }
+
+    fn chunk(&self) -> Value {
+        json!({ "modelVersion": self.model, "responseId": self.id })
+    }
+
+    fn candidate(&self, candidate: &Value) -> Bytes {
+        let mut chunk = self.chunk();
+        chunk["candidates"] = json!([candidate]);
+        frame(&chunk)
+    }
+
+    fn part(&self, choice: u32, part: &Value) -> Bytes {
+        let content = json!({ "parts": [part], "role": "model" });
+        self.candidate(&json!({ "index": choice, "content": content }))
+    }
+}
+
+fn frame(value: &Value) -> Bytes {
+    Bytes::from(format!("data: {value}\n\n"))
+}
+
+fn error_object(error: &Error) -> Value {
+    let status = error.status().unwrap_or(500);
+    let word = match status {
+        400 => "INVALID_ARGUMENT",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 => "NOT_FOUND",
+        409 => "ABORTED",
+        429 => "RESOURCE_EXHAUSTED",
+        503 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        500.. => "INTERNAL",
+        _ => "FAILED_PRECONDITION",
+    };
+    let mut details = Vec::new();
+    if error.kind() == ErrorKind::Auth && status == 400 {
+        details.push(json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                             "reason": "API_KEY_INVALID" }));
+    }
+    if let Some(wait) = error.retry_after() {
+        details.push(json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo",
+                             "retryDelay": format!("{}s", wait.as_secs_f64()) }));
+    }
+    let mut fields = json!({ "code": status, "message": error.message(), "status": word });
+    if !details.is_empty() {
+        fields["details"] = Value::Array(details);
+    }
+    json!({ "error": fields })
+}
+
+/// The body of an answer that says that the call failed. Its status is the error's, or 500.
+pub fn write_error(error: &Error) -> Bytes {
+    bytes(&error_object(error))
+}
+
+/// The body of an embeddings answer: one vector by itself, several as a batch.
+pub fn write_embed(response: &EmbedResponse) -> Bytes {
+    let mut body = match &response.embeddings[..] {
+        [one] => json!({ "embedding": { "values": one } }),
+        many => {
+            let list: Vec<Value> = many.iter().map(|one| json!({ "values": one })).collect();
+            json!({ "embeddings": list })
+        }
+    };
+    if let Some(usage) = response.usage {
+        body["usageMetadata"] = json!({
+            "promptTokenCount": usage.prompt_tokens, "totalTokenCount": usage.total_tokens,
+        });
+    }
+    bytes(&body)
+}
+
+/// The body of a list of models.
+pub fn write_models(models: &[ModelInfo]) -> Bytes {
+    let list: Vec<Value> = models
+        .iter()
+        .map(|model| {
+            let mut fields = json!({ "name": format!("models/{}", model.id) });
+            fields["displayName"] = model.name.as_deref().unwrap_or(&model.id).into();
+            if let Some(tokens) = model.context_window {
+                fields["inputTokenLimit"] = tokens.into();
+            }
+            if let Some(tokens) = model.max_output_tokens {
+                fields["outputTokenLimit"] = tokens.into();
+            }
+            fields
+        })
+        .collect();
+    bytes(&json!({ "models": list }))
+}
+
+/// The body of a token count.
+pub fn write_count(tokens: u64) -> Bytes {
+    bytes(&json!({ "totalTokens": tokens }))
+}

@@ -1,0 +1,161 @@
+//! How an answer ends: the frames of a stream, and a whole body.
+
+use serde_json::value::RawValue;
+
+use super::decode::{Decoder, Mode};
+use super::error;
+use super::wire::Chunk;
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Frame;
+use crate::protocol::json::{mended, read_json, read_json_body};
+use crate::protocol::{Emitter, Flow, error_body};
+use crate::response::{FinishReason, Warning};
+
+impl Decoder {
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        let data = frame.data.trim_ascii();
+        if data.is_empty() {
+            return Ok(Flow::Continue);
+        }
+        if data.starts_with(b"[DONE]") {
+            self.end(false, emitter)?;
+            return Ok(Flow::Done);
+        }
+        if data.starts_with(b"[") {
+            self.list(data, emitter)?;
+            return Ok(Flow::Continue);
+        }
+        match read_json(data) {
+            Ok(chunk) => self.step(chunk, data, Mode::Stream, emitter)?,
+            Err(error) => match mended(data, &error) {
+                Some(data) => self.step(read_json(&data)?, &data, Mode::Stream, emitter)?,
+                None => return Err(error),
+            },
+        }
+        Ok(Flow::Continue)
+    }
+
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.end(false, emitter)
+    }
+
+    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let body = body.trim_ascii();
+        let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+        if body.starts_with(b"[") {
+            // A stream that was not asked for, as one list.
+            self.list(body, emitter)?;
+            return self.end(false, emitter);
+        }
+        match read_json_body(body) {
+            Ok(chunk) => self.step(chunk, body, Mode::Whole, emitter)?,
+            Err(error) => match mended(body, &error) {
+                Some(body) => self.step(read_json(&body)?, &body, Mode::Whole, emitter)?,
+                None => return Err(error),
+            },
+        }
+        self.end(true, emitter)
+    }
+
+    /// Steps in a list: a stream in its older form, or one error.
+    fn list(&mut self, data: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let steps: Vec<&RawValue> = read_json_body(data)?;
+        for step in steps {
+            let frame = Frame { event: "", data: step.get().as_bytes() };
+            self.frame(&frame, emitter)?;
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        chunk: Chunk<'_>,
+        data: &[u8],
+        mode: Mode,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let says_nothing = chunk.candidates.is_empty()
+            && chunk.prompt_feedback.is_none()
+            && chunk.response_id.non_empty().is_none()
+            && chunk.usage_metadata.is_none();
+        let error = chunk.error.is_some_and(|raw| !matches!(raw.get(), "{}" | "\"\"" | "false"));
+        let failed = (error || (says_nothing && error_body::is_bare_error(data)))
+            .then(|| error::in_answer(&self.context.provider.name, data));
+        if !says_nothing {
+            // What stands beside an error still belongs to the answer.
+            self.chunk(chunk, mode, emitter)?;
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Ends the answer. A `whole` one is complete even if it does not say why it ended.
+    fn end(&mut self, whole: bool, emitter: &mut Emitter) -> Result<()> {
+        if self.candidates.is_empty() && self.blocked.is_none() {
+            return Err(if whole {
+                Error::new(ErrorKind::Protocol, "the answer has no candidates")
+            } else if emitter.is_started() {
+                incomplete("the stream ended before the answer did")
+            } else {
+                incomplete("the stream is empty")
+            });
+        }
+        let unfinished = self.candidates.iter().any(|state| state.finish.is_none());
+        if unfinished && self.blocked.is_none() {
+            if !whole {
+                return Err(incomplete("the stream ended before the answer did"));
+            }
+            emitter.warn(Warning::about_response(
+                "the provider did not say why the answer ended; taken as a stop",
+            ));
+        }
+        if self.candidates.is_empty() {
+            emitter.ensure_choice(0)?;
+            emitter.finish_choice(0, FinishReason::ContentFilter, self.blocked.take());
+        }
+        for state in &mut self.candidates {
+            let grounding = state.grounding.metadata().map(|value| ("groundingMetadata", value));
+            let sources = state.grounding.sources().map(|value| ("citationSources", value));
+            for (name, value) in grounding.into_iter().chain(sources) {
+                self.metadata.entry(name).or_insert(value);
+            }
+            state.close(emitter)?;
+            let (reason, raw) = match (state.finish.take(), &self.blocked) {
+                (Some(word), _) => (finish_reason(&word), Some(word)),
+                (None, Some(why)) => (FinishReason::ContentFilter, Some(why.clone())),
+                (None, None) => (FinishReason::Stop, None),
+            };
+            emitter.finish_choice(state.index, reason.with_tool_calls(state.has_calls), raw);
+        }
+        emitter.metadata(std::mem::take(&mut self.metadata));
+        emitter.done()
+    }
+}
+
+fn incomplete(message: &str) -> Error {
+    Error::new(ErrorKind::IncompleteStream, message)
+}
+
+/// The unified word for the host's.
+fn finish_reason(word: &str) -> FinishReason {
+    match word {
+        "STOP" => FinishReason::Stop,
+        // An answer that could go on with another call is one that was cut.
+        "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "MODEL_ARMOR"
+        | "IMAGE_SAFETY"
+        | "IMAGE_PROHIBITED_CONTENT"
+        | "IMAGE_RECITATION" => FinishReason::ContentFilter,
+        "MALFORMED_FUNCTION_CALL"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS"
+        | "MISSING_THOUGHT_SIGNATURE"
+        | "MALFORMED_RESPONSE" => FinishReason::Error,
+        other => FinishReason::Other(other.to_owned()),
+    }
+}

@@ -1,0 +1,151 @@
+//! How to think: a budget for the models that count tokens, a level for those that know levels.
+
+use serde_json::{Map, Value};
+
+use super::params::Config;
+use crate::provider::{Param, Provider, ThinkingControl};
+use crate::request::{ChatRequest, Effort};
+use crate::response::WarningKind;
+
+/// The budgets that stand for levels, and the least and the most that a model takes.
+const LEAST: u64 = 128;
+const LOW: u64 = 1_024;
+const MEDIUM: u64 = 8_192;
+const HIGH: u64 = 24_576;
+const MOST_OF_PRO: u64 = 32_768;
+
+/// Whether the model is of those that demand signatures of its own calls, and know levels.
+pub(super) fn knows_levels(provider: &Provider, model: &str) -> bool {
+    let control = provider.model_traits(model).thinking;
+    matches!(control, ThinkingControl::Level | ThinkingControl::LevelAlways)
+}
+
+pub(super) fn thinking(
+    config: &mut Config<'_>,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+) {
+    let wish = request.thinking.unwrap_or_default();
+    let effort = request.reasoning_effort;
+    let off =
+        wish.enabled == Some(false) || (effort == Some(Effort::None) && wish.enabled.is_none());
+    let mut fields = Map::new();
+    match provider.model_traits(model).thinking {
+        ThinkingControl::Budget => budget(config, model, request, off, &mut fields),
+        ThinkingControl::Level | ThinkingControl::LevelAlways => {
+            let minimal = provider.model_traits(model).thinking == ThinkingControl::Level;
+            level(config, model, request, off, minimal, &mut fields);
+        }
+        // Not known: as the request asks.
+        _ => {
+            if off {
+                fields.insert("thinkingBudget".to_owned(), 0.into());
+            } else if let Some(tokens) = wish.budget_tokens {
+                fields.insert("thinkingBudget".to_owned(), tokens.into());
+                if effort.is_some() {
+                    config.warn(WarningKind::Dropped, Param::ReasoningEffort, BUDGET_WINS);
+                }
+            } else if let Some(effort) = effort {
+                fields.insert("thinkingLevel".to_owned(), effort.as_str().into());
+            }
+        }
+    }
+    let asked = request.thinking.is_some() || effort.is_some();
+    if asked && !off && wish.include != Some(false) {
+        fields.insert("includeThoughts".to_owned(), true.into());
+    }
+    if !fields.is_empty() {
+        config.set("thinkingConfig", Value::Object(fields));
+    }
+}
+
+const BUDGET_WINS: &str = "the budget is the more exact wish, and only one of the two can be sent";
+
+fn budget(
+    config: &mut Config<'_>,
+    model: &str,
+    request: &ChatRequest,
+    off: bool,
+    fields: &mut Map<String, Value>,
+) {
+    let wish = request.thinking.unwrap_or_default();
+    let is_pro = model.contains("pro");
+    let (least, most) = if is_pro { (LEAST, MOST_OF_PRO) } else { (0, HIGH) };
+    let tokens = if off {
+        0
+    } else if let Some(tokens) = wish.budget_tokens {
+        if request.reasoning_effort.is_some() {
+            config.warn(WarningKind::Dropped, Param::ReasoningEffort, BUDGET_WINS);
+        }
+        tokens
+    } else if let Some(effort) = request.reasoning_effort {
+        let tokens = match effort {
+            Effort::None => 0,
+            Effort::Minimal => 512,
+            Effort::Low => LOW,
+            Effort::Medium => MEDIUM,
+            Effort::High => HIGH,
+            Effort::Xhigh | Effort::Max => most,
+        };
+        let why = format!("`{}` is sent as a budget of {tokens} tokens", effort.as_str());
+        config.warn(WarningKind::Converted, Param::ReasoningEffort, &why);
+        tokens
+    } else {
+        if wish.enabled == Some(true) {
+            // As much as the model sees fit.
+            fields.insert("thinkingBudget".to_owned(), (-1).into());
+        }
+        return;
+    };
+    let sent = tokens.clamp(least, most);
+    if sent != tokens {
+        let why = format!("thinks for {least} to {most} tokens: {tokens} is sent as {sent}");
+        config.warn_of(WarningKind::Clamped, "thinking.budget_tokens", &format!("{model} {why}"));
+    }
+    fields.insert("thinkingBudget".to_owned(), sent.into());
+}
+
+fn level(
+    config: &mut Config<'_>,
+    model: &str,
+    request: &ChatRequest,
+    off: bool,
+    knows_minimal: bool,
+    fields: &mut Map<String, Value>,
+) {
+    let wish = request.thinking.unwrap_or_default();
+    let least = if knows_minimal { Effort::Minimal } else { Effort::Low };
+    let sent = if off {
+        let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
+        let what =
+            if wish.enabled == Some(false) { "thinking.enabled" } else { "reasoning_effort" };
+        config.warn_of(WarningKind::Clamped, what, &why);
+        least
+    } else if let Some(asked) = request.reasoning_effort {
+        if wish.budget_tokens.is_some() {
+            let why = format!("{model} takes a level, and `reasoning_effort` is one");
+            config.warn_of(WarningKind::Dropped, "thinking.budget_tokens", &why);
+        }
+        let sent = asked.clamp(least, Effort::High);
+        if sent != asked {
+            let why = format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str());
+            config.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+        }
+        sent
+    } else if let Some(tokens) = wish.budget_tokens {
+        let sent = if tokens <= LOW {
+            Effort::Low
+        } else if tokens <= MEDIUM {
+            Effort::Medium
+        } else {
+            Effort::High
+        };
+        let why = format!("{model} takes a level: {tokens} tokens are sent as `{}`", sent.as_str());
+        config.warn_of(WarningKind::Converted, "thinking.budget_tokens", &why);
+        sent
+    } else {
+        return;
+    };
+    fields.insert("thinkingLevel".to_owned(), sent.as_str().into());
+}

@@ -1,0 +1,157 @@
+//! Tools and the choice among them.
+
+use serde_json::{Map, Value, json};
+
+use super::params::Config;
+use crate::history::ToolNames;
+use crate::provider::{ForcedTools, Param, Provider};
+use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
+use crate::response::WarningKind;
+use crate::schema::{self, Dialect};
+
+/// The host's own tools: each is a field of an entry of `tools`.
+const OWN_TOOLS: [&str; 10] = [
+    "functionDeclarations",
+    "googleSearch",
+    "googleSearchRetrieval",
+    "urlContext",
+    "codeExecution",
+    "fileSearch",
+    "googleMaps",
+    "computerUse",
+    "enterpriseWebSearch",
+    "retrieval",
+];
+
+/// The entries of `tools`; none when there are no tools.
+pub(super) fn tools(
+    config: &mut Config<'_>,
+    request: &ChatRequest,
+    names: &ToolNames,
+) -> Option<Value> {
+    if request.tools.is_empty() || config.name_of(Param::Tools, "tools").is_none() {
+        return None;
+    }
+    let mut functions = Vec::new();
+    let mut entries = Vec::new();
+    for tool in &request.tools {
+        match tool {
+            ToolDefinition::Function { function, cache_control } => {
+                if cache_control.is_some() {
+                    let what = format!("tools.{}.cache_control", function.name);
+                    config.warn_of(WarningKind::Dropped, &what, "there are no cache markers here");
+                }
+                functions.push(declaration(config, function, names));
+            }
+            ToolDefinition::Provider(fields) => entries.push(own_tool(fields)),
+        }
+    }
+    if !functions.is_empty() {
+        entries.insert(0, json!({ "functionDeclarations": functions }));
+    }
+    Some(Value::Array(entries))
+}
+
+fn declaration(config: &mut Config<'_>, function: &FunctionDefinition, names: &ToolNames) -> Value {
+    let FunctionDefinition { name, description, parameters, strict } = function;
+    if *strict == Some(true) {
+        let what = format!("tools.{name}.strict");
+        config.warn_of(WarningKind::Dropped, &what, "arguments are not held to the schema here");
+    }
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), names.sent(name).into());
+    if let Some(description) = description {
+        fields.insert("description".to_owned(), description.as_str().into());
+    }
+    // An object without properties is refused; no parameters are no schema at all.
+    if let Some(parameters) = parameters.as_ref().filter(|schema| !is_empty(schema)) {
+        let converted = schema::convert(parameters, Dialect::GeminiJsonSchema);
+        for lost in &converted.lost {
+            let what = format!("tools.{name}.parameters");
+            config.warn_of(WarningKind::Converted, &what, lost);
+        }
+        fields.insert("parametersJsonSchema".to_owned(), converted.schema);
+    }
+    Value::Object(fields)
+}
+
+/// Whether a schema says nothing but that there is an object.
+fn is_empty(schema: &Value) -> bool {
+    const SAYS_MORE: [&str; 7] =
+        ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "enum", "required"];
+    let Value::Object(fields) = schema else {
+        return schema.is_null();
+    };
+    let is_object = fields.get("type").is_none_or(|kind| kind == "object");
+    let no_properties =
+        fields.get("properties").is_none_or(|list| list.as_object().is_some_and(Map::is_empty));
+    let open = fields.get("additionalProperties").is_some_and(|more| more != false && more != true);
+    is_object && no_properties && !open && !SAYS_MORE.iter().any(|word| fields.contains_key(*word))
+}
+
+/// One of the host's own tools.
+///
+/// Each stands under its own name there. It may be given in that form with a `type` beside it, which is left out
+/// (`{"type": "googleSearch", "googleSearch": {…}}`), or as a `type` whose settings stand beside it
+/// (`{"type": "fileSearch", "fileSearchStoreNames": […]}`, `{"type": "google_search"}`), which are put under the name.
+fn own_tool(fields: &Map<String, Value>) -> Value {
+    let mut rest = fields.clone();
+    let Some(kind) = rest.remove("type").and_then(|kind| kind.as_str().map(camel_case)) else {
+        return Value::Object(rest);
+    };
+    let named = rest.keys().any(|name| *name == kind || OWN_TOOLS.contains(&name.as_str()));
+    if named { Value::Object(rest) } else { json!({ kind: rest }) }
+}
+
+/// `google_search` → `googleSearch`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut joined = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        joined.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        joined.extend(letters);
+    }
+    joined
+}
+
+/// `toolConfig`.
+pub(super) fn choice(
+    config: &mut Config<'_>,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+    names: &ToolNames,
+) -> Option<Value> {
+    let choice = request.tool_choice.as_ref()?;
+    if request.tools.is_empty() {
+        config.warn(WarningKind::Dropped, Param::ToolChoice, "means nothing without tools");
+        return None;
+    }
+    config.name_of(Param::ToolChoice, "toolConfig")?;
+    let forced = matches!(choice, ToolChoice::Required | ToolChoice::Function(_));
+    if forced && provider.model_traits(model).forced_tools == ForcedTools::Refused {
+        let why = format!("{model} cannot be made to call a tool");
+        config.warn(WarningKind::Dropped, Param::ToolChoice, &why);
+        return None;
+    }
+    let mode = match choice {
+        ToolChoice::Auto => json!({ "mode": "AUTO" }),
+        ToolChoice::Required => json!({ "mode": "ANY" }),
+        ToolChoice::None => json!({ "mode": "NONE" }),
+        ToolChoice::Function(name) => {
+            json!({ "mode": "ANY", "allowedFunctionNames": [names.sent(name)] })
+        }
+        ToolChoice::Provider(fields) if fields.contains_key("functionCallingConfig") => {
+            let mut fields = fields.clone();
+            fields.remove("type");
+            return Some(Value::Object(fields));
+        }
+        ToolChoice::Provider(fields) => {
+            let mut fields = fields.clone();
+            fields.remove("type");
+            Value::Object(fields)
+        }
+    };
+    Some(json!({ "functionCallingConfig": mode }))
+}

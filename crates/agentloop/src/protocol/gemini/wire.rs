@@ -1,0 +1,180 @@
+//! The shapes of answers, read tolerantly.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::protocol::lenient::{Few, Int, Object, Text};
+
+/// A whole answer, or a step of one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) candidates: Few<Candidate<'a>>,
+    #[serde(borrow)]
+    pub(super) prompt_feedback: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) model_version: Text<'a>,
+    #[serde(borrow)]
+    pub(super) response_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) create_time: Text<'a>,
+    #[serde(borrow)]
+    pub(super) model_status: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) continuation_token: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) error: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Candidate<'a> {
+    pub(super) index: Int,
+    #[serde(borrow)]
+    pub(super) content: Object<Content<'a>>,
+    /// A word, or the word's number.
+    #[serde(borrow)]
+    pub(super) finish_reason: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) finish_message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) safety_ratings: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) grounding_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) citation_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) url_context_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) logprobs_result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) avg_logprobs: Option<&'a RawValue>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Content<'a> {
+    #[serde(borrow)]
+    pub(super) parts: Few<&'a RawValue>,
+}
+
+/// A part: exactly one of the kinds, and what may stand beside it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    pub(super) text: Text<'a>,
+    #[serde(borrow)]
+    pub(super) thought: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) thought_signature: Text<'a>,
+    #[serde(borrow)]
+    pub(super) function_call: Object<FunctionCall<'a>>,
+    #[serde(borrow)]
+    pub(super) inline_data: Object<Blob<'a>>,
+    #[serde(borrow)]
+    pub(super) file_data: Object<Blob<'a>>,
+    #[serde(borrow)]
+    pub(super) executable_code: Object<Code<'a>>,
+    #[serde(borrow)]
+    pub(super) code_execution_result: Object<CodeResult<'a>>,
+    #[serde(borrow)]
+    pub(super) tool_call: Object<Tool<'a>>,
+    #[serde(borrow)]
+    pub(super) tool_response: Object<Tool<'a>>,
+}
+
+impl Part<'_> {
+    pub(super) fn is_thought(&self) -> bool {
+        self.thought.is_some_and(|raw| raw.get() == "true")
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct FunctionCall<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) partial_args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) will_continue: Option<&'a RawValue>,
+}
+
+/// Bytes, or where they are.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Blob<'a> {
+    #[serde(borrow)]
+    pub(super) mime_type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) data: Text<'a>,
+    #[serde(borrow)]
+    pub(super) file_uri: Text<'a>,
+    #[serde(borrow)]
+    pub(super) display_name: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Code<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) language: Text<'a>,
+    #[serde(borrow)]
+    pub(super) code: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CodeResult<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) outcome: Text<'a>,
+    #[serde(borrow)]
+    pub(super) output: Text<'a>,
+}
+
+/// A call of one of the host's own tools, or what came back.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Tool<'a> {
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) tool_type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) response: Option<&'a RawValue>,
+}
+
+/// JSON text without the white space between its tokens. The order of its names and the spelling of its numbers stay.
+pub(super) fn compact(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for letter in json.chars() {
+        if in_string {
+            match letter {
+                _ if escaped => escaped = false,
+                '\\' => escaped = true,
+                '"' => in_string = false,
+                _ => {}
+            }
+            out.push(letter);
+        } else if !letter.is_ascii_whitespace() {
+            in_string = letter == '"';
+            out.push(letter);
+        }
+    }
+    out
+}

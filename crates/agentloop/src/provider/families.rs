@@ -1,0 +1,83 @@
+//! What is known of families of models, wherever they are served under their own names.
+
+use super::Provider;
+use super::model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkingControl};
+
+/// What is known of OpenAI's reasoning models.
+pub(super) fn with_gpt(row: Provider) -> Provider {
+    row.model(ModelRule::new("gpt-5-chat*"))
+        .model(ModelRule::new("gpt-5.1*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.2*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.3*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.4*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5.5*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-6-sol*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-6-luna*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-6.1-terra*").with_sampling(Sampling::WithoutEffort))
+        .model(ModelRule::new("gpt-5*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("gpt-6*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("o1*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("o3*").with_sampling(Sampling::Refused))
+        .model(ModelRule::new("o4*").with_sampling(Sampling::Refused))
+}
+
+/// What is known of the Claude models, wherever they are served under their own names.
+pub(super) fn with_claude(row: Provider) -> Provider {
+    const LONG: u64 = 128_000;
+    let newest = |pattern: &'static str| {
+        ModelRule::new(pattern).with_sampling(Sampling::Refused).with_max_output_tokens(LONG)
+    };
+    let always = |pattern| newest(pattern).with_thinking(ThinkingControl::LevelAlways);
+    let level = |pattern| newest(pattern).with_thinking(ThinkingControl::Level);
+    let budget = |pattern: &'static str, most: u64| {
+        ModelRule::new(pattern).with_thinking(ThinkingControl::Budget).with_max_output_tokens(most)
+    };
+    let old = |pattern: &'static str, most: u64| {
+        ModelRule::new(pattern).with_json_schema(NativeSchema::No).with_max_output_tokens(most)
+    };
+    let rules = [
+        always("*claude-opus-5-5*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-sonnet-5-5*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-fable-5-*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-mythos-5-*").with_forced_tools(ForcedTools::Refused),
+        always("*claude-fable-5*"),
+        always("*claude-mythos*"),
+        level("*claude-opus-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        level("*claude-sonnet-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        level("*claude-haiku-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        level("*claude-opus-4-8*"),
+        level("*claude-opus-4-7*"),
+        level("*claude-*-4-6*").with_sampling(Sampling::Free),
+        budget("*claude-*-4-5*", 64_000),
+        budget("*claude-opus-4-1*", 32_000),
+        budget("*claude-opus-4*", 32_000).with_json_schema(NativeSchema::No),
+        budget("*claude-sonnet-4*", 64_000).with_json_schema(NativeSchema::No),
+        budget("*claude-3-7*", 64_000).with_json_schema(NativeSchema::No),
+        old("*claude-3-5*", 8_192),
+        old("*claude-3*", 4_096),
+        // One that is newer than this table: as the newest are asked, and nothing is left out.
+        ModelRule::new("*claude*").with_thinking(ThinkingControl::Level),
+    ];
+    rules.into_iter().fold(row, Provider::model)
+}
+
+/// The families that are served under this protocol, wherever that is. Models of which the least level is `minimal` can
+/// all but stop thinking; the others have `low` as their least.
+pub(super) fn gemini_models() -> Vec<ModelRule> {
+    let rule = |pattern, thinking| ModelRule::new(pattern).with_thinking(thinking);
+    // These take temperature and the like, and do nothing with them.
+    let deaf = |pattern, thinking| rule(pattern, thinking).with_sampling(Sampling::Refused);
+    vec![
+        rule("*gemini-2.5*", ThinkingControl::Budget),
+        rule("*gemini-3*pro*", ThinkingControl::LevelAlways),
+        deaf("*gemini-3.5-flash-lite*", ThinkingControl::Level),
+        deaf("*gemini-3.6-flash*", ThinkingControl::Level),
+        deaf("*gemini-3.7-flash*", ThinkingControl::LevelAlways),
+        deaf("*gemini-3.8-flash*", ThinkingControl::LevelAlways),
+        rule("*gemini-3*", ThinkingControl::Level),
+        deaf("*gemini-4*", ThinkingControl::LevelAlways),
+        rule("*gemini-flash-lite-latest", ThinkingControl::Level),
+        rule("*gemini-flash-latest", ThinkingControl::LevelAlways),
+        rule("*gemini-pro-latest", ThinkingControl::LevelAlways),
+    ]
+}

@@ -1,0 +1,129 @@
+//! The schemas inside arrays and objects.
+
+use serde_json::{Map, Value, json};
+
+use super::walk::Walk;
+use super::{Dialect, gemini, openai};
+
+impl Walk<'_> {
+    pub(super) fn items(
+        &mut self,
+        node: &Map<String, Value>,
+        out: &mut Map<String, Value>,
+        path: &str,
+        depth: usize,
+    ) {
+        let tuple = node.get("prefixItems").or(node.get("items")).and_then(Value::as_array);
+        let rest = node.get("items").filter(|items| !items.is_array());
+        if let Some(tuple) = tuple {
+            let mut places = Vec::new();
+            for (number, item) in tuple.iter().enumerate() {
+                places.push(self.node(item, &format!("{path}/prefixItems/{number}"), depth + 1));
+            }
+            if self.dialect == Dialect::GeminiJsonSchema {
+                out.insert("prefixItems".to_owned(), Value::Array(places));
+            } else {
+                self.lose(path, "`prefixItems` is sent as a list of any of them");
+                match rest {
+                    None => self.narrow(path, "more items than `prefixItems` names"),
+                    Some(Value::Bool(false)) => {}
+                    Some(rest) => places.push(self.node(rest, &format!("{path}/items"), depth + 1)),
+                }
+                places.dedup();
+                let items = match (places.len(), self.dialect) {
+                    (1, _) => places.pop().unwrap_or_default(),
+                    (_, Dialect::GeminiOpenApi) => gemini::union(Map::new(), places),
+                    _ => json!({ "anyOf": places }),
+                };
+                out.insert("items".to_owned(), items);
+                return;
+            }
+        }
+        match rest {
+            Some(Value::Bool(false)) if self.dialect == Dialect::GeminiJsonSchema => {
+                out.insert("items".to_owned(), false.into());
+            }
+            Some(items) => {
+                let items = self.node(items, &format!("{path}/items"), depth + 1);
+                out.insert("items".to_owned(), items);
+            }
+            None if self.dialect == Dialect::GeminiOpenApi => {
+                self.narrow(path, "says nothing of its items; sent as texts");
+                out.insert("items".to_owned(), json!({ "type": "STRING" }));
+            }
+            None if self.dialect == Dialect::OpenAiStrict => {
+                self.narrow(path, "says nothing of its items");
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn properties(
+        &mut self,
+        node: &Map<String, Value>,
+        out: &mut Map<String, Value>,
+        path: &str,
+        depth: usize,
+    ) {
+        let empty = Map::new();
+        let properties = node.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let required: Vec<&str> = node
+            .get("required")
+            .and_then(Value::as_array)
+            .map(|names| names.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default();
+        let strict = self.dialect == Dialect::OpenAiStrict;
+        let mut converted = Map::new();
+        for (name, property) in properties {
+            let place = format!("{path}/properties/{name}");
+            let mut property = self.node(property, &place, depth + 1);
+            if strict && !required.contains(&name.as_str()) {
+                property = openai::nullable(property);
+            }
+            converted.insert(name.clone(), property);
+        }
+        for name in required.iter().filter(|name| !properties.contains_key(**name)) {
+            self.lose(path, &format!("`{name}` is required, but not described"));
+            self.narrowed |= self.dialect.closes();
+        }
+        let required: Vec<&str> = match strict {
+            true => converted.keys().map(String::as_str).collect(),
+            false => required.into_iter().filter(|name| converted.contains_key(*name)).collect(),
+        };
+        if strict || !required.is_empty() {
+            out.insert("required".to_owned(), json!(required));
+        }
+        // An object of the older form has properties or says nothing of them.
+        if !converted.is_empty() || self.dialect.closes() {
+            out.insert("properties".to_owned(), Value::Object(converted));
+        }
+        let open = node.get("additionalProperties").filter(|more| **more != Value::Bool(false));
+        let open = open.or(node.get("patternProperties"));
+        match (self.dialect, open) {
+            (Dialect::OpenAiStrict | Dialect::Anthropic, open) => {
+                // An object of which nothing is said may hold anything.
+                let silent =
+                    !["properties", "additionalProperties"].iter().any(|w| node.contains_key(*w));
+                if open.is_some() || silent {
+                    self.narrow(path, "an open map, which cannot be strict");
+                }
+                out.insert("additionalProperties".to_owned(), false.into());
+            }
+            (Dialect::GeminiJsonSchema, Some(more @ Value::Object(_)))
+                if node.get("additionalProperties") == Some(more) =>
+            {
+                let more = self.node(more, &format!("{path}/additionalProperties"), depth + 1);
+                out.insert("additionalProperties".to_owned(), more);
+            }
+            (Dialect::GeminiJsonSchema, _) => {
+                if let Some(more @ Value::Bool(_)) = node.get("additionalProperties") {
+                    out.insert("additionalProperties".to_owned(), more.clone());
+                }
+            }
+            (Dialect::GeminiOpenApi, Some(Value::Object(_))) => {
+                self.lose(path, "what an open map holds");
+            }
+            (Dialect::GeminiOpenApi, _) => {}
+        }
+    }
+}

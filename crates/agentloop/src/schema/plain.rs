@@ -1,0 +1,96 @@
+//! A schema by itself: its type, its values, its words.
+
+use serde_json::{Map, Value, json};
+
+use super::walk::Walk;
+use super::words::{self, Word};
+use super::{Dialect, gemini};
+
+impl Walk<'_> {
+    /// A schema without unions and references.
+    pub(super) fn plain(&mut self, node: &Map<String, Value>, path: &str, depth: usize) -> Value {
+        let mut out = Map::new();
+        let types = words::types(node);
+        for word in ["title", "description"] {
+            if let Some(text) = node.get(word).filter(|text| text.is_string()) {
+                out.insert(word.to_owned(), text.clone());
+            }
+        }
+        if types.is_empty() {
+            self.untyped(path);
+        } else if self.dialect != Dialect::GeminiOpenApi {
+            let kinds = match &types[..] {
+                [one] => json!(one),
+                many => json!(many),
+            };
+            out.insert("type".to_owned(), kinds);
+        }
+        let mut told: Vec<(&str, &Value)> = Vec::new();
+        for (word, value) in node {
+            match words::word(self.dialect, word, value) {
+                Word::Kept => {
+                    out.insert(word.clone(), value.clone());
+                }
+                Word::Told => told.push((word, value)),
+                Word::Lost => {
+                    told.push((word, value));
+                    self.lose(path, &format!("`{word}` is only told to the model"));
+                }
+                Word::Structure | Word::Note => {}
+            }
+        }
+        self.values(node, &types, &mut out, &mut told, path);
+        words::tell(&mut out, &told);
+        if types.iter().any(|kind| kind == "array") {
+            self.items(node, &mut out, path, depth);
+        }
+        if types.iter().any(|kind| kind == "object") {
+            self.properties(node, &mut out, path, depth);
+        }
+        match self.dialect {
+            Dialect::GeminiOpenApi if types.is_empty() => {
+                gemini::open_api(out, &["object".to_owned()])
+            }
+            Dialect::GeminiOpenApi => gemini::open_api(out, &types),
+            _ => Value::Object(out),
+        }
+    }
+
+    /// The values that are allowed, where they are listed.
+    fn values<'n>(
+        &mut self,
+        node: &'n Map<String, Value>,
+        types: &[String],
+        out: &mut Map<String, Value>,
+        told: &mut Vec<(&'n str, &'n Value)>,
+        path: &str,
+    ) {
+        let fixed = node.get("const");
+        let listed = node.get("enum").filter(|values| values.is_array());
+        let word = if listed.is_some() { "enum" } else { "const" };
+        let Some(value) = listed.or(fixed) else { return };
+        let values = match value {
+            Value::Array(values) if listed.is_some() => values.clone(),
+            one => vec![one.clone()],
+        };
+        match self.dialect {
+            Dialect::OpenAiStrict | Dialect::Anthropic => {
+                out.insert(word.to_owned(), value.clone());
+            }
+            Dialect::GeminiJsonSchema => {
+                out.insert("enum".to_owned(), Value::Array(values));
+            }
+            // The older form lists texts only; null is a flag.
+            Dialect::GeminiOpenApi => {
+                let texts: Vec<Value> = values.iter().filter(|v| !v.is_null()).cloned().collect();
+                let only_text = types.iter().all(|kind| kind == "string" || kind == "null");
+                if only_text && texts.iter().all(Value::is_string) && !texts.is_empty() {
+                    out.insert("enum".to_owned(), Value::Array(texts));
+                } else if !values.iter().all(Value::is_null) {
+                    told.push((word, value));
+                    self.lose(path, &format!("`{word}` is only told to the model"));
+                }
+            }
+        }
+    }
+}

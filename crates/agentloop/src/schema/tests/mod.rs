@@ -1,0 +1,4 @@
+//! Each dialect by example, then all of them over generated schemas and values.
+
+mod dialects;
+mod laws;

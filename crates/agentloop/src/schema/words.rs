@@ -1,0 +1,179 @@
+//! The words of JSON Schema, and which dialect knows them.
+
+use serde_json::{Map, Value};
+
+use super::{Dialect, anthropic, gemini, openai};
+
+/// Words that only say something about the schema itself. They go without a loss.
+const NOTES: &[&str] = &[
+    "$schema",
+    "$id",
+    "id",
+    "$anchor",
+    "$comment",
+    "$vocabulary",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+];
+
+/// Words that the walk deals with itself.
+const STRUCTURE: &[&str] = &[
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "prefixItems",
+    "enum",
+    "const",
+    "title",
+    "description",
+    "$defs",
+    "definitions",
+    "$ref",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "nullable",
+];
+
+/// The longest value that is worth repeating in a description.
+const LONGEST: usize = 200;
+
+/// What becomes of a word.
+pub(super) enum Word {
+    /// It is the walk's business.
+    Structure,
+    Kept,
+    /// It goes, and nothing is lost.
+    Note,
+    /// It goes into the description; nothing is lost, since it constrains nothing.
+    Told,
+    /// It goes into the description, and the host will not keep to it.
+    Lost,
+}
+
+pub(super) fn word(dialect: Dialect, word: &str, value: &Value) -> Word {
+    if STRUCTURE.contains(&word) {
+        return Word::Structure;
+    }
+    let kept = match dialect {
+        Dialect::OpenAiStrict => openai::keeps(word, value),
+        Dialect::Anthropic => anthropic::keeps(word, value),
+        Dialect::GeminiJsonSchema => gemini::keeps_json(word, value),
+        Dialect::GeminiOpenApi => gemini::keeps_open_api(word, value),
+    };
+    match word {
+        _ if kept => Word::Kept,
+        "default" | "examples" | "example" if !value.is_null() => Word::Told,
+        "default" | "examples" | "example" => Word::Note,
+        // What no validator knows constrains nothing.
+        _ if NOTES.contains(&word) || !constrains(word) => Word::Note,
+        "unevaluatedProperties" | "unevaluatedItems" if dialect.closes() => Word::Note,
+        _ => Word::Lost,
+    }
+}
+
+fn constrains(word: &str) -> bool {
+    matches!(
+        word,
+        "minimum"
+            | "maximum"
+            | "exclusiveMinimum"
+            | "exclusiveMaximum"
+            | "multipleOf"
+            | "minLength"
+            | "maxLength"
+            | "pattern"
+            | "format"
+            | "minItems"
+            | "maxItems"
+            | "uniqueItems"
+            | "contains"
+            | "minContains"
+            | "maxContains"
+            | "additionalItems"
+            | "minProperties"
+            | "maxProperties"
+            | "patternProperties"
+            | "propertyNames"
+            | "dependentRequired"
+            | "dependentSchemas"
+            | "dependencies"
+            | "if"
+            | "then"
+            | "else"
+            | "not"
+            | "unevaluatedProperties"
+            | "unevaluatedItems"
+            | "contentEncoding"
+            | "contentMediaType"
+            | "contentSchema"
+            | "$dynamicRef"
+    )
+}
+
+/// Adds words to the description, so that the model still reads them.
+pub(super) fn tell(out: &mut Map<String, Value>, told: &[(&str, &Value)]) {
+    let told: Vec<String> = told
+        .iter()
+        .map(|(word, value)| (word, value.to_string()))
+        .filter(|(_, value)| value.len() <= LONGEST)
+        .map(|(word, value)| format!("{word}: {value}"))
+        .collect();
+    if told.is_empty() {
+        return;
+    }
+    let told = told.join(", ");
+    let text = match out.get("description").and_then(Value::as_str) {
+        Some(text) if !text.is_empty() => format!("{text} ({told})"),
+        _ => told,
+    };
+    out.insert("description".to_owned(), text.into());
+}
+
+/// The types that a schema names or, where it names none, implies.
+pub(super) fn types(node: &Map<String, Value>) -> Vec<String> {
+    let mut types: Vec<String> = match node.get("type") {
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(many)) => {
+            many.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        _ => implied(node),
+    };
+    if node.get("nullable") == Some(&Value::Bool(true)) && !types.is_empty() {
+        types.push("null".to_owned());
+    }
+    let mut seen = Vec::new();
+    types.retain(|kind| {
+        !seen.contains(kind) && {
+            seen.push(kind.clone());
+            true
+        }
+    });
+    types
+}
+
+fn implied(node: &Map<String, Value>) -> Vec<String> {
+    let has = |words: &[&str]| words.iter().any(|word| node.contains_key(*word));
+    let of = |value: &Value| match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let implied = match (node.get("enum"), node.get("const")) {
+        (Some(Value::Array(values)), _) => values.iter().map(of).collect(),
+        (_, Some(value)) => vec![of(value)],
+        _ if has(&["properties", "required", "additionalProperties"]) => vec!["object"],
+        _ if has(&["items", "prefixItems", "minItems", "maxItems"]) => vec!["array"],
+        _ if has(&["pattern", "minLength", "maxLength"]) => vec!["string"],
+        _ if has(&["minimum", "maximum", "multipleOf"]) => vec!["number"],
+        _ => Vec::new(),
+    };
+    implied.into_iter().map(str::to_owned).collect()
+}

@@ -1,0 +1,110 @@
+//! What each host demands of a conversation.
+
+use serde_json::Value;
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// OpenAI's chat, and who speaks it: each turn with calls is followed by their results, in order.
+pub(crate) fn openai(body: &Value, nine: bool) {
+    let messages = list(&body["messages"]);
+    assert_eq!(messages[0]["role"], "system");
+    let last = messages.last().unwrap();
+    assert!(last["role"] == "user", "{last}");
+    let mut open: Vec<&Value> = Vec::new();
+    for message in messages {
+        let role = text(&message["role"]);
+        if role == "tool" {
+            let call = open.remove(0);
+            assert_eq!(message["tool_call_id"], call["id"]);
+            assert!(message["content"].is_string() || message["content"].is_array(), "{message}");
+            continue;
+        }
+        assert!(open.is_empty(), "calls without results before {message}");
+        assert!(["system", "user", "assistant"].contains(&role), "{message}");
+        for call in list(&message["tool_calls"]) {
+            assert_eq!(role, "assistant");
+            let id = text(&call["id"]);
+            let fits = id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            assert!(!id.is_empty() && (fits || !nine), "{call}");
+            let arguments = text(&call["function"]["arguments"]);
+            assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object(), "{call}");
+            open.push(call);
+        }
+        let silent = message["content"].is_null() && list(&message["tool_calls"]).is_empty();
+        assert!(!silent, "{message}");
+    }
+}
+
+/// Anthropic's messages: the user begins, turns alternate, results stand first in the very next turn.
+pub(crate) fn anthropic(body: &Value) {
+    assert!(body["max_tokens"].is_u64());
+    let system = &body["system"];
+    assert!(text(system) == "Be brief." || system[0]["text"] == "Be brief.", "{system}");
+    let mut open: Vec<&str> = Vec::new();
+    for (at, message) in list(&body["messages"]).iter().enumerate() {
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        assert_eq!(message["role"], role, "turn {at} of {body:#}");
+        let content = &message["content"];
+        assert!(!text(content).trim().is_empty() || !list(content).is_empty(), "{message}");
+        let mut others = false;
+        for block in list(content) {
+            match text(&block["type"]) {
+                "text" => assert!(!text(&block["text"]).trim().is_empty(), "{message}"),
+                "thinking" => {
+                    assert!(!text(&block["signature"]).is_empty(), "{block}");
+                    assert_eq!(role, "assistant");
+                }
+                "tool_use" => {
+                    let id = text(&block["id"]);
+                    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+                    assert!(!id.is_empty() && id.chars().all(word), "{block}");
+                    assert!(block["input"].is_object(), "{block}");
+                    assert_eq!(role, "assistant");
+                    open.push(id);
+                }
+                "tool_result" => {
+                    assert!(!others && role == "user", "results stand first: {message}");
+                    assert_eq!(block["tool_use_id"], open.remove(0));
+                    continue;
+                }
+                _ => {}
+            }
+            others = true;
+        }
+        assert!(role == "assistant" || open.is_empty(), "no result of {open:?} in {message}");
+    }
+    assert_eq!(list(&body["messages"]).len() % 2, 1, "the user has the last word");
+}
+
+/// Gemini: the user begins, turns alternate, as many responses as calls in the very next content.
+pub(crate) fn gemini(body: &Value) {
+    assert_eq!(body["systemInstruction"]["parts"][0]["text"], "Be brief.");
+    let mut open: Vec<&Value> = Vec::new();
+    for (at, content) in list(&body["contents"]).iter().enumerate() {
+        let role = if at % 2 == 0 { "user" } else { "model" };
+        assert_eq!(content["role"], role, "content {at} of {body:#}");
+        let parts = list(&content["parts"]);
+        assert!(!parts.is_empty(), "{content}");
+        for part in parts {
+            if let Some(call) = part.get("functionCall") {
+                assert_eq!(role, "model");
+                assert!(call.get("args").is_none_or(Value::is_object), "{part}");
+                open.push(call);
+            }
+            if let Some(response) = part.get("functionResponse") {
+                let call = open.remove(0);
+                assert_eq!((role, &response["name"]), ("user", &call["name"]));
+                assert_eq!(response.get("id"), call.get("id"), "{part}");
+                assert!(response["response"].is_object(), "{part}");
+            }
+        }
+        assert!(role == "model" || open.is_empty(), "no response to {open:?} in {content}");
+    }
+    assert_eq!(list(&body["contents"]).len() % 2, 1, "the user has the last word");
+}
