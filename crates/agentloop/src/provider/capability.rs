@@ -72,7 +72,9 @@ impl fmt::Display for Feature {
 }
 
 impl Provider {
-    /// Whether the provider can do it, as far as its row knows. Single models may do less.
+    /// Whether the row sends it (or reads it). Where no rule or quirk speaks against an input it is sent, and the host
+    /// decides: for a host of which little is known, `true` is the default of a compatible endpoint. Single models may
+    /// do less.
     pub fn supports(&self, feature: Feature) -> bool {
         let taken = |param: Param| !self.rules.contains(&Rule::Strip(param));
         match feature {
