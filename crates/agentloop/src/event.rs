@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::request::OutputStrategy;
 use crate::response::{
     ChatResponse, Citation, Cost, FinishReason, Logprobs, ProviderState, ResponsePart, Usage,
     Warning,
@@ -42,6 +43,9 @@ pub enum ChatStreamEvent {
         /// The id by which the provider's support knows the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
+        /// How the answer's shape was asked for, if a schema was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output_strategy: Option<OutputStrategy>,
     },
     /// A part begins.
     #[serde(rename = "content.start", rename_all = "camelCase")]

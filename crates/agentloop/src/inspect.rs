@@ -43,7 +43,7 @@ pub struct EncodedRequest {
 /// When the request could not be sent; a missing key is no reason.
 pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<EncodedRequest> {
     let registry = &ai.inner().registry;
-    let (target, encoded) = prepare_chat(registry, request, stream)?;
+    let (target, encoded, _) = prepare_chat(registry, request, stream)?;
     let provider = &target.provider;
     let mut headers: BTreeMap<String, String> = encoded
         .headers

@@ -40,6 +40,7 @@ pub(super) fn perform(turn: &Turn, request: &ChatRequest) -> Result<Vec<ChatStre
         provider: "sim".to_owned(),
         created: Some(CREATED),
         request_id: None,
+        output_strategy: None,
     }];
     events.extend(side_by_side(performed));
     events.push(ChatStreamEvent::Usage {

@@ -57,6 +57,7 @@ pub(super) fn rebuilt(part: &ResponsePart, deltas: &[PartDelta]) -> ResponsePart
         provider: String::new(),
         created: None,
         request_id: None,
+        output_strategy: None,
     };
     let open =
         ChatStreamEvent::ContentStart { choice_index: 0, part_index: 0, part: PartStart::of(part) };

@@ -10,11 +10,10 @@ use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
 
 use super::{Inner, Reading, Registry, Reply, Target};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::ToolNames;
 use crate::limits::{MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
 use crate::middleware::{Answer, Request};
 use crate::model_info::ModelInfo;
-use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded};
+use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse, EmbedUsage};
 use crate::response::Warning;
@@ -36,16 +35,16 @@ pub(crate) fn prepare_chat(
     registry: &Registry,
     request: &ChatRequest,
     stream: bool,
-) -> Result<(Target, Encoded)> {
+) -> Result<(Target, Encoded, AnswerForm)> {
     let mut target = registry.resolve(&request.model)?;
     if let Some(protocol) = request.protocol.filter(|wanted| *wanted != target.provider.protocol) {
         target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
     }
     let provider = &target.provider;
-    let encoded =
+    let (encoded, form) =
         protocol::encode_chat(provider.protocol, provider, &target.model, request, stream)
             .map_err(|error| error.with_provider(provider.name.as_ref()))?;
-    Ok((target, encoded))
+    Ok((target, encoded, form))
 }
 
 impl Inner {
@@ -58,18 +57,22 @@ impl Inner {
     }
 
     async fn chat(&self, request: &ChatRequest, stream: bool) -> Result<ChatStream> {
-        let (target, encoded) = prepare_chat(&self.registry, request, stream)?;
+        let (target, encoded, form) = prepare_chat(&self.registry, request, stream)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
         let names = encoded.names.clone();
         let (http, warnings) = self.http_request(&target.provider, encoded).map_err(named)?;
+        let emitter = Emitter::new(target.provider.name.as_ref(), None, warnings)
+            .with_names(names)
+            .with_form(form);
         let began = tokio::time::Instant::now();
         let first = async {
             let response = self.send(&target.provider, http, &timeouts).await?;
-            let mut reply =
-                self.reply(&target, request, response, stream, warnings, names, &timeouts, began)?;
+            let mut reply = self
+                .reply(&target, request, response, stream, emitter)
+                .with_timeouts(&timeouts, began);
             reply.prime().await?;
             Ok(reply)
         };
@@ -79,18 +82,14 @@ impl Inner {
         Ok(ChatStream::new(reply))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one call site, which holds all of it")]
     fn reply(
         &self,
         target: &Target,
         request: &ChatRequest,
         response: HttpResponse<Body>,
         stream: bool,
-        warnings: Vec<Warning>,
-        names: ToolNames,
-        timeouts: &Timeouts,
-        began: tokio::time::Instant,
-    ) -> Result<Reply> {
+        emitter: Emitter,
+    ) -> Reply {
         let provider = &target.provider;
         let (head, body) = response.into_parts();
         let content_type =
@@ -101,12 +100,9 @@ impl Inner {
             model: Some(target.model.clone()),
             audio_format: request.audio.as_ref().map(|audio| audio.format.clone()),
         };
-        let request_id = protocol::request_id(&head.headers);
-        let emitter = Emitter::new(provider.name.as_ref(), request_id, warnings).with_names(names);
+        let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
         let decoder = ChatDecoder::new(provider.protocol, context);
-        Ok(Reply::new(body, reading, decoder, emitter)
-            .with_model(&target.model)
-            .with_timeouts(timeouts, began))
+        Reply::new(body, reading, decoder, emitter).with_model(&target.model)
     }
 
     async fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse> {

@@ -53,6 +53,16 @@ pub enum ErrorKind {
     Cancelled,
     /// Several tries were made, and all failed.
     AllFailed,
+    /// An answer that should match a schema was cut by a token limit. The error holds it.
+    OutputTruncated,
+    /// An answer that should match a schema was refused or filtered. The error holds it.
+    OutputRefused,
+    /// An answer that should match a schema called tools instead. The error holds it.
+    OutputCalledTools,
+    /// An answer that should match a schema is no JSON. The error holds it.
+    OutputNotJson,
+    /// An answer is JSON, but not of the schema or type that was asked for. The error holds it.
+    OutputMismatch,
     /// Anything else (a middleware's own errors). Not retryable.
     Other,
 }
@@ -84,6 +94,11 @@ impl ErrorKind {
             Self::Config => "config",
             Self::Cancelled => "cancelled",
             Self::AllFailed => "all_failed",
+            Self::OutputTruncated => "output_truncated",
+            Self::OutputRefused => "output_refused",
+            Self::OutputCalledTools => "output_called_tools",
+            Self::OutputNotJson => "output_not_json",
+            Self::OutputMismatch => "output_mismatch",
             Self::Other => "other",
         }
     }

@@ -118,7 +118,7 @@ impl Error {
         self.0.raw.as_deref()
     }
 
-    /// What had arrived before a stream failed.
+    /// What had arrived before a stream failed; the whole answer where it arrived but was not what it should be.
     pub fn partial(&self) -> Option<&ChatResponse> {
         self.0.partial.as_deref()
     }

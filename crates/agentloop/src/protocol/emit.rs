@@ -8,6 +8,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::history::ToolNames;
 use crate::limits::{MAX_CHOICES, MAX_PARTS, MAX_RESPONSE_BYTES};
+use crate::protocol::output::{AnswerForm, Answers};
+use crate::request::OutputStrategy;
 use crate::response::{
     ChatResponse, Cost, FinishReason, Fold, Logprobs, ResponsePart, Usage, Warning,
 };
@@ -26,6 +28,10 @@ pub(crate) struct Emitter {
     content_bytes: usize,
     /// The names under which tools were sent.
     names: ToolNames,
+    /// How the answer's shape was asked for.
+    strategy: Option<OutputStrategy>,
+    /// What has to be undone in the answer's text; mostly nothing.
+    answers: Option<Box<Answers>>,
 }
 
 impl Emitter {
@@ -43,12 +49,27 @@ impl Emitter {
             usage: None,
             content_bytes: 0,
             names: ToolNames::default(),
+            strategy: None,
+            answers: None,
         }
+    }
+
+    /// The id by which the provider's support knows the call.
+    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
+        self.request_id = id;
+        self
     }
 
     /// Undoes the names under which tools were sent.
     pub(crate) fn with_names(mut self, names: ToolNames) -> Self {
         self.names = names;
+        self
+    }
+
+    /// Finds the answer again where its shape was asked for in another form.
+    pub(crate) fn with_form(mut self, form: AnswerForm) -> Self {
+        self.strategy = form.strategy;
+        self.answers = Answers::new(form);
         self
     }
 
@@ -66,8 +87,8 @@ impl Emitter {
 
     /// Starts the message, unless it has started.
     pub(crate) fn start(&mut self, id: &str, model: &str, created: Option<i64>) {
-        if self.fold.start(id, model, &self.provider, created, self.request_id.as_deref()).is_err()
-        {
+        let request_id = self.request_id.as_deref();
+        if self.fold.start(id, model, &self.provider, created, request_id, self.strategy).is_err() {
             return;
         }
         self.events.push_back(ChatStreamEvent::MessageStart {
@@ -76,6 +97,7 @@ impl Emitter {
             provider: self.provider.clone(),
             created,
             request_id: self.request_id.clone(),
+            output_strategy: self.strategy,
         });
         for warning in std::mem::take(&mut self.early_warnings) {
             self.warn(warning);
@@ -97,9 +119,15 @@ impl Emitter {
         {
             *name = self.names.original(name).to_owned();
         }
+        if let Some(answers) = &mut self.answers {
+            part = answers.start(choice_index, part);
+        }
         let part_index = self.fold.open(choice_index, &part);
         if part_index as usize >= MAX_PARTS {
             return Err(too_large(format!("the answer has more than {MAX_PARTS} parts")));
+        }
+        if let Some(answers) = &mut self.answers {
+            answers.opened(choice_index, part_index, &part);
         }
         self.events.push_back(ChatStreamEvent::ContentStart { choice_index, part_index, part });
         Ok(part_index)
@@ -126,6 +154,17 @@ impl Emitter {
         if self.content_bytes > MAX_RESPONSE_BYTES {
             return Err(too_large(format!("the answer is larger than {MAX_RESPONSE_BYTES} bytes")));
         }
+        let delta = match &mut self.answers {
+            None => delta,
+            Some(answers) => match answers.delta(choice_index, part_index, delta) {
+                Some(delta) => delta,
+                None => return Ok(()),
+            },
+        };
+        self.grow(choice_index, part_index, delta)
+    }
+
+    fn grow(&mut self, choice_index: u32, part_index: u32, delta: PartDelta) -> Result<()> {
         self.fold.grow(choice_index, part_index, &delta).map_err(Self::out_of_order)?;
         self.events.push_back(ChatStreamEvent::ContentDelta { choice_index, part_index, delta });
         Ok(())
@@ -138,6 +177,10 @@ impl Emitter {
         part_index: u32,
         complete: impl FnOnce(&mut ResponsePart),
     ) -> Result<()> {
+        let held = self.answers.as_mut().and_then(|held| held.close(choice_index, part_index));
+        if let Some(delta) = held {
+            self.grow(choice_index, part_index, delta)?;
+        }
         let part = self.fold.close(choice_index, part_index).map_err(Self::out_of_order)?;
         complete(part);
         let part = part.clone();
@@ -147,6 +190,10 @@ impl Emitter {
 
     /// A part that came whole.
     pub(crate) fn whole(&mut self, choice_index: u32, part: ResponsePart) -> Result<()> {
+        let part = match &self.answers {
+            Some(answers) => answers.whole(part),
+            None => part,
+        };
         let part_index = self.open(choice_index, PartStart::of(&part))?;
         let mut part = part;
         if let ResponsePart::ToolCall(call) = &mut part {
@@ -168,6 +215,10 @@ impl Emitter {
         reason: FinishReason,
         raw: Option<String>,
     ) {
+        let reason = match &self.answers {
+            Some(answers) => answers.finish(choice_index, reason),
+            None => reason,
+        };
         self.fold.finish_choice(choice_index, reason.clone(), raw.clone());
         self.events.push_back(ChatStreamEvent::MessageDelta {
             choice_index,

@@ -13,6 +13,7 @@ mod headers;
 mod json;
 mod lenient;
 pub mod openai_chat;
+mod output;
 mod retry_after;
 pub mod serve;
 mod think_tags;
@@ -25,6 +26,7 @@ use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use emit::Emitter;
+pub(crate) use output::AnswerForm;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
@@ -105,12 +107,15 @@ pub(crate) fn encode_chat(
     model: &str,
     request: &ChatRequest,
     stream: bool,
-) -> Result<Encoded> {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, request, stream),
-        Protocol::Anthropic => anthropic::encode::chat(provider, model, request, stream),
-        Protocol::Gemini => gemini::encode::chat(provider, model, request, stream),
-    }
+) -> Result<(Encoded, AnswerForm)> {
+    let shaped = output::shape(provider, model, request)?;
+    let mut encoded = match protocol {
+        Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, &shaped, stream),
+        Protocol::Anthropic => anthropic::encode::chat(provider, model, &shaped, stream),
+        Protocol::Gemini => gemini::encode::chat(provider, model, &shaped, stream),
+    }?;
+    encoded.warnings.splice(0..0, shaped.warnings);
+    Ok((encoded, shaped.form))
 }
 
 pub(crate) fn encode_embed(
@@ -179,10 +184,11 @@ pub(crate) fn encode_count(
     model: &str,
     request: &ChatRequest,
 ) -> Result<Option<Encoded>> {
+    let shaped = output::shape(provider, model, request)?;
     match protocol {
         Protocol::OpenAiChat => Ok(None),
-        Protocol::Anthropic => anthropic::count::encode(provider, model, request).map(Some),
-        Protocol::Gemini => gemini::count::encode(provider, model, request).map(Some),
+        Protocol::Anthropic => anthropic::count::encode(provider, model, &shaped).map(Some),
+        Protocol::Gemini => gemini::count::encode(provider, model, &shaped).map(Some),
     }
 }
 

@@ -336,6 +336,16 @@ impl Provider {
         Ok(url.trim_end_matches('/').to_owned())
     }
 
+    /// Whether the host takes a parameter and does something with it.
+    pub(crate) fn takes(&self, param: Param) -> bool {
+        let listed = self.allow.as_ref().is_none_or(|names| names.contains(&param.name()));
+        listed
+            && !self
+                .rules
+                .iter()
+                .any(|rule| matches!(rule, Rule::Strip(of) | Rule::Ignored(of) if *of == param))
+    }
+
     pub(crate) fn model_traits(&self, model: &str) -> model::ModelTraits {
         model::traits_of(&self.models, model)
     }

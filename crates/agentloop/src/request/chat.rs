@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AudioOutput, ChatMessage, Effort, MessageContent, ResponseFormat, Thinking, ToolChoice,
-    ToolDefinition,
+    AudioOutput, ChatMessage, Effort, MessageContent, OutputStrategy, ResponseFormat, Thinking,
+    ToolChoice, ToolDefinition,
 };
 use crate::protocol::Protocol;
 use crate::timeouts::Timeouts;
@@ -140,6 +140,9 @@ pub struct ChatRequest {
     /// mending it with a warning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
+    /// How a schema of `response_format` is asked for, if it shall not be the best way that the model has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_strategy: Option<OutputStrategy>,
     /// The protocol to speak, if the provider speaks several and it shall not be the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,

@@ -38,6 +38,30 @@ impl ResponseFormat {
     }
 }
 
+/// How an answer that must match a schema is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OutputStrategy {
+    /// The provider keeps the model to the schema.
+    Native,
+    /// The model must call a tool whose arguments are the answer.
+    Tool,
+    /// The schema stands in the instructions, beside JSON mode where there is one.
+    Prompt,
+}
+
+impl OutputStrategy {
+    /// The word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
 /// A named JSON Schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -21,10 +21,16 @@ impl Cost {
     pub fn from_provider(usd: Usd) -> Self {
         Self { usd, source: CostSource::Provider }
     }
+
+    /// Both together; the sum is only as sure as the less sure of the two.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        Self { usd: self.usd + more.usd, source: self.source.max(more.source) }
+    }
 }
 
-/// Where the figure comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Where the figure comes from, the surest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CostSource {

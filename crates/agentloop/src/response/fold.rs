@@ -10,6 +10,7 @@ use super::{
     ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, Usage, Warning,
 };
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+use crate::request::OutputStrategy;
 
 /// Builds a [`ChatResponse`] from events: the only way in which one comes to be.
 ///
@@ -84,8 +85,16 @@ impl Fold {
             return broken("an event after the end");
         }
         match event {
-            ChatStreamEvent::MessageStart { id, model, provider, created, request_id } => {
-                self.start(id, model, provider, *created, request_id.as_deref())
+            ChatStreamEvent::MessageStart {
+                id,
+                model,
+                provider,
+                created,
+                request_id,
+                output_strategy,
+            } => {
+                let request_id = request_id.as_deref();
+                self.start(id, model, provider, *created, request_id, *output_strategy)
             }
             _ if !self.started => broken("the first event is not message.start"),
             ChatStreamEvent::ContentStart { choice_index, part_index, part } => {
@@ -177,6 +186,7 @@ impl Fold {
         provider: &str,
         created: Option<i64>,
         request_id: Option<&str>,
+        output_strategy: Option<OutputStrategy>,
     ) -> Result<(), FoldError> {
         if self.started {
             return broken("a second message.start");
@@ -187,6 +197,7 @@ impl Fold {
         self.response.provider = provider.to_owned();
         self.response.created = created;
         self.response.request_id = request_id.map(str::to_owned);
+        self.response.output_strategy = output_strategy;
         Ok(())
     }
 

@@ -30,7 +30,7 @@ pub use part::{
 pub use usage::{Usage, UsageDetails};
 pub use warning::{Warning, WarningKind};
 
-use crate::request::{ChatMessage, ContentPart, Origin};
+use crate::request::{ChatMessage, ContentPart, Origin, OutputStrategy};
 
 /// The answer of a model, in one shape for every provider.
 ///
@@ -59,6 +59,9 @@ pub struct ChatResponse {
     /// The id by which the provider's support knows the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// How the answer's shape was asked for; absent when no schema was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_strategy: Option<OutputStrategy>,
     /// Every parameter that was dropped, renamed or clamped, every oddity of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -11,6 +11,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
         provider: response.provider.clone(),
         created: response.created,
         request_id: response.request_id.clone(),
+        output_strategy: response.output_strategy,
     }];
     for warning in &response.warnings {
         events.push(ChatStreamEvent::Warning { warning: warning.clone() });

@@ -34,6 +34,21 @@ impl Usage {
         *self == Self::default()
     }
 
+    /// The usage of both together.
+    ///
+    /// A total of which one part is not known is not known. Of the details, which most providers leave out when they
+    /// are zero, the known ones are added up.
+    #[must_use]
+    pub fn plus(&self, more: &Self) -> Self {
+        let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        Self {
+            prompt_tokens: both(self.prompt_tokens, more.prompt_tokens),
+            completion_tokens: both(self.completion_tokens, more.completion_tokens),
+            total_tokens: both(self.total_tokens, more.total_tokens),
+            details: self.details.plus(&more.details),
+        }
+    }
+
     /// Completes and corrects the numbers so that the invariants of this type hold.
     ///
     /// Decoders call it once, on what the provider said.
@@ -98,6 +113,52 @@ pub struct UsageDetails {
 }
 
 impl UsageDetails {
+    fn plus(&self, more: &Self) -> Self {
+        let known = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        let listed = |a: &BTreeMap<String, u64>, b: &BTreeMap<String, u64>| {
+            let mut sums = a.clone();
+            for (name, more) in b {
+                let sum = sums.entry(name.clone()).or_default();
+                *sum = sum.saturating_add(*more);
+            }
+            sums
+        };
+        Self {
+            reasoning_tokens: known(self.reasoning_tokens, more.reasoning_tokens),
+            cached_tokens: known(self.cached_tokens, more.cached_tokens),
+            cache_write_tokens: known(self.cache_write_tokens, more.cache_write_tokens),
+            cache_write_hour_tokens: known(
+                self.cache_write_hour_tokens,
+                more.cache_write_hour_tokens,
+            ),
+            audio_prompt_tokens: known(self.audio_prompt_tokens, more.audio_prompt_tokens),
+            audio_completion_tokens: known(
+                self.audio_completion_tokens,
+                more.audio_completion_tokens,
+            ),
+            accepted_prediction_tokens: known(
+                self.accepted_prediction_tokens,
+                more.accepted_prediction_tokens,
+            ),
+            rejected_prediction_tokens: known(
+                self.rejected_prediction_tokens,
+                more.rejected_prediction_tokens,
+            ),
+            prompt_tokens_by_modality: listed(
+                &self.prompt_tokens_by_modality,
+                &more.prompt_tokens_by_modality,
+            ),
+            completion_tokens_by_modality: listed(
+                &self.completion_tokens_by_modality,
+                &more.completion_tokens_by_modality,
+            ),
+            server_tool_requests: listed(&self.server_tool_requests, &more.server_tool_requests),
+        }
+    }
+
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

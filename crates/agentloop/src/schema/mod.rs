@@ -14,8 +14,11 @@ mod refs;
 mod tests;
 mod walk;
 mod words;
+mod wrap;
 
 use serde_json::Value;
+
+pub(crate) use wrap::{WRAPPER, is_object, wrap};
 
 /// How deep a schema may be nested; what lies deeper is cut, and said.
 pub(crate) const MAX_DEPTH: usize = 64;

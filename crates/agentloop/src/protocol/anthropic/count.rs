@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::encode::{Call, encode as encode_call};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, error_body};
 use crate::provider::Provider;
-use crate::request::ChatRequest;
 
 /// The call: the chat's, without what does not change the prompt.
-pub(crate) fn encode(provider: &Provider, model: &str, request: &ChatRequest) -> Result<Encoded> {
-    encode_call(provider, model, request, Call::Count)
+pub(crate) fn encode(provider: &Provider, model: &str, shaped: &Shaped<'_>) -> Result<Encoded> {
+    encode_call(provider, model, shaped, Call::Count)
 }
 
 /// The number.
@@ -29,13 +29,16 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::output;
+    use crate::request::ChatRequest;
 
     #[test]
     fn a_count_asks_for_the_prompt_only() {
         let provider = Provider::anthropic_compatible("lab", "http://lab.invalid");
         let request =
             ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
-        let encoded = encode(&provider, "m", &request).unwrap();
+        let shaped = output::shape(&provider, "m", &request).unwrap();
+        let encoded = encode(&provider, "m", &shaped).unwrap();
         assert_eq!(encoded.path, "/messages/count_tokens");
         let expected = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
         assert_eq!(encoded.body, expected);

@@ -12,11 +12,11 @@ use super::parts::{Block, Content};
 use super::{thinking, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules};
+use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::model::ModelTraits;
-use crate::provider::quirks::JsonSchemaSupport;
-use crate::provider::{NativeSchema, Param, Provider, Sampling};
-use crate::request::{ChatRequest, JsonSchemaFormat, ResponseFormat};
+use crate::provider::{Param, Provider, Sampling};
+use crate::request::{ChatRequest, ResponseFormat};
 use crate::response::WarningKind;
 use crate::schema::{self, Dialect};
 
@@ -49,18 +49,19 @@ const COUNTED: [&str; 8] = [
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
-    request: &ChatRequest,
+    shaped: &Shaped<'_>,
     stream: bool,
 ) -> Result<Encoded> {
-    encode(provider, model, request, Call::Chat { stream })
+    encode(provider, model, shaped, Call::Chat { stream })
 }
 
 pub(super) fn encode(
     provider: &Provider,
     model: &str,
-    request: &ChatRequest,
+    shaped: &Shaped<'_>,
     call: Call,
 ) -> Result<Encoded> {
+    let request = shaped.request.as_ref();
     let rules =
         Rules { provider: &provider.name, ids: IdPattern::Word, names: NamePattern::Word128 };
     let prepared = history::prepare(request, &rules)?;
@@ -90,7 +91,7 @@ pub(super) fn encode(
     if let Some(thinking) = &plan.thinking {
         params.field("thinking", thinking)?;
     }
-    let instructions = output(&mut params, request, &traits, plan.effort)?;
+    output(&mut params, request, plan.effort)?;
     let mut wire_tools = tools::definitions(&mut params, request, &prepared.names, &traits);
 
     let mut warnings = std::mem::take(&mut params.warnings);
@@ -107,7 +108,7 @@ pub(super) fn encode(
             .with_provider(provider.name.as_ref())
             .with_hint("add at least one that says something, with `.user(…)`"));
     }
-    system.extend(instructions.map(Block::text));
+    system.extend(shaped.instructions.as_deref().map(Block::text));
     let automatic = usize::from(request.extra_body.contains_key("cache_control"));
     markers::limit(&mut wire_tools, &mut system, &mut turns, automatic, &mut warnings);
     params.warnings = warnings;
@@ -253,57 +254,23 @@ fn unknown(params: &mut Params<'_>, request: &ChatRequest) {
     params.lost_if(request.prompt_cache_key.is_some(), "prompt_cache_key");
 }
 
-/// `output_config`: the effort, and the form of the text. Where the model cannot keep to a form by itself, it comes
-/// back as instructions to add.
+/// `output_config`: the effort, and the form of the text.
 fn output(
     params: &mut Params<'_>,
     request: &ChatRequest,
-    traits: &ModelTraits,
     effort: Option<&'static str>,
-) -> Result<Option<String>> {
+) -> Result<()> {
     let mut config = Map::new();
     if let Some(effort) = effort {
         config.insert("effort".to_owned(), json!(effort));
     }
-    let native = traits.json_schema == NativeSchema::Yes
-        && params.provider.quirks.json_schema != JsonSchemaSupport::InInstructions;
-    let instructions = match &request.response_format {
-        Some(ResponseFormat::JsonSchema { json_schema }) if native => {
-            let converted = schema::convert(&json_schema.schema, Dialect::Anthropic);
-            for lost in converted.lost {
-                params.dropped("response_format", &lost);
-            }
-            let format = json!({ "type": "json_schema", "schema": converted.schema });
-            config.insert("format".to_owned(), format);
-            None
+    if let Some(ResponseFormat::JsonSchema { json_schema }) = &request.response_format {
+        let converted = schema::convert(&json_schema.schema, Dialect::Anthropic);
+        for lost in converted.lost {
+            params.dropped("response_format", &lost);
         }
-        Some(ResponseFormat::JsonSchema { json_schema }) => {
-            params.warn(
-                WarningKind::Converted,
-                "response_format",
-                "the model knows no schemas: sent as instructions",
-            );
-            Some(schema_instructions(json_schema))
-        }
-        Some(ResponseFormat::JsonObject {}) => {
-            params.warn(
-                WarningKind::Converted,
-                "response_format",
-                "there is no JSON mode without a schema: sent as instructions",
-            );
-            Some("Answer with one JSON object only, without any text around it.".to_owned())
-        }
-        _ => None,
-    };
-    if !config.is_empty() {
-        params.field("output_config", &Value::Object(config))?;
+        let format = json!({ "type": "json_schema", "schema": converted.schema });
+        config.insert("format".to_owned(), format);
     }
-    Ok(instructions)
-}
-
-fn schema_instructions(format: &JsonSchemaFormat) -> String {
-    format!(
-        "Answer with JSON only, without any text around it, that matches this JSON schema:\n{}",
-        format.schema
-    )
+    if config.is_empty() { Ok(()) } else { params.field("output_config", &Value::Object(config)) }
 }

@@ -21,3 +21,4 @@ mod usage;
 mod wire;
 
 pub(crate) use decode::Decoder;
+pub(crate) use tools::may_force;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::markers::WireCache;
 use super::params::Params;
+use super::thinking;
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::provider::model::ModelTraits;
@@ -103,14 +104,22 @@ pub(super) enum Forced {
     Refused,
 }
 
+/// Whether a call could be forced, with thinking as the request has it.
+pub(crate) fn may_force(request: &ChatRequest, traits: &ModelTraits) -> bool {
+    may(traits, thinking::is_asked(request)) == Forced::Free
+}
+
 /// Whether the request may force a call, given whether it `asks_to_think`.
 pub(super) fn forced(request: &ChatRequest, traits: &ModelTraits, asks_to_think: bool) -> Forced {
     let wanted =
         matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Function(_)))
             && !request.tools.is_empty();
+    if wanted { may(traits, asks_to_think) } else { Forced::Free }
+}
+
+fn may(traits: &ModelTraits, asks_to_think: bool) -> Forced {
     let always = traits.thinking == ThinkingControl::LevelAlways;
     match traits.forced_tools {
-        _ if !wanted => Forced::Free,
         ForcedTools::Refused => Forced::Refused,
         ForcedTools::Accepted if always => Forced::Free,
         _ if asks_to_think => Forced::Refused,

@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::{encode, error, model_name, model_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::ObjectWriter;
+use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, error_body, headers};
 use crate::provider::Provider;
-use crate::request::ChatRequest;
 
 /// The call: the chat's own request, wrapped.
-pub(crate) fn encode(provider: &Provider, model: &str, request: &ChatRequest) -> Result<Encoded> {
-    let (body, mut warnings, prepared) = encode::body(provider, model, request)?;
+pub(crate) fn encode(provider: &Provider, model: &str, shaped: &Shaped<'_>) -> Result<Encoded> {
+    let (body, mut warnings, prepared) = encode::body(provider, model, shaped)?;
     // Where models stand below a publisher, the call takes the request as it is.
     let body = if provider.base_url.contains("/publishers/") {
         body.finish()
@@ -22,7 +22,7 @@ pub(crate) fn encode(provider: &Provider, model: &str, request: &ChatRequest) ->
         out.field("generateContentRequest", &wrapped)?;
         out.finish()
     };
-    let headers = headers::build(provider, &request.extra_headers, false, &mut warnings)?;
+    let headers = headers::build(provider, &shaped.request.extra_headers, false, &mut warnings)?;
     Ok(Encoded {
         method: Method::POST,
         path: model_path(model, "countTokens"),
@@ -68,18 +68,22 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::output;
+    use crate::request::ChatRequest;
 
     #[test]
     fn the_request_is_wrapped_with_its_model_or_sent_as_it_is() {
         let request = ChatRequest::new("p/m").system("s").user("u");
         let path = "/models/m:countTokens";
         let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
-        let wrapped = encode(&provider, "m", &request).unwrap();
+        let wrapped =
+            encode(&provider, "m", &output::shape(&provider, "m", &request).unwrap()).unwrap();
         let body: Value = serde_json::from_slice(&wrapped.body).unwrap();
         assert_eq!(body["generateContentRequest"]["model"], "models/m");
         assert_eq!(body["generateContentRequest"]["contents"][0]["parts"][0]["text"], "u");
         let provider = Provider::gemini_compatible("p", "http://x.test/publishers/p");
-        let bare = encode(&provider, "m", &request).unwrap();
+        let bare =
+            encode(&provider, "m", &output::shape(&provider, "m", &request).unwrap()).unwrap();
         let body: Value = serde_json::from_slice(&bare.body).unwrap();
         assert_eq!(body["contents"][0]["parts"][0]["text"], "u");
         assert_eq!((wrapped.path.as_str(), bare.path.as_str()), (path, path));

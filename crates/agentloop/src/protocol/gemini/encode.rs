@@ -9,6 +9,7 @@ use super::{model_path, thinking, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Prepared, Rules};
 use crate::protocol::json::ObjectWriter;
+use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::{Param, Provider, Rule, Sampling};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role};
@@ -19,7 +20,7 @@ use crate::schema::{self, Dialect};
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
-    request: &ChatRequest,
+    shaped: &Shaped<'_>,
     stream: bool,
 ) -> Result<Encoded> {
     let method = if stream { "streamGenerateContent" } else { "generateContent" };
@@ -27,8 +28,8 @@ pub(crate) fn chat(
     if stream {
         path.push_str("?alt=sse");
     }
-    let (body, mut warnings, prepared) = body(provider, model, request)?;
-    let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    let (body, mut warnings, prepared) = body(provider, model, shaped)?;
+    let headers = headers::build(provider, &shaped.request.extra_headers, stream, &mut warnings)?;
     Ok(Encoded {
         method: Method::POST,
         path,
@@ -44,8 +45,9 @@ pub(crate) fn chat(
 pub(super) fn body<'a>(
     provider: &Provider,
     model: &str,
-    request: &'a ChatRequest,
+    shaped: &'a Shaped<'_>,
 ) -> Result<(ObjectWriter, Vec<Warning>, Prepared<'a>)> {
+    let request = shaped.request.as_ref();
     if request.messages.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
             .with_provider(provider.name.as_ref())
@@ -58,7 +60,8 @@ pub(super) fn body<'a>(
     let mut fields = Map::new();
     // Only these models have no place for instructions.
     let knows_system = !model.to_ascii_lowercase().contains("gemma");
-    let instructions = instructions(&prepared.messages, &mut config.warnings);
+    let mut instructions = instructions(&prepared.messages, &mut config.warnings);
+    instructions.extend(shaped.instructions.clone());
     let mut first_words = Vec::new();
     if knows_system && !instructions.is_empty() {
         let parts: Vec<Value> = instructions.iter().map(|text| json!({ "text": text })).collect();

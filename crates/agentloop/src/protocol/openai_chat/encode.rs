@@ -9,14 +9,15 @@ use super::message::Messages;
 use super::params::Params;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules, ToolNames};
+use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
     JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap, ToolCallIds,
 };
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{
-    ChatMessage, ChatRequest, Effort, FunctionDefinition, JsonSchemaFormat, ResponseFormat,
-    ToolChoice, ToolDefinition,
+    ChatMessage, ChatRequest, Effort, FunctionDefinition, ResponseFormat, ToolChoice,
+    ToolDefinition,
 };
 use crate::response::{Warning, WarningKind};
 use crate::schema::{self, Dialect};
@@ -25,9 +26,10 @@ use crate::schema::{self, Dialect};
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
-    request: &ChatRequest,
+    shaped: &Shaped<'_>,
     stream: bool,
 ) -> Result<Encoded> {
+    let request = shaped.request.as_ref();
     if request.messages.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
             .with_provider(provider.name.as_ref())
@@ -50,7 +52,7 @@ pub(crate) fn chat(
     output(&mut params, request)?;
     reasoning(&mut params, provider, request)?;
     tools(&mut params, provider, request, &prepared.names)?;
-    let instructions = response_format(&mut params, provider, request)?;
+    response_format(&mut params, provider, request)?;
     params.put(Param::ServiceTier, request.service_tier.as_ref())?;
     params.put(Param::PromptCacheKey, request.prompt_cache_key.as_ref())?;
     params.put(Param::User, request.user.as_ref())?;
@@ -66,6 +68,7 @@ pub(crate) fn chat(
     params.extras()?;
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
+    let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
     let messages =
         Messages::new(provider, request, &prepared, instructions.as_ref(), &mut warnings)
             .encode()?;
@@ -342,62 +345,34 @@ fn tools(
     Ok(())
 }
 
-/// The form of the text. Where the host cannot keep to a schema, it comes back as instructions to add.
+/// The form of the text.
 fn response_format(
     params: &mut Params<'_>,
     provider: &Provider,
     request: &ChatRequest,
-) -> Result<Option<ChatMessage>> {
+) -> Result<()> {
     let Some(format) = &request.response_format else {
-        return Ok(None);
+        return Ok(());
     };
-    let convert = |params: &mut Params<'_>, kind, what: String| {
-        params.warn(kind, Param::ResponseFormat, &what);
-    };
-    match (provider.quirks.json_schema, format) {
-        (JsonSchemaSupport::InInstructions, ResponseFormat::JsonSchema { json_schema }) => {
-            convert(
-                params,
-                WarningKind::Converted,
-                format!("{} knows no schemas: sent as JSON mode and instructions", provider.name),
-            );
-            params.put(Param::ResponseFormat, Some(&ResponseFormat::json()))?;
-            Ok(Some(schema_instructions(json_schema)))
-        }
-        (JsonSchemaSupport::NotWithTools, ResponseFormat::JsonSchema { json_schema })
-            if !request.tools.is_empty() =>
+    let sent = match format {
+        ResponseFormat::JsonObject {}
+            if provider.quirks.json_schema == JsonSchemaSupport::SchemaOnly =>
         {
-            convert(
-                params,
-                WarningKind::Converted,
-                format!("{} takes no schema beside tools: sent as instructions", provider.name),
-            );
-            Ok(Some(schema_instructions(json_schema)))
+            let why = format!("{} takes JSON mode only with a schema: any object", provider.name);
+            params.warn(WarningKind::Converted, Param::ResponseFormat, &why);
+            Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
         }
-        (JsonSchemaSupport::SchemaOnly, ResponseFormat::JsonObject {}) => {
-            convert(
-                params,
-                WarningKind::Converted,
-                format!("{} takes JSON mode only with a schema: any object", provider.name),
-            );
-            let any = ResponseFormat::json_schema("object", json!({ "type": "object" }));
-            params.put(Param::ResponseFormat, Some(&any))?;
-            Ok(None)
-        }
-        (_, ResponseFormat::JsonSchema { json_schema }) => {
+        ResponseFormat::JsonSchema { json_schema } => {
             let subject = Param::ResponseFormat.name();
             let mut json_schema = json_schema.clone();
             let (schema, strict) =
                 strictly(&json_schema.schema, json_schema.strict, subject, &mut params.warnings);
             (json_schema.schema, json_schema.strict) = (schema.into_owned(), strict);
-            params.put(Param::ResponseFormat, Some(&ResponseFormat::JsonSchema { json_schema }))?;
-            Ok(None)
+            Cow::Owned(ResponseFormat::JsonSchema { json_schema })
         }
-        _ => {
-            params.put(Param::ResponseFormat, Some(format))?;
-            Ok(None)
-        }
-    }
+        _ => Cow::Borrowed(format),
+    };
+    params.put(Param::ResponseFormat, Some(sent.as_ref())).map(drop)
 }
 
 /// A schema that the host shall keep to, in the form that it takes. One that has none, as an open map, is sent as it is
@@ -423,11 +398,4 @@ fn strictly<'s>(
     }
     converted.lost.into_iter().for_each(warn);
     (Cow::Owned(converted.schema), strict)
-}
-
-fn schema_instructions(format: &JsonSchemaFormat) -> ChatMessage {
-    ChatMessage::system(format!(
-        "Answer with JSON only, without any text around it, that matches this JSON schema:\n{}",
-        format.schema
-    ))
 }

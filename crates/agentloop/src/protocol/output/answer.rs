@@ -1,0 +1,117 @@
+//! Finds the answer again: a call of our own tool is text, and a wrapper is taken off.
+
+use super::unwrap::Unwrap;
+use crate::event::{PartDelta, PartStart};
+use crate::request::OutputStrategy;
+use crate::response::{FinishReason, ResponsePart, TextPart};
+
+/// How an answer's shape was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AnswerForm {
+    pub(crate) strategy: Option<OutputStrategy>,
+    /// The tool whose arguments are the answer.
+    pub(crate) tool: Option<String>,
+    /// Whether the answer stands in an object of our own.
+    pub(crate) wrapped: bool,
+}
+
+/// The parts of an answer that are not what the caller shall see.
+#[derive(Debug)]
+pub(crate) struct Answers {
+    form: AnswerForm,
+    open: Vec<Open>,
+    /// The choices in which a tool of the caller's was called.
+    called: Vec<u32>,
+    /// The choices whose answer came as a call.
+    answered: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Open {
+    choice: u32,
+    part: u32,
+    unwrap: Option<Unwrap>,
+}
+
+impl Answers {
+    /// `None` when there is nothing to undo.
+    pub(crate) fn new(form: AnswerForm) -> Option<Box<Self>> {
+        let plain = form.tool.is_none() && !form.wrapped;
+        let answers = Self { form, open: Vec::new(), called: Vec::new(), answered: Vec::new() };
+        (!plain).then(|| Box::new(answers))
+    }
+
+    /// A part begins: a call of our own tool is a text.
+    pub(crate) fn start(&mut self, choice: u32, start: PartStart) -> PartStart {
+        match &start {
+            PartStart::ToolCall { name, .. } if Some(name) == self.form.tool.as_ref() => {
+                self.answered.push(choice);
+                PartStart::Text {}
+            }
+            PartStart::ToolCall { .. } => {
+                self.called.push(choice);
+                start
+            }
+            _ => start,
+        }
+    }
+
+    /// A part has begun, under that number.
+    pub(crate) fn opened(&mut self, choice: u32, part: u32, start: &PartStart) {
+        if matches!(start, PartStart::Text {}) {
+            let unwrap = self.form.wrapped.then(Unwrap::new);
+            self.open.push(Open { choice, part, unwrap });
+        }
+    }
+
+    /// A part grows; `None` when there is nothing to hand on yet.
+    pub(crate) fn delta(&mut self, choice: u32, part: u32, delta: PartDelta) -> Option<PartDelta> {
+        let Some(open) = self.find(choice, part) else { return Some(delta) };
+        let text = match delta {
+            PartDelta::Text { text } => text,
+            PartDelta::ToolCallArguments { arguments } => arguments,
+            // The state of a call means nothing on a text.
+            PartDelta::ProviderState { .. } => return None,
+            other => return Some(other),
+        };
+        let text = match &mut open.unwrap {
+            Some(unwrap) => unwrap.feed(text),
+            None => text,
+        };
+        (!text.is_empty()).then_some(PartDelta::Text { text })
+    }
+
+    /// A part ends; gives what was held back.
+    pub(crate) fn close(&mut self, choice: u32, part: u32) -> Option<PartDelta> {
+        let at = self.open.iter().position(|open| open.choice == choice && open.part == part)?;
+        let text = self.open.swap_remove(at).unwrap?.finish();
+        (!text.is_empty()).then_some(PartDelta::Text { text })
+    }
+
+    /// A part that came whole.
+    pub(crate) fn whole(&self, part: ResponsePart) -> ResponsePart {
+        let mut text = match part {
+            ResponsePart::ToolCall(call) if Some(&call.name) == self.form.tool.as_ref() => {
+                TextPart::new(call.arguments)
+            }
+            ResponsePart::Text(text) => text,
+            other => return other,
+        };
+        if self.form.wrapped {
+            let mut unwrap = Unwrap::new();
+            text.text = unwrap.feed(text.text);
+            text.text.push_str(&unwrap.finish());
+        }
+        ResponsePart::Text(text)
+    }
+
+    /// Why a choice ended: a call of our own tool is no call.
+    pub(crate) fn finish(&self, choice: u32, reason: FinishReason) -> FinishReason {
+        let own = self.answered.contains(&choice) && !self.called.contains(&choice);
+        if own && reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason }
+    }
+
+    fn find(&mut self, choice: u32, part: u32) -> Option<&mut Open> {
+        self.open.iter_mut().find(|open| open.choice == choice && open.part == part)
+    }
+}

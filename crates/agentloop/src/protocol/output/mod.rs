@@ -1,0 +1,223 @@
+//! The shape of an answer: how it is asked for, and how it is found again in what comes back.
+//!
+//! A schema is asked for natively where the model keeps to one, as the arguments of a tool that must be called where it
+//! does not, and in words last. Encoders see only what their protocol can say; the [`AnswerForm`] undoes the rest in the
+//! events, so that the text of the answer is the JSON that was asked for, whichever way was taken.
+
+mod answer;
+mod unwrap;
+
+use std::borrow::Cow;
+
+pub(crate) use answer::{AnswerForm, Answers};
+
+use super::{Protocol, anthropic};
+use crate::error::{Error, ErrorKind, Result};
+use crate::provider::model::ModelTraits;
+use crate::provider::quirks::JsonSchemaSupport;
+use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
+use crate::request::{
+    ChatRequest, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice, ToolDefinition,
+};
+use crate::response::{Warning, WarningKind};
+use crate::schema;
+
+/// A request whose answer is asked for in a way that its host knows.
+#[derive(Debug)]
+pub(crate) struct Shaped<'r> {
+    pub(crate) request: Cow<'r, ChatRequest>,
+    /// What is said in words, beside the instructions of the request.
+    pub(crate) instructions: Option<String>,
+    pub(crate) form: AnswerForm,
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// Chooses how the answer's shape is asked for.
+///
+/// # Errors
+///
+/// When the request insists on a way that the host does not have.
+pub(crate) fn shape<'r>(
+    provider: &Provider,
+    model: &str,
+    request: &'r ChatRequest,
+) -> Result<Shaped<'r>> {
+    let mut shaped = Shaped {
+        request: Cow::Borrowed(request),
+        instructions: None,
+        form: AnswerForm::default(),
+        warnings: Vec::new(),
+    };
+    match &request.response_format {
+        Some(ResponseFormat::JsonSchema { json_schema }) => {
+            let traits = provider.model_traits(model);
+            let strategy = strategy(provider, &traits, request)?;
+            shaped.form.strategy = Some(strategy);
+            shaped.form.wrapped = !schema::is_object(&json_schema.schema)
+                && !(strategy == OutputStrategy::Native && takes_any_root(provider.protocol));
+            let mut format = Cow::Borrowed(json_schema);
+            if shaped.form.wrapped {
+                format.to_mut().schema = schema::wrap(&json_schema.schema);
+            }
+            match strategy {
+                OutputStrategy::Native => shaped.natively(format),
+                OutputStrategy::Tool => shaped.by_tool(provider, model, &format),
+                OutputStrategy::Prompt => shaped.in_words(provider, model, &format),
+            }
+        }
+        Some(ResponseFormat::JsonObject {}) if !has_json_mode(provider.protocol) => {
+            shaped.warn("there is no JSON mode without a schema: sent as instructions");
+            let words = "Answer with one JSON object only, without any text around it.";
+            shaped.instructions = Some(words.to_owned());
+            shaped.request.to_mut().response_format = None;
+        }
+        _ => {}
+    }
+    Ok(shaped)
+}
+
+/// The best way that the model has, or the one that the request insists on.
+fn strategy(
+    provider: &Provider,
+    traits: &ModelTraits,
+    request: &ChatRequest,
+) -> Result<OutputStrategy> {
+    let support = provider.quirks.json_schema;
+    let natively = traits.json_schema == NativeSchema::Yes
+        && match support {
+            JsonSchemaSupport::InInstructions => false,
+            JsonSchemaSupport::NotWithTools => request.tools.is_empty(),
+            JsonSchemaSupport::Native | JsonSchemaSupport::SchemaOnly => true,
+        };
+    match request.output_strategy {
+        Some(OutputStrategy::Tool) if !may_force(provider, traits, request) => Err(Error::new(
+            ErrorKind::Unsupported,
+            "output_strategy: the model cannot be made to call a tool here",
+        )
+        .with_hint("leave `output_strategy` out, or ask without thinking")),
+        Some(strategy) => Ok(strategy),
+        None if natively => Ok(OutputStrategy::Native),
+        // Beside tools of the caller's own, a forced call would forbid the model to call them.
+        None if support != JsonSchemaSupport::InInstructions
+            && callable(request) == 0
+            && may_force(provider, traits, request) =>
+        {
+            Ok(OutputStrategy::Tool)
+        }
+        None => Ok(OutputStrategy::Prompt),
+    }
+}
+
+/// How many tools of its own the request lets the model call.
+fn callable(request: &ChatRequest) -> usize {
+    if request.tool_choice == Some(ToolChoice::None) { 0 } else { request.tools.len() }
+}
+
+fn may_force(provider: &Provider, traits: &ModelTraits, request: &ChatRequest) -> bool {
+    provider.takes(Param::Tools)
+        && provider.takes(Param::ToolChoice)
+        && traits.forced_tools != ForcedTools::Refused
+        && match provider.protocol {
+            Protocol::Anthropic => anthropic::may_force(request, traits),
+            Protocol::OpenAiChat | Protocol::Gemini => true,
+        }
+}
+
+/// Whether a schema may be of a list or a single value.
+fn takes_any_root(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::Gemini => true,
+        Protocol::OpenAiChat | Protocol::Anthropic => false,
+    }
+}
+
+/// Whether JSON can be asked for without a schema.
+fn has_json_mode(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::OpenAiChat | Protocol::Gemini => true,
+        Protocol::Anthropic => false,
+    }
+}
+
+impl Shaped<'_> {
+    fn warn(&mut self, why: &str) {
+        let message = format!("response_format: {why}");
+        self.warnings.push(Warning::new(WarningKind::Converted, "response_format", message));
+    }
+
+    fn natively(&mut self, format: Cow<'_, JsonSchemaFormat>) {
+        if let Cow::Owned(json_schema) = format {
+            self.request.to_mut().response_format =
+                Some(ResponseFormat::JsonSchema { json_schema });
+        }
+    }
+
+    /// A tool that takes the answer as its arguments, and that must be called.
+    fn by_tool(&mut self, provider: &Provider, model: &str, format: &JsonSchemaFormat) {
+        if self.request.output_strategy.is_none() {
+            self.warn(&format!("{model} keeps to no schema by itself: asked for as a tool call"));
+        }
+        let alone = callable(&self.request) == 0;
+        let name = free_name(&self.request, &format.name);
+        let about = format.description.as_deref().unwrap_or_default();
+        let about = format!("Gives the answer. Call it once, with the whole answer. {about}");
+        let tool = ToolDefinition::function(&name, format.schema.clone())
+            .with_description(about.trim_end());
+        let request = self.request.to_mut();
+        request.response_format = None;
+        request.tools.push(tool);
+        if alone {
+            request.tool_choice = Some(ToolChoice::Function(name.clone()));
+            let one =
+                provider.protocol != Protocol::Gemini && provider.takes(Param::ParallelToolCalls);
+            request.parallel_tool_calls = one.then_some(false);
+        } else {
+            request.tool_choice = Some(ToolChoice::Required);
+        }
+        self.form.tool = Some(name);
+    }
+
+    /// JSON mode where there is one, and the schema in words.
+    fn in_words(&mut self, provider: &Provider, model: &str, format: &JsonSchemaFormat) {
+        let support = provider.quirks.json_schema;
+        let json_mode = has_json_mode(provider.protocol)
+            && provider.takes(Param::ResponseFormat)
+            && match support {
+                JsonSchemaSupport::NotWithTools => self.request.tools.is_empty(),
+                JsonSchemaSupport::SchemaOnly => false,
+                JsonSchemaSupport::Native | JsonSchemaSupport::InInstructions => true,
+            };
+        if self.request.output_strategy.is_none() {
+            let who = match support {
+                JsonSchemaSupport::InInstructions => format!("{} knows no schemas", provider.name),
+                JsonSchemaSupport::NotWithTools => {
+                    format!("{} takes no schema beside tools", provider.name)
+                }
+                _ => format!("{model} keeps to no schema by itself"),
+            };
+            let how = if json_mode { "JSON mode and instructions" } else { "instructions" };
+            self.warn(&format!("{who}: sent as {how}"));
+        }
+        self.instructions = Some(format!(
+            "Answer with JSON only, without any text around it, that matches this JSON schema:\n{}",
+            format.schema
+        ));
+        self.request.to_mut().response_format = json_mode.then(ResponseFormat::json);
+    }
+}
+
+/// A name that no tool of the request has.
+fn free_name(request: &ChatRequest, wanted: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut name: String = wanted.chars().filter(|c| fits(*c)).take(32).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name = "answer".to_owned();
+    }
+    while request.tools.iter().any(|tool| tool.name() == Some(&name)) {
+        name.push_str("_answer");
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! Takes the object off that a value was wrapped in, as its text comes.
+
+use crate::schema::WRAPPER;
+
+/// The text of `{"value": …}` while it comes. What turns out to be something else is handed on as it is.
+#[derive(Debug)]
+pub(super) struct Unwrap {
+    state: State,
+    /// What has not been handed on yet.
+    held: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Before,
+    Inside,
+    /// It is no such object.
+    Off,
+}
+
+impl Unwrap {
+    pub(super) fn new() -> Self {
+        Self { state: State::Before, held: String::new() }
+    }
+
+    /// What can be handed on after `text` has come.
+    pub(super) fn feed(&mut self, text: String) -> String {
+        match self.state {
+            State::Off => text,
+            State::Before => {
+                self.held.push_str(&text);
+                match opening(&self.held) {
+                    Opening::Unfinished => String::new(),
+                    Opening::Other => {
+                        self.state = State::Off;
+                        std::mem::take(&mut self.held)
+                    }
+                    Opening::At(at) => {
+                        self.state = State::Inside;
+                        let rest = self.held.split_off(at);
+                        self.held.clear();
+                        self.inside(rest)
+                    }
+                }
+            }
+            State::Inside => self.inside(text),
+        }
+    }
+
+    /// A brace at the end may be the wrapper's own: it waits for what follows.
+    fn inside(&mut self, text: String) -> String {
+        self.held.push_str(&text);
+        let certain = self.held.trim_end_matches(|c: char| c == '}' || c.is_ascii_whitespace());
+        let rest = self.held.split_off(certain.len());
+        std::mem::replace(&mut self.held, rest)
+    }
+
+    /// What is left when nothing follows.
+    pub(super) fn finish(&mut self) -> String {
+        let held = std::mem::take(&mut self.held);
+        match self.state {
+            State::Inside => match held.trim_end().strip_suffix('}') {
+                Some(inner) => inner.trim_end().to_owned(),
+                // It was cut off.
+                None => held,
+            },
+            State::Before | State::Off => held,
+        }
+    }
+}
+
+enum Opening {
+    Unfinished,
+    Other,
+    /// The value begins here.
+    At(usize),
+}
+
+/// Looks for `{ "value" :` at the beginning, with any white space.
+fn opening(text: &str) -> Opening {
+    let mut rest = text;
+    for token in ["{", WRAPPER_KEY, ":"] {
+        rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        match rest.strip_prefix(token) {
+            Some(more) => rest = more,
+            None if token.starts_with(rest) => return Opening::Unfinished,
+            None => return Opening::Other,
+        }
+    }
+    let value = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+    if value.is_empty() { Opening::Unfinished } else { Opening::At(text.len() - value.len()) }
+}
+
+const WRAPPER_KEY: &str = "\"value\"";
+
+const _: () = assert!(WRAPPER_KEY.len() == WRAPPER.len() + 2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn through(pieces: &[&str]) -> String {
+        let mut unwrap = Unwrap::new();
+        let mut out: String = pieces.iter().map(|piece| unwrap.feed((*piece).to_owned())).collect();
+        out.push_str(&unwrap.finish());
+        out
+    }
+
+    #[test]
+    fn the_wrapper_goes_however_the_text_is_cut() {
+        for (text, value) in [
+            (r#"{"value":[1,{"a":{}}]}"#, r#"[1,{"a":{}}]"#),
+            (" {\n \"value\" : \"a}\" \n} \n", "\"a}\""),
+            (r#"{"value":{"value":{}}}"#, r#"{"value":{}}"#),
+            (r#"{"value":3}"#, "3"),
+            // Not the wrapper, or not all of it.
+            ("[1, 2]", "[1, 2]"),
+            (r#"{"values":1}"#, r#"{"values":1}"#),
+            ("```json\n{\"value\":1}\n```", "```json\n{\"value\":1}\n```"),
+            (r#"{"val"#, r#"{"val"#),
+            (r#"{"value":[1, "#, "[1, "),
+            ("", ""),
+        ] {
+            assert_eq!(through(&[text]), value, "{text}");
+            for size in 1..4 {
+                let letters: Vec<char> = text.chars().collect();
+                let pieces: Vec<String> =
+                    letters.chunks(size).map(|piece| piece.iter().collect()).collect();
+                let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+                assert_eq!(through(&pieces), value, "{text} in pieces of {size}");
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Optional properties that strict hosts had to fill in.
+
+use serde_json::Value;
+
+/// How many schemas are looked at for one place of a value.
+const MAX_SCHEMAS: usize = 64;
+
+/// How deep is looked.
+const MAX_DEPTH: usize = 64;
+
+/// Takes properties out that are null, that need not be there, and that cannot be null.
+///
+/// Strict hosts want every property, so that optional ones were asked for as "or null"; in the schema as it was given such
+/// a null may be wrong.
+pub(super) fn drop_optional(schema: &Value, value: &mut Value) {
+    drop_in(schema, &[schema], value, 0);
+}
+
+fn drop_in(root: &Value, schemas: &[&Value], value: &mut Value, depth: usize) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    let mut all = Vec::new();
+    schemas.iter().for_each(|schema| flatten(root, schema, &mut all));
+    match value {
+        Value::Object(fields) => fields.retain(|name, value| {
+            let of = property(&all, name);
+            let required = all.iter().any(|schema| {
+                schema
+                    .get("required")
+                    .and_then(Value::as_array)
+                    .is_some_and(|names| names.iter().any(|known| known == name.as_str()))
+            });
+            if value.is_null() && !required && !of.is_empty() {
+                let mut flat = Vec::new();
+                of.iter().for_each(|schema| flatten(root, schema, &mut flat));
+                return flat.iter().any(|schema| takes_null(schema));
+            }
+            drop_in(root, &of, value, depth + 1);
+            true
+        }),
+        Value::Array(items) => {
+            let of: Vec<&Value> = all.iter().filter_map(|schema| schema.get("items")).collect();
+            items.iter_mut().for_each(|item| drop_in(root, &of, item, depth + 1));
+        }
+        _ => {}
+    }
+}
+
+/// What is said of a property.
+fn property<'s>(schemas: &[&'s Value], name: &str) -> Vec<&'s Value> {
+    schemas.iter().filter_map(|schema| schema.get("properties")?.get(name)).collect()
+}
+
+/// A schema, what it refers to, and what it is made of.
+fn flatten<'s>(root: &'s Value, schema: &'s Value, all: &mut Vec<&'s Value>) {
+    if all.len() == MAX_SCHEMAS || all.iter().any(|known| std::ptr::eq(*known, schema)) {
+        return;
+    }
+    all.push(schema);
+    let target = schema.get("$ref").and_then(Value::as_str).and_then(|at| at.strip_prefix('#'));
+    if let Some(target) = target.and_then(|at| root.pointer(at)) {
+        flatten(root, target, all);
+    }
+    for word in ["anyOf", "oneOf", "allOf"] {
+        let parts = schema.get(word).and_then(Value::as_array);
+        parts.into_iter().flatten().for_each(|part| flatten(root, part, all));
+    }
+}
+
+/// Whether a schema by itself takes null; one that only refers to others says nothing.
+fn takes_null(schema: &Value) -> bool {
+    let null = |value: &Value| value == "null";
+    let parts = ["$ref", "anyOf", "oneOf", "allOf"];
+    match (schema.get("type"), schema.get("enum"), schema.get("const")) {
+        (_, Some(Value::Array(values)), _) => values.contains(&Value::Null),
+        (_, _, Some(value)) => value.is_null(),
+        (Some(Value::Array(kinds)), ..) => kinds.iter().any(null),
+        (Some(kind), ..) => null(kind),
+        (None, ..) => !parts.iter().any(|word| schema.get(*word).is_some()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_nulls_that_cannot_be_are_dropped() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "must": { "type": "string" },
+                "may": { "type": "string" },
+                "null": { "type": ["string", "null"] },
+                "any": {},
+                "union": { "anyOf": [{ "$ref": "#/$defs/leaf" }, { "type": "null" }] },
+                "list": { "type": "array", "items": { "$ref": "#/$defs/leaf" } },
+            },
+            "required": ["must"],
+            "$defs": { "leaf": { "type": "object", "properties": { "x": { "type": "integer" } } } },
+        });
+        let mut value = json!({
+            "must": null, "may": null, "null": null, "any": null, "union": null, "unknown": null,
+            "list": [{ "x": null }, { "x": 1 }],
+        });
+        drop_optional(&schema, &mut value);
+        let kept = json!({
+            "must": null, "null": null, "any": null, "union": null, "unknown": null,
+            "list": [{}, { "x": 1 }],
+        });
+        assert_eq!(value, kept);
+    }
+}

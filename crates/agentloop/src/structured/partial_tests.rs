@@ -1,0 +1,124 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// Whether `later` is `earlier` or something that grew out of it.
+pub(super) fn grew(earlier: &Value, later: &Value) -> bool {
+    match (earlier, later) {
+        (Value::Object(a), Value::Object(b)) => {
+            a.iter().all(|(key, value)| b.get(key).is_some_and(|more| grew(value, more)))
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() <= b.len() && a.iter().zip(b).all(|(a, b)| grew(a, b))
+        }
+        (Value::String(a), Value::String(b)) => b.starts_with(a.as_str()),
+        (a, b) => a == b,
+    }
+}
+
+/// Every value on the way through a text, letter by letter.
+fn all(text: &str) -> Vec<Value> {
+    let mut partial = Partial::default();
+    let mut values = Vec::new();
+    let mut version = 0;
+    for letter in text.chars() {
+        partial.feed(letter.encode_utf8(&mut [0; 4]));
+        if partial.version() != version {
+            version = partial.version();
+            values.extend(partial.value());
+        }
+    }
+    values
+}
+
+#[test]
+fn a_value_grows_letter_by_letter() {
+    let values = all(r#"{"a":"xy","b":[12,true],"c":{}}"#);
+    let expected = [
+        json!({}),
+        json!({ "a": "" }),
+        json!({ "a": "x" }),
+        json!({ "a": "xy" }),
+        json!({ "a": "xy", "b": [] }),
+        json!({ "a": "xy", "b": [12] }),
+        json!({ "a": "xy", "b": [12, true] }),
+        json!({ "a": "xy", "b": [12, true], "c": {} }),
+    ];
+    assert_eq!(values, expected);
+}
+
+#[test]
+fn a_fence_is_looked_through_and_other_words_are_not() {
+    assert_eq!(all("```json\n[1]\n```").last(), Some(&json!([1])));
+    assert!(all("Sure: [1]").is_empty());
+    assert!(all("``[1]").is_empty());
+}
+
+#[test]
+fn what_is_broken_stops_growing() {
+    for (text, last) in [
+        (r#"{"a":1,"a":2}"#, json!({ "a": 1 })),
+        ("[1,2}", json!([1])),
+        (r#"["a\x"]"#, json!(["a"])),
+        ("[1 2]", json!([1])),
+        (r#"["\ud800x"]"#, json!([""])),
+        (r#"{"a":[1],"b":]"#, json!({ "a": [1] })),
+    ] {
+        assert_eq!(all(text).last(), Some(&last), "{text}");
+    }
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        (-1e9..1e9f64).prop_map(Value::from),
+        ".{0,6}".prop_map(Value::from),
+        "[\\\\\"/\u{8}\u{c}\n😀é]{0,4}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 5, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(".{0,4}", inner, 0..5)
+                .prop_map(|fields| fields.into_iter().collect()),
+        ]
+    })
+}
+
+/// The same JSON with every letter beyond ASCII escaped.
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::new(), |mut out, letter| {
+        if letter.is_ascii() {
+            out.push(letter);
+        } else {
+            for unit in letter.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+        out
+    })
+}
+
+proptest! {
+    #[test]
+    fn values_only_grow_and_end_as_the_strict_parser_reads_them(value in json_value(), pretty: bool) {
+        let text = if pretty { format!("{value:#}") } else { value.to_string() };
+        for text in [escaped(&text), text] {
+            let whole: Value = serde_json::from_str(&text).unwrap();
+            let values = all(&format!("{text}\n"));
+            prop_assert!(values.windows(2).all(|pair| grew(&pair[0], &pair[1])));
+            prop_assert_eq!(values.last(), Some(&whole));
+        }
+    }
+
+    #[test]
+    fn no_text_breaks_it(text in "[\\[\\]{}\",:0-9a-f\\\\u`\n ]{0,40}") {
+        let values = all(&text);
+        prop_assert!(values.windows(2).all(|pair| grew(&pair[0], &pair[1])));
+        if let (Ok(whole), Some(last)) = (crate::structured::strict::parse(&text), values.last()) {
+            prop_assert!(grew(last, &whole));
+        }
+    }
+}

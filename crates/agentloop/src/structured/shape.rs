@@ -1,0 +1,222 @@
+//! The schema of an answer, and whether an answer matches it.
+
+use jsonschema::Validator;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::extract::extract;
+use super::{StructuredRequest, nulls};
+use crate::error::{Error, ErrorKind, Result};
+use crate::request::{ChatRequest, JsonSchemaFormat, ResponseFormat};
+use crate::response::{ChatResponse, Choice, FinishReason, ResponsePart};
+use crate::schema;
+
+/// How many reasons are told to the model.
+const MAX_REASONS: usize = 8;
+
+/// The longest reason that is told.
+const MAX_REASON_CHARS: usize = 300;
+
+/// The longest name that every host takes.
+const MAX_NAME_CHARS: usize = 64;
+
+/// What an answer must be.
+pub(super) struct Shape {
+    format: JsonSchemaFormat,
+    validator: Validator,
+    /// Whether hosts may be sent an object around it.
+    wraps: bool,
+}
+
+/// Why an answer cannot be used.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    kind: ErrorKind,
+    pub(super) message: String,
+    /// Whether the model may do better when it is told.
+    pub(super) again: bool,
+}
+
+impl Wrong {
+    fn final_one(kind: ErrorKind, message: &str) -> Self {
+        Self { kind, message: message.to_owned(), again: false }
+    }
+
+    pub(super) fn into_error(self, response: ChatResponse) -> Error {
+        let error = Error::new(self.kind, format!("the answer cannot be used: {}", self.message))
+            .with_provider(&response.provider)
+            .with_model(&response.model)
+            .with_request_id(response.request_id.clone());
+        let error = match self.kind {
+            ErrorKind::OutputTruncated => error.with_hint("allow more tokens with `max_tokens`"),
+            ErrorKind::OutputCalledTools => {
+                error.with_hint("answer the calls and ask again, or ask without tools")
+            }
+            _ => error,
+        };
+        error.with_partial(response)
+    }
+}
+
+impl Shape {
+    pub(super) fn of<T: JsonSchema>(request: &StructuredRequest) -> Result<Self> {
+        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        let mut shape = Self::new(schema.to_value(), request)?;
+        if request.name.is_none() {
+            shape.format.name = name(&T::schema_name());
+        }
+        Ok(shape)
+    }
+
+    pub(super) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
+        let validator = jsonschema::validator_for(&schema).map_err(|error| {
+            Error::new(ErrorKind::InvalidRequest, format!("the schema cannot be used: {error}"))
+        })?;
+        let title = match &mut schema {
+            Value::Object(fields) => {
+                // It says which words are meant, which hosts know anyway, or refuse.
+                fields.remove("$schema");
+                fields.get("title").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => None,
+        };
+        let called = request.name.clone().or(title).unwrap_or_default();
+        Ok(Self {
+            wraps: !schema::is_object(&schema),
+            format: JsonSchemaFormat {
+                name: name(&called),
+                description: request.description.clone(),
+                strict: Some(true),
+                schema,
+            },
+            validator,
+        })
+    }
+
+    /// The request, with the schema.
+    pub(super) fn request(&self, mut request: ChatRequest) -> ChatRequest {
+        request.response_format =
+            Some(ResponseFormat::JsonSchema { json_schema: self.format.clone() });
+        request
+    }
+
+    /// Whether an answer that stands in a fence may still be wrapped.
+    pub(super) fn wraps(&self) -> bool {
+        self.wraps
+    }
+
+    /// The value as the caller shall see it.
+    pub(super) fn tidy(&self, value: &mut Value) {
+        nulls::drop_optional(&self.format.schema, value);
+    }
+
+    /// Reads the answer: from the part of that number, if one is given.
+    pub(super) fn read<T: DeserializeOwned>(
+        &self,
+        response: &ChatResponse,
+        part: Option<usize>,
+    ) -> Result<T, Wrong> {
+        let wrong = |kind, message| Err(Wrong::final_one(kind, message));
+        let Some(choice) = response.choices.first() else {
+            return wrong(ErrorKind::OutputNotJson, "there is none");
+        };
+        match choice.finish_reason {
+            FinishReason::Length => {
+                return wrong(ErrorKind::OutputTruncated, "it was cut by a token limit");
+            }
+            FinishReason::ContentFilter => {
+                return wrong(ErrorKind::OutputRefused, "it was refused or filtered");
+            }
+            FinishReason::Error => return wrong(ErrorKind::Server, "the provider failed"),
+            _ => {}
+        }
+        if choice.tool_calls().next().is_some() {
+            return wrong(ErrorKind::OutputCalledTools, "tools were called instead");
+        }
+        let value = self.value(choice, part)?;
+        serde_json::from_value(value)
+            .map_err(|error| self.mismatch(format!("it does not fit the type: {error}")))
+    }
+
+    /// The value of an answer that matches the schema.
+    fn value(&self, choice: &Choice, part: Option<usize>) -> Result<Value, Wrong> {
+        let texts = texts(choice, part);
+        let found = extract(&texts, |value| self.fitting(value).is_ok()).map_err(|why| Wrong {
+            kind: ErrorKind::OutputNotJson,
+            message: why,
+            again: true,
+        })?;
+        let found = match self.fitting(&found) {
+            Ok(value) => return Ok(value),
+            Err(found) => found,
+        };
+        let reasons: Vec<String> = self
+            .validator
+            .iter_errors(&found)
+            .take(MAX_REASONS)
+            .map(|error| {
+                let place = error.instance_path().to_string();
+                let place = if place.is_empty() { "/" } else { &place };
+                shorten(&format!("{place}: {error}"))
+            })
+            .collect();
+        Err(self.mismatch(format!("it does not match the schema ({})", reasons.join("; "))))
+    }
+
+    /// The value as the caller shall see it, if it matches the schema: itself, or what it is wrapped around.
+    fn fitting(&self, value: &Value) -> Result<Value, Value> {
+        let mut whole = value.clone();
+        self.tidy(&mut whole);
+        if self.validator.is_valid(&whole) {
+            return Ok(whole);
+        }
+        if self.wraps
+            && let Some(inner) = value.get(schema::WRAPPER)
+        {
+            let mut inner = inner.clone();
+            self.tidy(&mut inner);
+            if self.validator.is_valid(&inner) {
+                return Ok(inner);
+            }
+        }
+        Err(whole)
+    }
+
+    fn mismatch(&self, message: String) -> Wrong {
+        Wrong { kind: ErrorKind::OutputMismatch, message, again: true }
+    }
+}
+
+/// The texts that may hold the answer.
+fn texts(choice: &Choice, part: Option<usize>) -> Vec<&str> {
+    let text = |part: &ResponsePart| matches!(part, ResponsePart::Text(_));
+    let chosen = part.and_then(|at| choice.content.get(at)).filter(|part| text(part));
+    let parts = match chosen {
+        Some(part) => std::slice::from_ref(part),
+        None => &choice.content,
+    };
+    parts
+        .iter()
+        .filter_map(|part| match part {
+            ResponsePart::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect()
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// A name that every host takes.
+fn name(called: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name: String =
+        called.chars().map(|c| if fits(c) { c } else { '_' }).take(MAX_NAME_CHARS).collect();
+    if name.is_empty() { "answer".to_owned() } else { name }
+}
