@@ -228,6 +228,38 @@ fn d5_structured_output_is_native_where_the_model_has_it() {
 }
 
 #[test]
+fn d5_structured_output_is_a_forced_tool_where_the_model_has_no_other_way_and_words_last() {
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let format = json!({"type": "json_schema", "json_schema": {"name": "r", "schema": schema}});
+    let old = |more: Value| {
+        let mut request = json!({"model": "anthropic/claude-3-7-sonnet-20250219",
+            "messages": [{"role": "user", "content": "Hello"}], "response_format": format});
+        if let (Some(fields), Value::Object(more)) = (request.as_object_mut(), more) {
+            fields.extend(more);
+        }
+        encode("", &request).response()
+    };
+    let by_tool = old(json!({}));
+    let body = &by_tool["body"];
+    assert_eq!(body["tools"][0]["name"], "r");
+    assert_eq!(body["tools"][0]["input_schema"], schema);
+    assert_eq!(
+        (&body["tool_choice"]["type"], &body["tool_choice"]["name"]),
+        (&json!("tool"), &json!("r"))
+    );
+    assert_eq!(body.get("output_config"), None);
+    assert_eq!(subjects(&by_tool), ["response_format"]);
+
+    // A model that thinks takes no forced call.
+    let in_words = old(json!({"thinking": {"budget_tokens": 2000}}));
+    let body = &in_words["body"];
+    assert!(text(&body["system"]).contains("\"integer\""), "{body}");
+    assert_eq!((body.get("tools"), body.get("tool_choice")), (None, None));
+    assert!(subjects(&in_words).contains(&"response_format".to_owned()));
+}
+
+#[test]
 fn d6_tool_choice_and_parallel_calls_are_mapped() {
     let tools = json!([{"type": "function", "function": {"name": "f"}}]);
     for (choice, expected) in [

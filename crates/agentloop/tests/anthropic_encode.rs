@@ -511,9 +511,18 @@ fn a_schema_is_native_where_the_model_has_it() {
         sent.body["output_config"],
         json!({"format": {"type": "json_schema", "schema": schema}})
     );
-    let sent = send(&ask("anthropic/claude-3-5-haiku").response_format(format));
+    let old = "anthropic/claude-3-5-haiku";
+    let sent = send(&ask(old).response_format(format.clone()));
     assert!(sent.body.get("output_config").is_none() && sent.warns("response_format"));
+    assert_eq!(sent.body["tools"][0]["input_schema"], schema);
+    assert_eq!(
+        sent.body["tool_choice"],
+        json!({"type": "tool", "name": "r", "disable_parallel_tool_use": true})
+    );
+    let tool = ToolDefinition::function("look", json!({}));
+    let sent = send(&ask(old).response_format(format).tool(tool));
     assert!(sent.body["system"].as_str().unwrap().contains("additionalProperties"));
+    assert!(sent.body.get("tool_choice").is_none() && sent.warns("response_format"));
     let sent = send(&ask(BUDGET).response_format(ResponseFormat::json()));
     assert!(
         sent.body["system"].as_str().unwrap().contains("JSON") && sent.warns("response_format")

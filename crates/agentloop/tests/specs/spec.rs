@@ -29,7 +29,7 @@ impl Spec {
             .iter_errors(body)
             .map(|error| {
                 let text: String = error.to_string().chars().take(300).collect();
-                format!("{}: {text}", error.instance_path)
+                format!("{}: {text}", error.instance_path())
             })
             .collect()
     }

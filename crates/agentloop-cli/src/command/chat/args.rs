@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentloop::{ChatRequest, Effort};
+use agentloop::{ChatRequest, Effort, OutputStrategy};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
@@ -49,6 +49,14 @@ pub(crate) struct Args {
     #[arg(long = "extra", value_name = "NAME=JSON", value_parser = extra)]
     extras: Vec<(String, Value)>,
 
+    /// Answer with JSON that matches this JSON Schema: a file, or the schema itself.
+    #[arg(long, value_name = "FILE|JSON", value_parser = schema, conflicts_with = "events")]
+    pub(super) schema: Option<Value>,
+
+    /// How the schema is asked for, instead of the best way that the model has.
+    #[arg(long, value_name = "WAY", requires = "schema", value_parser = strategy())]
+    strategy: Option<OutputStrategy>,
+
     /// The longest that the whole call may take.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -62,6 +70,22 @@ fn effort() -> impl TypedValueParser<Value = Effort> {
     PossibleValuesParser::new(Effort::ALL.map(Effort::as_str)).try_map(|word| {
         Effort::ALL.into_iter().find(|effort| effort.as_str() == word).ok_or("no such level")
     })
+}
+
+fn strategy() -> impl TypedValueParser<Value = OutputStrategy> {
+    const ALL: [OutputStrategy; 3] =
+        [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];
+    PossibleValuesParser::new(ALL.map(OutputStrategy::as_str)).try_map(|word| {
+        ALL.into_iter().find(|strategy| strategy.as_str() == word).ok_or("no such way")
+    })
+}
+
+fn schema(text: &str) -> Result<Value, String> {
+    let read = match text.trim_start().starts_with('{') {
+        true => text.to_owned(),
+        false => std::fs::read_to_string(text).map_err(|error| error.to_string())?,
+    };
+    serde_json::from_str(&read).map_err(|error| format!("it is not JSON ({error})"))
 }
 
 fn extra(text: &str) -> Result<(String, Value), String> {
@@ -105,6 +129,7 @@ impl Args {
         request.temperature = self.temperature;
         request.max_tokens = self.max_tokens;
         request.reasoning_effort = self.effort;
+        request.output_strategy = self.strategy;
         request.extra_body.extend(self.extras);
         request.timeouts = setup.timeouts(self.timeout);
         Ok(request)

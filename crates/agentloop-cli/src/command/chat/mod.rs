@@ -21,9 +21,16 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         _ => Form::Text,
     };
     let no_stream = args.no_stream;
+    let schema = args.schema.clone();
     let mut request = args.request(setup)?;
     request.model = model::choose(typed.as_deref(), &client, setup)?;
     let mut show = Show::new(form, setup.notes);
+    if let Some(schema) = schema {
+        return match client.chat_structured_as(schema, request).await {
+            Ok(answer) => show.structured(&answer),
+            Err(error) => show.failed(error),
+        };
+    }
     let stream = if no_stream {
         let whole = client.chat(request).await;
         whole.map(|response| ChatStream::from_response(&response))

@@ -2,10 +2,12 @@
 
 use std::io;
 
+use agentloop::structured::Structured;
 use agentloop::{
     ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error, FinishReason, PartDelta,
     PartStart,
 };
+use serde_json::Value;
 
 use super::thoughts::Thoughts;
 use crate::failure::Failure;
@@ -82,6 +84,24 @@ impl Show {
             self.notes.warnings(&partial.warnings);
         }
         Err(error.into())
+    }
+
+    /// Shows an answer of a given shape.
+    pub(super) fn structured(&mut self, answer: &Structured<Value>) -> Result<(), Failure> {
+        match self.form {
+            Form::Json => self.output.document(&serde_json::json!({
+                "data": answer.data,
+                "strategy": answer.strategy,
+                "attempts": answer.attempts,
+                "usage": answer.usage,
+                "cost": answer.cost,
+                "response": answer.response,
+            }))?,
+            Form::Text | Form::Events => self.output.document(&answer.data)?,
+        }
+        self.output.flush()?;
+        self.notes.warnings(&answer.response.warnings);
+        Ok(())
     }
 
     fn done(&mut self, response: &ChatResponse) -> Result<(), Failure> {
