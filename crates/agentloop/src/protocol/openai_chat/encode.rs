@@ -188,12 +188,19 @@ fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest
         ThinkingForm::ReasoningFormat => (false, false, true),
         ThinkingForm::EffortOnly | ThinkingForm::ReasoningObject => (false, false, false),
     };
+    if budget && thinking.budget_tokens.is_some() {
+        // Whoever says for how long wants it.
+        thinking.enabled.get_or_insert(true);
+    }
     if thinking.enabled == Some(false) && !enabled && effort.is_none() {
         // Not to think is the lowest effort, where there is one.
         effort = knows_none.then_some(Effort::None);
         if !knows_none {
             params.lost("thinking.enabled");
         }
+    }
+    if thinking.enabled == Some(true) && !enabled && effort.is_none() {
+        params.lost("thinking.enabled");
     }
     params.put(Param::ReasoningEffort, effort.map(Effort::as_str))?;
     if thinking.budget_tokens.is_some() && !budget {

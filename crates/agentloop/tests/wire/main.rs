@@ -1,0 +1,75 @@
+//! What each feature of a request becomes on the wire, for every row: as tables that a person can read.
+//!
+//! `INSTA_UPDATE=always cargo test -p agentloop --test wire` writes the tables, and with `UPDATE_DOCS=1` also
+//! `docs/parameters.md`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails, fails"
+)]
+
+mod change;
+mod features;
+mod parameters;
+mod reasoning;
+
+use agentloop::{AgentLoop, ChatRequest, Provider, inspect};
+use change::Change;
+use features::FEATURES;
+use serde_json::{Value, json};
+
+/// A client that needs no environment.
+fn client() -> AgentLoop {
+    let mut builder = AgentLoop::builder()
+        .env("AZURE_RESOURCE_NAME", "lab")
+        .env("VERTEX_LOCATION", "europe-west4")
+        .env("VERTEX_PROJECT", "lab");
+    for provider in Provider::all() {
+        for variable in provider.key.variables() {
+            builder = builder.env(variable.as_ref(), "k");
+        }
+    }
+    builder.build().unwrap()
+}
+
+/// A plain question, and `more`.
+fn request(model: &str, more: &Value) -> ChatRequest {
+    let mut request = json!({ "model": model, "messages": [{ "role": "user", "content": "Hi" }] });
+    let (fields, more) = (request.as_object_mut().unwrap(), more.as_object().unwrap());
+    fields.extend(more.clone());
+    serde_json::from_value(request).unwrap()
+}
+
+/// What `more` changes in what is sent to `model`, compared with the question alone (with `beside`).
+fn change(ai: &AgentLoop, model: &str, beside: &Value, more: &Value) -> Change {
+    let plain = inspect::encode(ai, &request(model, beside), false).unwrap();
+    let plain: Value = serde_json::from_str(plain.body.get()).unwrap();
+    Change::new(&plain, inspect::encode(ai, &request(model, more), false))
+}
+
+#[test]
+fn every_feature_has_its_form_in_every_row() {
+    let ai = client();
+    let mut vanished = Vec::new();
+    for provider in Provider::all() {
+        // A model of which nothing is known: what is shown is the host's.
+        let model = format!("{}/some-model", provider.name);
+        let mut table = format!("{} speaks {}\n", provider.name, provider.protocol.name());
+        for feature in FEATURES {
+            let change = change(&ai, &model, &feature.beside(), &feature.asked());
+            // Two protocols show thoughts only when asked to.
+            let as_ever = feature.name == "thoughts hidden"
+                && provider.protocol != agentloop::Protocol::OpenAiChat;
+            if change.is_silent() && !as_ever {
+                vanished.push(format!("{model}: {}", feature.name));
+            }
+            table.push_str(&change.told(feature.name));
+        }
+        insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
+            insta::assert_snapshot!(provider.name.to_string(), table);
+        });
+    }
+    assert_eq!(vanished, Vec::<String>::new(), "what is not sent is a warning");
+}
