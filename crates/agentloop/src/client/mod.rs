@@ -2,6 +2,7 @@
 
 mod builder;
 mod call;
+mod embed;
 mod registry;
 mod reply;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 pub use builder::AgentLoopBuilder;
 pub(crate) use call::{join, prepare_chat};
+pub(crate) use embed::prepare_embed;
 pub(crate) use registry::Registry;
 pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};

@@ -8,6 +8,7 @@
     reason = "a test that fails, fails"
 )]
 
+mod embed_encoding;
 mod embeddings;
 mod fake;
 mod keys;
