@@ -235,7 +235,6 @@ fn mistral() -> Provider {
             q.files = FileInputForm::DocumentUrl;
             q.embeddings.batch = Some(32);
             q.embeddings.dimensions = DimensionsName::OutputDimension;
-            q.embeddings.encoding = EmbeddingEncoding::Base64;
         })
         .rename(Param::Seed, "random_seed")
         .clamp(Param::Temperature, 0.0, 1.5)

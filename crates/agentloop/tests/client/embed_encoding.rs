@@ -41,8 +41,7 @@ fn each_host_is_asked_in_its_own_words() {
         (
             "mistral",
             "https://api.mistral.ai/v1/embeddings",
-            json!({"model": "e", "output_dimension": 8, "encoding_format": "base64",
-                   "truncate": "END", "input": ["a"]}),
+            json!({"model": "e", "output_dimension": 8, "truncate": "END", "input": ["a"]}),
             vec!["input_type", "user"],
         ),
         (

@@ -17,18 +17,21 @@ fn request(model: &str, texts: &[String]) -> EmbedRequest {
     EmbedRequest::new(model, texts.to_vec()).dimensions(DIMENSIONS)
 }
 
-/// The vectors that the simulator has for the texts, asked for in one call: nothing is split there.
+/// The vectors that the simulator has for the texts, asked for in calls of which none is split or waits for another.
 async fn expected(texts: &[String]) -> Vec<Vec<f32>> {
+    const AT_ONCE: usize = 100;
     let simulator = Simulator::new();
-    let whole = simulator.provider().quirks(|q| q.embeddings.batch = Some(TEXTS));
+    let whole = simulator.provider().quirks(|quirks| quirks.embeddings.batch = Some(AT_ONCE));
     let ai = AgentLoop::builder().provider(whole).build().unwrap();
-    let vectors = ai.embed(request("sim/vectors", texts)).await.unwrap().embeddings;
-    assert_eq!(simulator.ledger().calls, 1);
-    // A text by itself has the same vector as among all others.
-    for at in (0..TEXTS).step_by(TEXTS / 20) {
-        let one = ai.embed(request("sim/vectors", &texts[at..=at])).await.unwrap();
-        assert_eq!(one.embeddings[0], vectors[at]);
+    let mut vectors = Vec::with_capacity(texts.len());
+    for texts in texts.chunks(AT_ONCE) {
+        let of_these = ai.embed(request("sim/vectors", texts)).await.unwrap().embeddings;
+        // A text by itself has the same vector as among others.
+        let one = ai.embed(request("sim/vectors", &texts[7..8])).await.unwrap();
+        assert_eq!(one.embeddings[0], of_these[7]);
+        vectors.extend(of_these);
     }
+    assert_eq!(simulator.ledger().calls, 2 * (TEXTS / AT_ONCE) as u64);
     vectors
 }
 

@@ -14,7 +14,10 @@ const TOLERANT: GeneralPurpose = GeneralPurpose::new(
 /// Numbers, or base64 of little-endian 32-bit floats or of signed bytes.
 pub(super) fn read(raw: &str, encoding: EmbeddingEncoding) -> Option<Vec<f32>> {
     if raw.starts_with('[') {
-        return serde_json::from_str(raw).ok();
+        let mut numbers: Vec<f32> = serde_json::from_str(raw).ok()?;
+        // How many there are is known only now, and what was set aside for more would stay with each vector.
+        numbers.shrink_to_fit();
+        return Some(numbers);
     }
     let text: std::borrow::Cow<'_, str> = serde_json::from_str(raw).ok()?;
     let bytes = TOLERANT.decode(text.trim()).ok()?;
