@@ -9,6 +9,7 @@
 )]
 
 mod embed_encoding;
+mod embed_laws;
 mod embeddings;
 mod fake;
 mod keys;

@@ -15,8 +15,8 @@ use crate::provider::Provider;
 use crate::provider::quirks::EmbeddingEncoding;
 use crate::request::EmbedUsage;
 
-/// The kinds of number in which one vector may come, the most exact first.
-const KINDS: [&str; 6] = ["float", "base64", "int8", "uint8", "binary", "ubinary"];
+/// The kinds of number in which one vector may come, the most exact first; one has another name in what an SDK writes.
+const KINDS: [&str; 7] = ["float", "float_", "base64", "int8", "uint8", "binary", "ubinary"];
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -145,11 +145,11 @@ fn vectors(wire: &Wire<'_>, encoding: EmbeddingEncoding) -> Read<Option<Vec<Vec<
 /// A list, or the most exact one of an object of lists.
 fn lists(raw: &str, encoding: EmbeddingEncoding) -> Read<Vec<Vec<f32>>> {
     let (list, encoding) = if raw.starts_with('{') {
-        let mut kinds: BTreeMap<Cow<'_, str>, Option<Vec<&RawValue>>> =
+        let kinds: BTreeMap<Cow<'_, str>, &RawValue> =
             serde_json::from_str(raw).map_err(|error| format!("the vectors: {error}"))?;
-        let list = KINDS
+        let list: Vec<&RawValue> = KINDS
             .iter()
-            .find_map(|kind| kinds.remove(*kind).flatten())
+            .find_map(|kind| serde_json::from_str(kinds.get(*kind)?.get()).ok())
             .ok_or("the vectors are of no kind that is known")?;
         (list, EmbeddingEncoding::Base64)
     } else {
@@ -241,7 +241,7 @@ mod tests {
                 r#"{"embeddings":{"float":[[1],[2]],"int8":[[9],[9]]},"meta":{"billed_units":{"input_tokens":5}}}"#,
                 Some(5),
             ),
-            (r#"{"embeddings":{"float":null,"base64":["AACAPw==","AAAAQA=="]}}"#, None),
+            (r#"{"embeddings":{"float":null,"other":7,"base64":["AACAPw==","AAAAQA=="]}}"#, None),
             (
                 r#"{"embeddings":{"int8":[[1],[2]]},"meta":{"billed_units":{"input_tokens":6.0}}}"#,
                 Some(6),
