@@ -336,7 +336,7 @@ quirk! {
         /// As the host likes: numbers, or base64 of 32-bit floats.
         #[default]
         Unasked,
-        /// Base64 of 32-bit floats, asked for with `base64`: exact, and a third of the bytes.
+        /// Base64 of 32-bit floats, asked for with `base64`: exact, and fewer bytes than digits.
         Base64,
         /// Base64 of signed bytes, asked for with `base64_int8`. Each byte is read as one number, packed bits too.
         Int8,
