@@ -43,7 +43,7 @@ pub(crate) enum Command {
     /// Show the HTTP request that a chat request becomes. Nothing is sent.
     ///
     /// A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place
-    /// of the key; none is needed.
+    /// of the key; none is needed. With --embed it is an EmbedRequest.
     Encode(encode::Args),
     /// Show what a provider's raw answer is read as. No network is used.
     ///

@@ -123,7 +123,7 @@ fn help_of_encode() {
     --- stdout
     Show the HTTP request that a chat request becomes. Nothing is sent.
 
-    A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place of the key; none is needed.
+    A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place of the key; none is needed. With --embed it is an EmbedRequest.
 
     Usage: agentloop encode [OPTIONS]
 
@@ -139,6 +139,9 @@ fn help_of_encode() {
 
       -q, --quiet
               No warnings and no notes on stderr; errors remain
+
+          --embed
+              stdin is an EmbedRequest; each call that it needs becomes a line
 
       -h, --help
               Print help (see a summary with '-h')
@@ -212,7 +215,7 @@ fn help_of_embed() {
 
     Arguments:
       [TEXT]...
-              The texts; without any, each line of stdin is one
+              The texts; without any, each line of stdin is one, or each string of a JSON list that stdin is
 
     Options:
           --config <FILE>
@@ -226,6 +229,14 @@ fn help_of_embed() {
 
       -q, --quiet
               No warnings and no notes on stderr; errors remain
+
+          --type <TYPE>
+              What the vectors are for, where the host tells that apart
+              
+              [possible values: query, document, classification, clustering, similarity]
+
+          --concurrency <N>
+              How many calls may be under way at once, where the texts need several
 
           --json
               The whole EmbedResponse as JSON

@@ -1,5 +1,6 @@
 //! What was served.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentloop::Usage;
@@ -15,6 +16,8 @@ pub struct Ledger {
     pub calls: u64,
     /// Calls that asked for a fault, or got one from a schedule.
     pub faults: u64,
+    /// The most calls that were under way at once: begun, and their answers not yet sent or dropped.
+    pub busiest: u64,
     /// Chats that the model answered.
     pub chats: u64,
     /// Embeddings calls that were answered.
@@ -32,6 +35,8 @@ pub struct Ledger {
 pub(crate) struct Counters {
     calls: AtomicU64,
     faults: AtomicU64,
+    busy: AtomicU64,
+    busiest: AtomicU64,
     chats: AtomicU64,
     embeds: AtomicU64,
     prompt_tokens: AtomicU64,
@@ -47,6 +52,13 @@ impl Counters {
     /// Counts a call and gives its number, the first being 1.
     pub(crate) fn call(&self) -> u64 {
         add(&self.calls, 1) + 1
+    }
+
+    /// Counts a call as under way for as long as what is returned lives.
+    pub(crate) fn begin(self: &Arc<Self>) -> Busy {
+        let busy = add(&self.busy, 1) + 1;
+        self.busiest.fetch_max(busy, Ordering::Relaxed);
+        Busy(Arc::clone(self))
     }
 
     pub(crate) fn fault(&self) {
@@ -70,11 +82,22 @@ impl Counters {
         Ledger {
             calls: read(&self.calls),
             faults: read(&self.faults),
+            busiest: read(&self.busiest),
             chats: read(&self.chats),
             embeds: read(&self.embeds),
             prompt_tokens: read(&self.prompt_tokens),
             completion_tokens: read(&self.completion_tokens),
             reasoning_tokens: read(&self.reasoning_tokens),
         }
+    }
+}
+
+/// A call that is under way.
+#[derive(Debug)]
+pub(crate) struct Busy(Arc<Counters>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.fetch_sub(1, Ordering::Relaxed);
     }
 }

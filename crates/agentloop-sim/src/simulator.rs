@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderName, Request, StatusCode};
 
 use crate::fault::{Fault, Faults, parse_list};
-use crate::ledger::{Counters, Ledger};
+use crate::ledger::{Busy, Counters, Ledger};
 use crate::manners::Manners;
 use crate::model::{Model, faults_of_id, hash};
 use crate::reply::Reply;
@@ -84,10 +84,15 @@ impl Simulator {
         self.counters.read()
     }
 
+    /// Counts a call as under way for as long as what is returned lives.
+    pub(crate) fn begin(&self) -> Busy {
+        self.counters.begin()
+    }
+
     /// Answers a call; `None` when the connection closes without an answer.
     ///
-    /// - `POST …/chat/completions`, `POST …/embeddings` and `GET …/models` (and what the protocol calls them)
-    ///   are answered; anything else is a 404, and a call without the key that is required a 401.
+    /// - `POST …/chat/completions`, `POST …/embeddings` (also `…/api/embed` and `…/embed`) and `GET …/models` (and what
+    ///   the protocol calls them) are answered; anything else is a 404, and a call without the key that is required a 401.
     /// - The faults of a call are those of its `x-sim-fault` header, else those in the model's id, else those of
     ///   the script's turn, else those that the schedule has for it.
     pub fn answer(&self, protocol: Protocol, request: &Request<Bytes>) -> Option<Reply> {
@@ -136,7 +141,7 @@ impl Simulator {
                 let embed = read_embed(protocol, path_of(request), request.body())?;
                 let asked = or_of_id(asked, &embed.request.model)?;
                 let faults = asked.as_deref().unwrap_or(scheduled);
-                self.json(protocol, faults, || self.embed(protocol, &embed))
+                self.json(protocol, faults, || self.embed(&embed))
             }
             Ok(Operation::Count) => {
                 let chat = read_chat(protocol, path_of(request), request.body())?;
@@ -227,11 +232,11 @@ impl Simulator {
         Ok(Some(reply))
     }
 
-    fn embed(&self, protocol: Protocol, served: &ServedEmbed) -> Result<Bytes> {
+    fn embed(&self, served: &ServedEmbed) -> Result<Bytes> {
         let response = vectors::embed(served)?;
         let usage = response.usage.unwrap_or_default();
         self.counters.embed(usage.prompt_tokens);
-        Ok(write_embed(protocol, &response, served.base64))
+        Ok(write_embed(&response, served.form))
     }
 
     /// What takes the place of an answer: `Some(None)` is that there is none at all.

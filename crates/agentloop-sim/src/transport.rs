@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 use http::{Request, Response};
 
+use crate::ledger::Busy;
 use crate::manners::Manners;
 use crate::reply::{Piece, Pieces};
 use crate::simulator::Simulator;
@@ -49,12 +50,13 @@ impl Transport for SimTransport {
         _: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         Box::pin(async move {
+            let busy = self.simulator.begin();
             let answer = self.simulator.answer_as(self.protocol, &request, self.manners);
             let Some(reply) = answer else {
                 return Err(broken("the simulated connection closed without an answer"));
             };
-            let mut response =
-                Response::new(Body::stream(PieceStream { pieces: reply.body, stalled: false }));
+            let pieces = PieceStream { pieces: reply.body, stalled: false, _busy: busy };
+            let mut response = Response::new(Body::stream(pieces));
             *response.status_mut() = reply.status;
             *response.headers_mut() = reply.headers;
             Ok(response)
@@ -65,6 +67,7 @@ impl Transport for SimTransport {
 struct PieceStream {
     pieces: Pieces,
     stalled: bool,
+    _busy: Busy,
 }
 
 impl Stream for PieceStream {

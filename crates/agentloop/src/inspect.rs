@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::AgentLoop;
-use crate::client::{Reading, Reply, join, prepare_chat};
+use crate::client::{Reading, Registry, Reply, join, prepare_chat, prepare_embed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Protocol};
+use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol};
 use crate::provider::{KeySource, Provider};
-use crate::request::{ChatRequest, EmbedResponse};
+use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::response::Warning;
 use crate::secret::mask;
 pub use crate::secret::mask::address as shown_address;
@@ -44,7 +44,30 @@ pub struct EncodedRequest {
 pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<EncodedRequest> {
     let registry = &ai.inner().registry;
     let (target, encoded, _) = prepare_chat(registry, request, stream)?;
+    shown(registry, &target.provider, encoded)
+}
+
+/// Encodes a request for embeddings as `ai` would send it: one HTTP request for each batch of texts, in order.
+///
+/// # Errors
+///
+/// When the request could not be sent; a missing key is no reason.
+pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<EncodedRequest>> {
+    let registry = &ai.inner().registry;
+    let (target, batches) = prepare_embed(registry, request)?;
     let provider = &target.provider;
+    let texts = request.input.as_slice();
+    let batch = |range: std::ops::Range<usize>| {
+        let texts = &texts[range];
+        protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)
+            .and_then(|encoded| shown(registry, provider, encoded))
+            .map_err(|error| error.with_provider(provider.name.as_ref()))
+    };
+    batches.into_iter().map(batch).collect()
+}
+
+/// A request as it may be shown: without the key.
+fn shown(registry: &Registry, provider: &Provider, encoded: Encoded) -> Result<EncodedRequest> {
     let mut headers: BTreeMap<String, String> = encoded
         .headers
         .iter()

@@ -29,3 +29,12 @@ pub const MAX_CHOICES: usize = 1 << 10;
 
 /// The most pages of a list of models that are asked for.
 pub const MAX_MODEL_PAGES: usize = 50;
+
+/// The most texts in one embeddings call, where the host's own limit is not known: what nearly every host takes.
+pub const EMBED_BATCH: usize = 96;
+
+/// The most bytes of text in one embeddings call, where the host's own limit is not known. A longer text goes by itself.
+pub const EMBED_BATCH_BYTES: usize = 4 << 20;
+
+/// The most calls that one request for embeddings has under way at once, unless it says otherwise.
+pub const EMBED_CONCURRENCY: usize = 4;

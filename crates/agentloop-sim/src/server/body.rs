@@ -9,6 +9,7 @@ use http_body::{Body, Frame};
 use tokio::sync::watch;
 
 use super::told;
+use crate::ledger::Busy;
 use crate::reply::{Piece, Pieces};
 
 /// No answer: the connection closes.
@@ -28,6 +29,7 @@ pub(super) struct PieceBody {
     pieces: Pieces,
     state: State,
     stop: watch::Receiver<bool>,
+    _busy: Busy,
 }
 
 enum State {
@@ -40,8 +42,8 @@ enum State {
 }
 
 impl PieceBody {
-    pub(super) fn new(pieces: Pieces, stop: watch::Receiver<bool>) -> Self {
-        Self { pieces, state: State::Sending, stop }
+    pub(super) fn new(pieces: Pieces, stop: watch::Receiver<bool>, busy: Busy) -> Self {
+        Self { pieces, state: State::Sending, stop, _busy: busy }
     }
 }
 

@@ -168,6 +168,7 @@ async fn answer(
     request: Request<Incoming>,
     stop: watch::Receiver<bool>,
 ) -> Result<Response<PieceBody>, Closed> {
+    let busy = simulator.begin();
     let (head, body) = request.into_parts();
     // The most particular first: others share a path with the oldest one, and tell by a header.
     let protocol = Protocol::ALL
@@ -192,7 +193,7 @@ async fn answer(
             Reply::error(protocol, &error.with_status(status), &[])
         }
     };
-    let mut response = Response::new(PieceBody::new(reply.body, stop));
+    let mut response = Response::new(PieceBody::new(reply.body, stop, busy));
     *response.status_mut() = reply.status;
     *response.headers_mut() = reply.headers;
     Ok(response)

@@ -107,6 +107,35 @@ async fn other_paths_and_bodies_are_refused_in_json() {
 }
 
 #[tokio::test]
+async fn vectors_are_written_in_the_form_that_the_path_asks_for() {
+    let server = Server::start("127.0.0.1:0").await.unwrap();
+    let ask = async |path: &str, body: Value| {
+        call(&server, "POST", path, "", &body.to_string()).await.json()
+    };
+    let bare = ask("/api/embed", json!({"model": "v", "input": ["a", "b"], "dimensions": 2})).await;
+    let vectors = bare["embeddings"].clone();
+    assert_eq!((vectors[1].as_array().unwrap().len(), &bare["prompt_eval_count"]), (2, &json!(2)));
+    let texts = json!({"model": "v", "texts": ["a", "b"], "input_type": "classification",
+                       "embedding_types": ["float"], "output_dimension": 2});
+    let by_type = ask("/v2/embed", texts).await;
+    assert_eq!(by_type["embeddings"]["float"], vectors);
+    assert_eq!(by_type["meta"]["billed_units"]["input_tokens"], 2);
+    let unsaid = ask("/v2/embed", json!({"model": "v", "texts": ["a"]})).await;
+    assert!(unsaid["error"]["message"].to_string().contains("input_type"), "{unsaid}");
+    let part =
+        |text: &str| json!({"content": {"parts": [{"text": text}]}, "outputDimensionality": 2});
+    let single = ask("/v1beta/models/v:embedContent", part("a")).await;
+    assert_eq!(single["embedding"]["values"], vectors[0]);
+    // A batch of one is a batch.
+    let batch = json!({"requests": [part("b")]});
+    let batch = ask("/v1beta/models/v:batchEmbedContents", batch).await;
+    assert_eq!(batch["embeddings"][0]["values"], vectors[1]);
+    let packed = json!({"model": "v", "input": "a", "dimensions": 2, "encoding_format": "base64"});
+    let packed = ask("/v1/embeddings", packed).await;
+    assert_eq!(packed["data"][0]["embedding"].as_str().unwrap().len(), 12);
+}
+
+#[tokio::test]
 async fn faults_happen_on_the_wire() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
     let fault = async |fault: &str| {

@@ -15,18 +15,29 @@ use crate::middleware::{Answer, Request};
 use crate::model_info::ModelInfo;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
-use crate::request::{ChatRequest, EmbedRequest, EmbedResponse, EmbedUsage};
+use crate::request::ChatRequest;
 use crate::response::Warning;
 use crate::secret::mask;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, SendOptions};
 
-/// The address of a call. What the provider's address has as a query stays at the end.
+/// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
+/// its host. What the address has as a query stays at the end.
 pub(crate) fn join(base_url: &str, path: &str) -> String {
-    match base_url.split_once('?') {
-        Some((place, query)) => format!("{}{path}?{query}", place.trim_end_matches('/')),
-        None => format!("{base_url}{path}"),
+    let (place, query) = match base_url.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (base_url, None),
+    };
+    let (mut place, mut path) = (place.trim_end_matches('/'), path);
+    while let Some(rest) = path.strip_prefix("/..") {
+        let host = place.find("://").map_or(0, |at| at + 3);
+        place = place[host..].rfind('/').map_or(place, |at| &place[..host + at]);
+        path = rest;
+    }
+    match query {
+        Some(query) => format!("{place}{path}?{query}"),
+        None => format!("{place}{path}"),
     }
 }
 
@@ -105,79 +116,6 @@ impl Inner {
         Reply::new(body, reading, decoder, emitter).with_model(&target.model)
     }
 
-    async fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse> {
-        let target = self.registry.resolve(&request.model)?;
-        let provider = &target.provider;
-        let named =
-            |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
-        if !provider.serves.embeddings {
-            return Err(named(Error::new(
-                ErrorKind::Unsupported,
-                format!("{} serves no embeddings", provider.name),
-            )));
-        }
-        let texts = request.input.as_slice();
-        if texts.is_empty() {
-            return Err(named(Error::new(ErrorKind::InvalidRequest, "there is no text to embed")));
-        }
-        let timeouts = request.timeouts.unwrap_or(self.timeouts);
-        let whole = async {
-            let batch = provider.quirks.embeddings.batch.unwrap_or(texts.len()).max(1);
-            let mut response =
-                EmbedResponse::new(&target.model, provider.name.as_ref(), Vec::new());
-            let mut usage = Some(EmbedUsage::default());
-            for (at, texts) in texts.chunks(batch).enumerate() {
-                let batch = self.embed_batch(&target, request, texts, &timeouts).await?;
-                response.embeddings.extend(batch.embeddings);
-                response.request_id = batch.request_id.or(response.request_id);
-                if at == 0 {
-                    response.model = batch.model;
-                    response.warnings = batch.warnings;
-                }
-                // A sum of which a part is not known is not known.
-                usage = usage.zip(batch.usage).map(|(sum, more)| EmbedUsage {
-                    prompt_tokens: sum.prompt_tokens + more.prompt_tokens,
-                    total_tokens: sum.total_tokens + more.total_tokens,
-                });
-            }
-            response.usage = usage;
-            Ok(response)
-        };
-        within(timeouts.total, "all vectors", whole).await.map_err(named)
-    }
-
-    async fn embed_batch(
-        &self,
-        target: &Target,
-        request: &EmbedRequest,
-        texts: &[String],
-        timeouts: &Timeouts,
-    ) -> Result<EmbedResponse> {
-        let provider = &target.provider;
-        let encoded =
-            protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)?;
-        let (http, warnings) = self.http_request(provider, encoded)?;
-        let (request_id, body) = within(timeouts.first_content, "the vectors", async {
-            let response = self.send(provider, http, timeouts).await?;
-            let request_id = protocol::request_id(response.headers());
-            Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
-        })
-        .await?;
-        let embedded = protocol::decode_embed(provider.protocol, provider, &body)?;
-        if embedded.vectors.len() != texts.len() {
-            return Err(Error::new(
-                ErrorKind::Protocol,
-                format!("{} texts were sent, {} vectors came", texts.len(), embedded.vectors.len()),
-            ));
-        }
-        let model = embedded.model.unwrap_or_else(|| target.model.clone());
-        let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
-        response.usage = embedded.usage;
-        response.request_id = request_id;
-        response.warnings = warnings;
-        Ok(response)
-    }
-
     pub(crate) async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
         let provider = self.registry.provider(provider)?;
         let named = |error: Error| error.with_provider(provider.name.as_ref());
@@ -236,7 +174,7 @@ impl Inner {
     }
 
     /// The request with its address and its key.
-    fn http_request(
+    pub(super) fn http_request(
         &self,
         provider: &Provider,
         encoded: Encoded,
@@ -266,7 +204,7 @@ impl Inner {
     }
 
     /// Sends, and makes an error of every answer that says that the call failed.
-    async fn send(
+    pub(super) async fn send(
         &self,
         provider: &Provider,
         request: HttpRequest<Bytes>,
@@ -293,7 +231,7 @@ fn shorter(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
 }
 
 /// Waits for `future`, but not longer than `limit`.
-async fn within<T>(
+pub(super) async fn within<T>(
     limit: Option<Duration>,
     stage: &str,
     future: impl Future<Output = Result<T>>,
@@ -307,5 +245,23 @@ async fn within<T>(
             ErrorKind::Timeout,
             format!("{stage} did not come within {} s", limit.as_secs_f64()),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::join;
+
+    #[test]
+    fn a_path_may_go_up_from_the_address_but_not_past_its_host() {
+        for (base, path, url) in [
+            ("https://a.test/v1", "/chat", "https://a.test/v1/chat"),
+            ("https://a.test/x/v1", "/../../v2/embed", "https://a.test/v2/embed"),
+            ("http://a.test:80/v1", "/../../v2/embed", "http://a.test:80/v2/embed"),
+            ("http://a.test", "/../api/embed", "http://a.test/api/embed"),
+            ("https://a.test/v1/?k=1", "/../api", "https://a.test/api?k=1"),
+        ] {
+            assert_eq!(join(base, path), url);
+        }
     }
 }

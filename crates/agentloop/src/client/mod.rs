@@ -2,6 +2,7 @@
 
 mod builder;
 mod call;
+mod embed;
 mod registry;
 mod reply;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 pub use builder::AgentLoopBuilder;
 pub(crate) use call::{join, prepare_chat};
+pub(crate) use embed::prepare_embed;
 pub(crate) use registry::Registry;
 pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};
@@ -89,9 +91,12 @@ impl AgentLoop {
 
     /// Turns texts into vectors, in the order of the texts.
     ///
+    /// Texts that the host does not take in one call go in several, a few at once. The first call that fails ends the
+    /// others, and the error says which texts it was about: `input[96..192]: …`.
+    ///
     /// # Errors
     ///
-    /// When a vector is missing.
+    /// When there is no text, the provider has no embeddings, a call fails, or a vector is missing.
     pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
         match self.run(Request::Embed(request)).await? {
             Answer::Embedding(response) => Ok(response),

@@ -142,6 +142,13 @@ impl Error {
         self
     }
 
+    /// The same, saying what of the request it is about.
+    #[must_use]
+    pub(crate) fn about(mut self, what: &str) -> Self {
+        self.0.message = format!("{what}: {}", self.0.message);
+        self
+    }
+
     /// The same, with an HTTP status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {

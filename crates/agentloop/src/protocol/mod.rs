@@ -6,6 +6,7 @@
 pub mod anthropic;
 mod base64_join;
 mod classify;
+mod embed;
 mod emit;
 mod error_body;
 pub mod gemini;
@@ -25,6 +26,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use embed::Embedded;
 pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;
 
@@ -132,24 +134,20 @@ pub(crate) fn encode_embed(
     }
 }
 
-/// The vectors of one call, as they came.
-#[derive(Debug, Default)]
-pub(crate) struct Embedded {
-    pub(crate) model: Option<String>,
-    pub(crate) vectors: Vec<Vec<f32>>,
-    pub(crate) usage: Option<crate::request::EmbedUsage>,
-}
-
+/// Reads vectors in every known form; the protocol only says how an error in their place is read.
 pub(crate) fn decode_embed(
     protocol: Protocol,
     provider: &Provider,
     body: &[u8],
 ) -> Result<Embedded> {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::embed::decode(provider, body),
-        Protocol::Anthropic => anthropic::embed::decode(provider, body),
-        Protocol::Gemini => gemini::embed::decode(provider, body),
-    }
+    embed::decode(
+        provider,
+        body,
+        match protocol {
+            Protocol::OpenAiChat | Protocol::Anthropic => error_body::in_answer,
+            Protocol::Gemini => gemini::error::in_answer,
+        },
+    )
 }
 
 /// Asks for a page of the list of models: the first, or the one that the page before it named.

@@ -13,6 +13,7 @@ use crate::model_info::ModelInfo;
 use crate::request::EmbedResponse;
 use crate::response::ChatResponse;
 
+pub use super::embed::VectorForm;
 pub use super::openai_chat::serve::{ServedChat, ServedEmbed};
 
 /// What a call asks a server to do.
@@ -81,7 +82,7 @@ pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedCh
 /// When it is not a request of this protocol.
 pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedEmbed> {
     match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::read_embed(body),
+        Protocol::OpenAiChat => openai_chat::serve::read_embed(path, body),
         Protocol::Anthropic => anthropic::serve::read_embed(path, body),
         Protocol::Gemini => gemini::serve::read_embed(path, body),
     }
@@ -105,13 +106,9 @@ pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     }
 }
 
-/// The body of an embeddings answer.
-pub fn write_embed(protocol: Protocol, response: &EmbedResponse, base64: bool) -> Bytes {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::write_embed(response, base64),
-        Protocol::Anthropic => anthropic::serve::write_embed(response),
-        Protocol::Gemini => gemini::serve::write_embed(response),
-    }
+/// The body of an embeddings answer, in the form that was asked for.
+pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
+    super::embed::write(response, form)
 }
 
 /// The body of a list of models.

@@ -286,14 +286,35 @@ quirk! {
 #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
 #[non_exhaustive]
 pub struct EmbeddingQuirks {
-    /// The most texts in one call. More are split into several calls.
+    /// How the texts are sent. Vectors are read in every known form, whatever this says.
+    pub form: EmbeddingForm,
+    /// What follows the provider's address; each leading `../` goes one step up from it. Absent means the form's own.
+    pub path: Option<Cow<'static, str>>,
+    /// The most texts in one call: more are split into several calls. Absent means
+    /// [`EMBED_BATCH`](crate::limits::EMBED_BATCH).
     pub batch: Option<usize>,
+    /// The most bytes of text in one call, by which also a host's limit of tokens is kept: no token is shorter than a
+    /// byte. A longer text goes by itself. Absent means [`EMBED_BATCH_BYTES`](crate::limits::EMBED_BATCH_BYTES).
+    pub batch_bytes: Option<usize>,
     /// The name of the parameter that sets the vectors' length.
     pub dimensions: DimensionsName,
     /// How the vectors are written.
     pub encoding: EmbeddingEncoding,
     /// The words for what the vectors are for.
     pub input_type: InputTypeWords,
+}
+
+quirk! {
+    /// How the texts are sent.
+    EmbeddingForm {
+        /// As `input`, to `/embeddings`.
+        #[default]
+        Input,
+        /// As `texts`, to `/embed`, with the kinds of number that are wanted.
+        TextsByType,
+        /// As `input`, to `/embed`, without what the first form has beside model and length.
+        BareInput,
+    }
 }
 
 quirk! {
@@ -315,7 +336,9 @@ quirk! {
         /// As the host likes: numbers, or base64 of 32-bit floats.
         #[default]
         Unasked,
-        /// Base64 of signed bytes, asked for with `base64_int8`.
+        /// Base64 of 32-bit floats, asked for with `base64`: exact, and fewer bytes than digits.
+        Base64,
+        /// Base64 of signed bytes, asked for with `base64_int8`. Each byte is read as one number, packed bits too.
         Int8,
     }
 }
@@ -326,9 +349,10 @@ quirk! {
         /// The host does not tell.
         #[default]
         Refused,
-        /// `search_query`, `search_document`, `classification`, `clustering`.
+        /// `search_query`, `search_document`, `classification`, `clustering`; one is required, and it is
+        /// `search_document` unless the request says another.
         Search,
-        /// `query`, `passage`.
+        /// `query`, `passage`; one is required, and it is `passage` unless the request says another.
         Passage,
     }
 }

@@ -8,10 +8,10 @@ use std::borrow::Cow;
 use super::families::{with_claude, with_gpt};
 use super::model::{ModelRule, ThinkTags};
 use super::quirks::{
-    AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, FileInputForm, Fingerprint,
-    ImageInput, InputTypeWords, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
-    SpeakerName, StreamUsage, ThinkingForm, TokenCap, ToolCallIds, ToolResultImages,
-    ToolResultName, VideoInput,
+    AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, EmbeddingForm,
+    EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, InputTypeWords, JsonSchemaSupport,
+    LogprobsForm, ReasoningEcho, ReasoningTokens, SpeakerName, StreamUsage, ThinkingForm, TokenCap,
+    ToolCallIds, ToolResultImages, ToolResultName, VideoInput,
 };
 use super::{Auth, Feature, KeySource, Param, Provider};
 use crate::protocol::Protocol;
@@ -128,10 +128,20 @@ fn openai() -> Provider {
         .quirks(|q| {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.max_stops = Some(4);
-            q.embeddings.batch = Some(2048);
+            q.embeddings = many_embeddings();
         })
         .strip([Param::TopK]);
     with_gpt(row)
+}
+
+/// At most 2,048 texts and 300,000 tokens in one call.
+fn many_embeddings() -> EmbeddingQuirks {
+    EmbeddingQuirks {
+        batch: Some(2048),
+        batch_bytes: Some(300_000),
+        encoding: EmbeddingEncoding::Base64,
+        ..EmbeddingQuirks::default()
+    }
 }
 
 fn anthropic() -> Provider {
@@ -171,6 +181,7 @@ fn groq() -> Provider {
             q.efforts = Some(NONE_TO_HIGH.into());
             q.thinking = ThinkingForm::ReasoningFormat;
             q.max_stops = Some(4);
+            q.embeddings.dimensions = DimensionsName::Refused;
         })
         .strip([
             Param::FrequencyPenalty,
@@ -306,6 +317,7 @@ fn perplexity() -> Provider {
             q.stream_usage = StreamUsage::Unasked;
             q.reasoning_tokens = ReasoningTokens::Beside;
             q.audio = AudioInputForm::Refused;
+            q.embeddings.path = Some("v1/embeddings".into());
             q.embeddings.batch = Some(512);
             q.embeddings.encoding = EmbeddingEncoding::Int8;
         })
@@ -339,6 +351,9 @@ fn ollama() -> Provider {
             q.images = ImageInput::DataOnly;
             q.files = FileInputForm::Refused;
             q.fingerprint = Fingerprint::Constant;
+            // The native call: only there `truncate`, `keep_alive` and `options` are listened to.
+            q.embeddings.form = EmbeddingForm::BareInput;
+            q.embeddings.path = Some("../api/embed".into());
         })
         .ignored(Param::ToolChoice)
         .ignored(Param::ParallelToolCalls)
@@ -359,7 +374,11 @@ fn cohere() -> Provider {
             q.audio = AudioInputForm::Refused;
             q.files = FileInputForm::Refused;
             q.efforts = Some((&[Effort::None, Effort::High]).into());
+            // The native call: the compatible one cannot say what the vectors are for.
+            q.embeddings.form = EmbeddingForm::TextsByType;
+            q.embeddings.path = Some("../../v2/embed".into());
             q.embeddings.batch = Some(96);
+            q.embeddings.dimensions = DimensionsName::OutputDimension;
             q.embeddings.input_type = InputTypeWords::Search;
         })
         .strip([
@@ -434,7 +453,7 @@ fn azure() -> Provider {
     .auth(Auth::ApiKey)
     .quirks(|q| {
         q.token_cap = TokenCap::MaxCompletionTokens;
-        q.embeddings.batch = Some(2048);
+        q.embeddings = many_embeddings();
     })
     .speaks(
         Protocol::Anthropic,

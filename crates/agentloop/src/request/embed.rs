@@ -10,6 +10,10 @@ use crate::timeouts::Timeouts;
 
 /// Texts to turn into vectors.
 ///
+/// More texts than the host takes in one call are sent in several, a few at once; the vectors come in the order of the
+/// texts. The first call that fails fails the whole, and its error says which texts it was about. An empty text is sent
+/// as it is: what hosts make of it differs.
+///
 /// ```
 /// use agentloop::EmbedRequest;
 ///
@@ -38,6 +42,10 @@ pub struct EmbedRequest {
     /// More headers. They never replace the ones that authenticate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_headers: BTreeMap<String, String>,
+    /// How many calls may be under way at once, where the texts need more than one; else
+    /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). No part of the question: it is not written as JSON.
+    #[serde(skip)]
+    pub concurrency: Option<usize>,
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
@@ -62,9 +70,16 @@ impl EmbedRequest {
         self.input_type = Some(input_type);
         self
     }
+
+    /// Sets `concurrency`.
+    #[must_use]
+    pub fn concurrency(mut self, concurrency: usize) -> Self {
+        self.concurrency = Some(concurrency);
+        self
+    }
 }
 
-/// One text or many.
+/// One text or many; a list of one is the same as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum EmbedInput {
@@ -169,5 +184,20 @@ impl EmbedResponse {
         embeddings: Vec<Vec<f32>>,
     ) -> Self {
         Self { model: model.into(), provider: provider.into(), embeddings, ..Self::default() }
+    }
+
+    /// The first vector, which is the only one when one text was asked for.
+    pub fn first(&self) -> Option<&[f32]> {
+        self.embeddings.first().map(Vec::as_slice)
+    }
+}
+
+/// The vectors, in the order of the texts.
+impl IntoIterator for EmbedResponse {
+    type Item = Vec<f32>;
+    type IntoIter = std::vec::IntoIter<Vec<f32>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.embeddings.into_iter()
     }
 }

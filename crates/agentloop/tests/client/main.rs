@@ -8,6 +8,8 @@
     reason = "a test that fails, fails"
 )]
 
+mod embed_encoding;
+mod embed_laws;
 mod embeddings;
 mod fake;
 mod keys;

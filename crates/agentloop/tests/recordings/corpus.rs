@@ -144,8 +144,12 @@ impl Recording {
         }
     }
 
-    pub(crate) fn embed(&self) -> Result<agentloop::EmbedResponse, Error> {
-        let (options, answer) = self.prepared(&self.body);
+    /// Reads vectors as if they were of that provider.
+    pub(crate) fn embed_as(&self, provider: &str) -> Result<agentloop::EmbedResponse, Error> {
+        let (mut options, answer) = self.prepared(&self.body);
+        if provider != self.provider {
+            (options.provider, options.protocol) = (provider.to_owned(), None);
+        }
         inspect::decode_embed(client(), &options, &answer)
     }
 

@@ -53,11 +53,6 @@ fn gemini_s_usage_means_the_same() {
     over(WIRE, laws::usage_invariants);
 }
 
-#[test]
-fn every_gemini_embedding_recording_decodes() {
-    over("gemini-embed", laws::embeds);
-}
-
 /// Whether some chunk names a finish reason, or why the prompt was refused.
 pub(crate) fn says_why(text: &str) -> bool {
     ["\"finishReason\"", "\"blockReason\""].iter().any(|name| {

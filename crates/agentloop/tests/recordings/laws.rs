@@ -140,18 +140,3 @@ pub(crate) fn usage_invariants(recording: &Recording) -> Law {
     }
     Ok(())
 }
-
-pub(crate) fn embeds(recording: &Recording) -> Law {
-    let response = recording.embed();
-    if recording.status >= 400 {
-        let error = response.err().ok_or("an error was read as vectors")?;
-        return ensure(error.status() == Some(recording.status), || format!("{error:?}"));
-    }
-    let response = response.map_err(|error| format!("{error:?}"))?;
-    ensure(!response.embeddings.is_empty(), || "no vectors".to_owned())?;
-    let length = response.embeddings[0].len();
-    ensure(length > 0, || "empty vectors".to_owned())?;
-    ensure(response.embeddings.iter().all(|vector| vector.len() == length), || {
-        "vectors of different lengths".to_owned()
-    })
-}

@@ -13,6 +13,7 @@
 
 mod anthropic;
 mod corpus;
+mod embeddings;
 mod features;
 mod gemini;
 mod laws;
@@ -86,9 +87,4 @@ fn responses_and_events_survive_json() {
 #[test]
 fn usage_means_the_same_everywhere() {
     over("openai-chat", laws::usage_invariants);
-}
-
-#[test]
-fn every_embedding_recording_decodes() {
-    over("openai-embed", laws::embeds);
 }

@@ -9,7 +9,7 @@ const WARM_UP: usize = 3;
 const ROUNDS: usize = 6;
 
 /// The memory of this process, in bytes.
-fn memory() -> usize {
+pub(crate) fn memory() -> usize {
     let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: usize = status.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
     pages * 4096

@@ -12,6 +12,7 @@
 )]
 
 mod bad;
+mod embeddings;
 mod load;
 mod suite;
 

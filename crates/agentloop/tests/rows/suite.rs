@@ -178,6 +178,25 @@ async fn embeddings(ai: &AgentLoop, row: &Provider) {
     assert_eq!(three.embeddings.len(), 3, "{}", row.name);
     let last = ai.embed(EmbedRequest::new(format!("{}/vectors", row.name), "three")).await.unwrap();
     assert_eq!(last.embeddings[0], three.embeddings[2], "in order, {}", row.name);
+    assert_eq!((&three.warnings, three.provider.as_str()), (&Vec::new(), row.name.as_ref()));
+    let tokens = three.usage.map(|usage| usage.prompt_tokens);
+    assert_eq!(tokens, Some(3), "{}", row.name);
+    let short = EmbedRequest::new(format!("{}/vectors", row.name), ["one", "two"])
+        .dimensions(4)
+        .input_type(EmbedInputType::Query);
+    let short = ai.embed(short).await.unwrap();
+    let warned = short.warnings.iter().any(|w| w.subject.as_deref() == Some("dimensions"));
+    assert_eq!(short.embeddings[1].len() == 4, !warned, "{}: {short:?}", row.name);
+    for (fault, kind) in [
+        ("status=401", ErrorKind::Auth),
+        ("status=429;retry-after=2", ErrorKind::RateLimit),
+        ("status=503", ErrorKind::Overloaded),
+        ("html", ErrorKind::Protocol),
+    ] {
+        let failing = EmbedRequest::new(format!("{}/vectors!{fault}", row.name), "one");
+        let error = ai.embed(failing).await.unwrap_err();
+        assert_eq!((error.kind(), error.provider()), (kind, Some(row.name.as_ref())), "{error:?}");
+    }
 }
 
 async fn counting(ai: &AgentLoop, row: &Provider) {

@@ -12,7 +12,7 @@ pub(crate) fn decode(provider: &str, status: u16, headers: &HeaderMap, body: &[u
 }
 
 /// The error that stands inside an answer of status 200.
-pub(super) fn in_answer(provider: &str, body: &[u8]) -> Error {
+pub(crate) fn in_answer(provider: &str, body: &[u8]) -> Error {
     refined(error_body::in_answer(provider, body), body)
 }
 

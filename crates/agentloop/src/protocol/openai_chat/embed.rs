@@ -1,19 +1,15 @@
-//! Embeddings.
+//! Asks for embeddings.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use http::Method;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::history::ToolNames;
-use crate::protocol::json::{ObjectWriter, read_json_body};
-use crate::protocol::lenient::{Int, Object, Text};
-use crate::protocol::{Embedded, Encoded, error_body, headers};
-use crate::provider::Provider;
-use crate::provider::quirks::{DimensionsName, EmbeddingEncoding, InputTypeWords};
-use crate::request::{EmbedInputType, EmbedRequest, EmbedUsage};
+use crate::protocol::embed::purpose_word;
+use crate::protocol::json::ObjectWriter;
+use crate::protocol::{Encoded, headers};
+use crate::provider::quirks::{DimensionsName, EmbeddingEncoding, EmbeddingForm};
+use crate::provider::{Param, Provider, Rule};
+use crate::request::EmbedRequest;
 use crate::response::{Warning, WarningKind};
 
 /// The call for some of the request's texts.
@@ -24,143 +20,107 @@ pub(crate) fn encode(
     texts: &[String],
 ) -> Result<Encoded> {
     let quirks = &provider.quirks.embeddings;
-    let mut warnings = Vec::new();
-    let mut dropped = |what: &str, why: String| {
-        warnings.push(Warning::new(WarningKind::Dropped, what, format!("{what}: {why}")));
+    let (texts_name, own_path) = match quirks.form {
+        EmbeddingForm::Input => ("input", "/embeddings"),
+        EmbeddingForm::TextsByType => ("texts", "/embed"),
+        EmbeddingForm::BareInput => ("input", "/embed"),
     };
-    let mut out = ObjectWriter::new();
-    out.field("model", model)?;
-    let extra = &request.extra_body;
-    let ours = |name: &str| !extra.contains_key(name);
+    let mut body = Body { request, out: ObjectWriter::new(), warnings: Vec::new() };
+    body.out.field("model", model)?;
     if let Some(dimensions) = request.dimensions {
-        let name = match quirks.dimensions {
-            DimensionsName::Dimensions => Some("dimensions"),
-            DimensionsName::OutputDimension => Some("output_dimension"),
-            DimensionsName::Refused => None,
-        };
-        match name {
-            Some(name) if ours(name) => out.field(name, &dimensions)?,
-            Some(_) => {}
-            None => dropped("dimensions", format!("{} cannot set it", provider.name)),
+        match quirks.dimensions {
+            DimensionsName::Dimensions => body.field("dimensions", &dimensions)?,
+            DimensionsName::OutputDimension => body.field("output_dimension", &dimensions)?,
+            DimensionsName::Refused => {
+                body.dropped("dimensions", &format!("{} cannot set it", provider.name));
+            }
         }
     }
-    if quirks.encoding == EmbeddingEncoding::Int8 && ours("encoding_format") {
-        out.field("encoding_format", "base64_int8")?;
+    match (quirks.form, quirks.encoding) {
+        (EmbeddingForm::TextsByType, _) => body.field("embedding_types", &["float"])?,
+        (EmbeddingForm::BareInput, _) | (_, EmbeddingEncoding::Unasked) => {}
+        (_, EmbeddingEncoding::Base64) => body.field("encoding_format", "base64")?,
+        (_, EmbeddingEncoding::Int8) => body.field("encoding_format", "base64_int8")?,
     }
-    if let Some(purpose) = request.input_type {
-        match purpose_word(quirks.input_type, purpose) {
-            Some(word) if ours("input_type") => out.field("input_type", word)?,
-            Some(_) => {}
-            None => dropped("input_type", format!("{} does not take it", provider.name)),
+    body.purpose(provider)?;
+    body.user(provider)?;
+    for (name, value) in &request.extra_body {
+        if name == "model" || name == texts_name {
+            body.dropped(&format!("extra_body.{name}"), "the request has a field for it");
+        } else {
+            body.out.field(name, value)?;
         }
     }
-    if let Some(user) = &request.user {
-        match provider.allow {
-            None if ours("user") => out.field("user", user)?,
-            None => {}
-            Some(_) => dropped("user", format!("{} does not take it", provider.name)),
-        }
-    }
-    for (name, value) in extra {
-        out.field(name, value)?;
-    }
-    out.field("input", texts)?;
+    body.out.field(texts_name, texts)?;
+    let mut warnings = body.warnings;
     let headers = headers::build(provider, &request.extra_headers, false, &mut warnings)?;
+    let path = quirks.path.as_deref().map(|path| format!("/{}", path.trim_start_matches('/')));
     Ok(Encoded {
         method: Method::POST,
-        path: "/embeddings".to_owned(),
+        path: path.unwrap_or_else(|| own_path.to_owned()),
         headers,
-        body: out.finish(),
+        body: body.out.finish(),
         warnings,
         names: ToolNames::default(),
     })
 }
 
-fn purpose_word(words: InputTypeWords, purpose: EmbedInputType) -> Option<&'static str> {
-    match (words, purpose) {
-        (InputTypeWords::Refused, _) => None,
-        (InputTypeWords::Search, EmbedInputType::Query) => Some("search_query"),
-        (InputTypeWords::Search, EmbedInputType::Document) => Some("search_document"),
-        (InputTypeWords::Search, EmbedInputType::Classification) => Some("classification"),
-        (InputTypeWords::Search, EmbedInputType::Clustering) => Some("clustering"),
-        (InputTypeWords::Search, EmbedInputType::Similarity) => None,
-        (InputTypeWords::Passage, EmbedInputType::Query) => Some("query"),
-        (InputTypeWords::Passage, _) => Some("passage"),
-    }
+/// The body while it is written.
+struct Body<'a> {
+    request: &'a EmbedRequest,
+    out: ObjectWriter,
+    warnings: Vec<Warning>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Wire<'a> {
-    #[serde(borrow)]
-    model: Text<'a>,
-    #[serde(borrow)]
-    data: Option<Vec<WireVector<'a>>>,
-    usage: Object<WireUsage>,
-    #[serde(borrow)]
-    error: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireVector<'a> {
-    index: Int,
-    #[serde(borrow)]
-    embedding: Option<&'a RawValue>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WireUsage {
-    prompt_tokens: Int,
-    total_tokens: Int,
-}
-
-/// The vectors, in the order of their indices.
-pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<Embedded> {
-    let wire: Wire<'_> = read_json_body(body.trim_ascii())
-        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
-    if wire.error.is_some_and(|error| error.get() != "{}") || error_body::is_bare_error(body) {
-        return Err(error_body::in_answer(&provider.name, body));
-    }
-    let no_vectors = |what: &str| {
-        Error::new(ErrorKind::Protocol, what).with_provider(provider.name.as_ref()).with_raw(body)
-    };
-    let data = wire.data.ok_or_else(|| no_vectors("the answer has no `data`"))?;
-    let mut vectors = Vec::with_capacity(data.len());
-    for (at, item) in data.iter().enumerate() {
-        let raw = item.embedding.ok_or_else(|| no_vectors("a vector is missing"))?;
-        let vector = vector(raw.get(), provider.quirks.embeddings.encoding)
-            .ok_or_else(|| no_vectors("a vector cannot be understood"))?;
-        vectors.push((item.index.0.unwrap_or(at as i64), vector));
-    }
-    vectors.sort_by_key(|(index, _)| *index);
-    let usage = wire.usage.0.unwrap_or_default();
-    let prompt = usage.prompt_tokens.unsigned().or(usage.total_tokens.unsigned());
-    Ok(Embedded {
-        model: wire.model.into_non_empty().map(std::borrow::Cow::into_owned),
-        vectors: vectors.into_iter().map(|(_, vector)| vector).collect(),
-        usage: prompt.map(|prompt_tokens| EmbedUsage {
-            prompt_tokens,
-            total_tokens: usage.total_tokens.unsigned().unwrap_or(prompt_tokens),
-        }),
-    })
-}
-
-/// Numbers, or base64 of little-endian 32-bit floats or of signed bytes.
-fn vector(raw: &str, encoding: EmbeddingEncoding) -> Option<Vec<f32>> {
-    if raw.starts_with('[') {
-        return serde_json::from_str(raw).ok();
-    }
-    let text: String = serde_json::from_str(raw).ok()?;
-    let bytes = STANDARD.decode(text.trim()).ok()?;
-    match encoding {
-        EmbeddingEncoding::Int8 => {
-            Some(bytes.iter().map(|byte| f32::from(byte.cast_signed())).collect())
+impl Body<'_> {
+    /// Writes a field, unless the caller has one of that name, which wins.
+    fn field<T: serde::Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {
+        match self.request.extra_body.contains_key(name) {
+            true => Ok(()),
+            false => self.out.field(name, value),
         }
-        EmbeddingEncoding::Unasked => {
-            let (numbers, rest) = bytes.as_chunks::<4>();
-            rest.is_empty().then(|| numbers.iter().map(|four| f32::from_le_bytes(*four)).collect())
+    }
+
+    fn dropped(&mut self, what: &str, why: &str) {
+        self.warn(WarningKind::Dropped, what, why);
+    }
+
+    fn warn(&mut self, kind: WarningKind, what: &str, why: &str) {
+        self.warnings.push(Warning::new(kind, what, format!("{what}: {why}")));
+    }
+
+    /// What the vectors are for, also where nothing was said and the host must be told.
+    fn purpose(&mut self, provider: &Provider) -> Result<()> {
+        let purpose = self.request.input_type;
+        match purpose_word(provider.quirks.embeddings.input_type, purpose) {
+            Some((word, same)) => {
+                if !same {
+                    let why = format!("{} has no word for it; it is sent as {word}", provider.name);
+                    self.warn(WarningKind::Converted, "input_type", &why);
+                }
+                self.field("input_type", word)
+            }
+            None => {
+                if purpose.is_some() {
+                    self.dropped("input_type", &format!("{} does not take it", provider.name));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn user(&mut self, provider: &Provider) -> Result<()> {
+        let Some(user) = &self.request.user else {
+            return Ok(());
+        };
+        let taken = provider.quirks.embeddings.form == EmbeddingForm::Input
+            && provider.allow.is_none()
+            && !provider.rules.contains(&Rule::Strip(Param::User));
+        if taken {
+            self.field("user", user)
+        } else {
+            self.dropped("user", &format!("{} does not take it", provider.name));
+            Ok(())
         }
     }
 }

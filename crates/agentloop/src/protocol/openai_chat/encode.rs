@@ -262,13 +262,15 @@ fn reasoning_object(
     if fields.is_empty() { Ok(()) } else { params.always("reasoning", &fields) }
 }
 
-/// The level that is nearest to the one asked for; of two, the lower. Only `none` itself means none.
+/// The level that is nearest to the one asked for; of two, the one nearer to `high`, as hosts with few levels have it
+/// themselves. Only `none` itself means none.
 fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
-    known
-        .iter()
-        .copied()
-        .filter(|level| *level == asked || *level != Effort::None)
-        .min_by_key(|level| ((*level as i32 - asked as i32).abs(), *level as i32))
+    known.iter().copied().filter(|level| *level == asked || *level != Effort::None).min_by_key(
+        |level| {
+            let from = |other: Effort| (*level as i32 - other as i32).abs();
+            (from(asked), from(Effort::High))
+        },
+    )
 }
 
 fn tools(

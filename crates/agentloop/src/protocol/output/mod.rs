@@ -53,8 +53,8 @@ pub(crate) fn shape<'r>(
             let traits = provider.model_traits(model);
             let strategy = strategy(provider, &traits, request)?;
             shaped.form.strategy = Some(strategy);
-            shaped.form.wrapped = !schema::is_object(&json_schema.schema)
-                && !(strategy == OutputStrategy::Native && takes_any_root(provider.protocol));
+            let free = strategy == OutputStrategy::Native && takes_any_root(provider.protocol);
+            shaped.form.wrapped = !free && !schema::is_object(&json_schema.schema);
             let mut format = Cow::Borrowed(json_schema);
             if shaped.form.wrapped {
                 format.to_mut().schema = schema::wrap(&json_schema.schema);

@@ -39,17 +39,17 @@ impl Unwrap {
                         self.state = State::Inside;
                         let rest = self.held.split_off(at);
                         self.held.clear();
-                        self.inside(rest)
+                        self.inside(&rest)
                     }
                 }
             }
-            State::Inside => self.inside(text),
+            State::Inside => self.inside(&text),
         }
     }
 
     /// A brace at the end may be the wrapper's own: it waits for what follows.
-    fn inside(&mut self, text: String) -> String {
-        self.held.push_str(&text);
+    fn inside(&mut self, text: &str) -> String {
+        self.held.push_str(text);
         let certain = self.held.trim_end_matches(|c: char| c == '}' || c.is_ascii_whitespace());
         let rest = self.held.split_off(certain.len());
         std::mem::replace(&mut self.held, rest)

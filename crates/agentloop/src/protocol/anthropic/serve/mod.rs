@@ -4,11 +4,8 @@ mod request;
 mod response;
 mod stream;
 
-use bytes::Bytes;
-
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::serve::ServedEmbed;
-use crate::request::EmbedResponse;
 
 pub use request::{read_chat, route};
 pub use response::{write_body, write_count, write_error, write_models};
@@ -22,9 +19,4 @@ pub use stream::StreamWriter;
 pub fn read_embed(_: &str, _: &[u8]) -> Result<ServedEmbed> {
     let message = "this protocol has no embeddings";
     Err(Error::new(ErrorKind::Unsupported, message).with_status(404))
-}
-
-/// The body of an embeddings answer: empty, for this protocol has none.
-pub fn write_embed(_: &EmbedResponse) -> Bytes {
-    Bytes::new()
 }

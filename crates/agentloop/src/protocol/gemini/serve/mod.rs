@@ -4,4 +4,4 @@ mod request;
 mod response;
 
 pub use request::{read_chat, read_embed, route};
-pub use response::{StreamWriter, write_body, write_count, write_embed, write_error, write_models};
+pub use response::{StreamWriter, write_body, write_count, write_error, write_models};

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::unescaped;
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::{Operation, ServedChat, ServedEmbed};
+use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm};
 use crate::request::ChatRequest;
 
 /// What a call asks for, by its method and the end of its path. The list of models shares its path with other
@@ -277,7 +277,8 @@ pub fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
         known["dimensions"] = dimensions.clone();
     }
     let request = serde_json::from_value(known).map_err(|error| refused(&error.to_string()))?;
-    Ok(ServedEmbed { request, base64: false })
+    let form = if method == "embedContent" { VectorForm::Single } else { VectorForm::Batch };
+    Ok(ServedEmbed { request, form })
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>> {

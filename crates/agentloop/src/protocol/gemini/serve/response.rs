@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use crate::error::{Error, ErrorKind};
 use crate::event::{ChatStreamEvent, PartDelta};
 use crate::model_info::ModelInfo;
-use crate::request::EmbedResponse;
 use crate::response::{
     ChatResponse, Choice, Citation, CodeOutcome, FinishReason, Logprobs, ResponsePart, TextPart,
     Usage,
@@ -321,23 +320,6 @@ fn error_object(error: &Error) -> Value {
 /// The body of an answer that says that the call failed. Its status is the error's, or 500.
 pub fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
-}
-
-/// The body of an embeddings answer: one vector by itself, several as a batch.
-pub fn write_embed(response: &EmbedResponse) -> Bytes {
-    let mut body = match &response.embeddings[..] {
-        [one] => json!({ "embedding": { "values": one } }),
-        many => {
-            let list: Vec<Value> = many.iter().map(|one| json!({ "values": one })).collect();
-            json!({ "embeddings": list })
-        }
-    };
-    if let Some(usage) = response.usage {
-        body["usageMetadata"] = json!({
-            "promptTokenCount": usage.prompt_tokens, "totalTokenCount": usage.total_tokens,
-        });
-    }
-    bytes(&body)
 }
 
 /// The body of a list of models.

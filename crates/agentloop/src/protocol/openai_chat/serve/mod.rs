@@ -6,4 +6,4 @@ mod request;
 mod response;
 
 pub use request::{ServedChat, ServedEmbed, read_chat, read_embed, route};
-pub use response::{StreamWriter, write_body, write_embed, write_error, write_models};
+pub use response::{StreamWriter, write_body, write_error, write_models};

@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::Operation;
+use crate::protocol::serve::{Operation, VectorForm};
 use crate::request::{ChatRequest, EmbedRequest};
 
 /// A chat request that arrived.
@@ -25,8 +25,8 @@ pub struct ServedChat {
 pub struct ServedEmbed {
     /// What is asked.
     pub request: EmbedRequest,
-    /// Whether the vectors shall be written in base64.
-    pub base64: bool,
+    /// How the vectors shall be written.
+    pub form: VectorForm,
 }
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
@@ -62,7 +62,8 @@ pub fn route(method: &Method, path: &str) -> Option<Operation> {
     let path = path.trim_end_matches('/');
     if method == Method::POST && path.ends_with("/chat/completions") {
         Some(Operation::Chat)
-    } else if method == Method::POST && path.ends_with("/embeddings") {
+    } else if method == Method::POST && (path.ends_with("/embeddings") || path.ends_with("/embed"))
+    {
         Some(Operation::Embed)
     } else if method == Method::GET && path.ends_with("/models") {
         Some(Operation::Models)
@@ -104,21 +105,41 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
     Ok(ServedChat { request, stream, include_usage })
 }
 
-/// Reads the body of an embeddings request.
+/// Reads an embeddings request, whose path says in which form it is.
 ///
 /// # Errors
 ///
-/// When the body is no JSON object, or a known field has a form that cannot be read.
-pub fn read_embed(body: &[u8]) -> Result<ServedEmbed> {
+/// When the body is no JSON object, a known field has a form that cannot be read, or one is missing that is required.
+pub fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = object(body)?;
-    let base64 = fields.remove("encoding_format").is_some_and(|format| format == "base64");
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let form = if path.ends_with("/api/embed") {
+        VectorForm::Bare
+    } else if path.ends_with("/embed") {
+        if !fields.contains_key("input_type") {
+            return Err(missing("input_type"));
+        }
+        let texts = fields.remove("texts").ok_or_else(|| missing("texts"))?;
+        fields.insert("input".to_owned(), texts);
+        VectorForm::ByType
+    } else {
+        match fields.get("encoding_format").and_then(Value::as_str) {
+            Some("base64") => VectorForm::ListedBase64,
+            Some("base64_int8") => VectorForm::ListedInt8,
+            _ => VectorForm::Listed,
+        }
+    };
     // Some clients know the length of the vectors by another name.
     if let Some(dimensions) = fields.remove("output_dimension") {
         fields.entry("dimensions").or_insert(dimensions);
     }
     fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
     let request = serde_json::from_value(Value::Object(fields)).map_err(|error| refused(&error))?;
-    Ok(ServedEmbed { request, base64 })
+    Ok(ServedEmbed { request, form })
+}
+
+fn missing(name: &str) -> Error {
+    Error::new(ErrorKind::InvalidRequest, format!("`{name}` is required")).with_status(400)
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>> {

@@ -1,14 +1,11 @@
 //! Writes answers.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::model_info::ModelInfo;
-use crate::request::EmbedResponse;
 use crate::response::{ChatResponse, Choice, Citation, ImagePart, Logprobs, ResponsePart, Usage};
 
 fn bytes(value: &Value) -> Bytes {
@@ -267,30 +264,6 @@ fn error_object(error: &Error) -> Value {
 /// The body of an answer that says that the call failed. Its status is the error's, or 500.
 pub fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
-}
-
-/// The body of an embeddings answer.
-pub fn write_embed(response: &EmbedResponse, base64: bool) -> Bytes {
-    let data: Vec<Value> = response
-        .embeddings
-        .iter()
-        .enumerate()
-        .map(|(index, vector)| {
-            let embedding = if base64 {
-                let bytes: Vec<u8> =
-                    vector.iter().flat_map(|number| number.to_le_bytes()).collect();
-                json!(STANDARD.encode(bytes))
-            } else {
-                json!(vector)
-            };
-            json!({ "object": "embedding", "index": index, "embedding": embedding })
-        })
-        .collect();
-    let mut body = json!({ "object": "list", "model": response.model, "data": data });
-    if let Some(usage) = response.usage {
-        body["usage"] = json!(usage);
-    }
-    bytes(&body)
 }
 
 /// The body of a list of models.

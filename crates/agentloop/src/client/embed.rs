@@ -1,0 +1,207 @@
+//! Embeddings: split into calls, a few of them at once, put together in order.
+
+mod at_once;
+
+use std::ops::Range;
+
+use super::call::within;
+use super::{Inner, Registry, Target};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
+use crate::protocol;
+use crate::provider::quirks::EmbeddingQuirks;
+use crate::request::{EmbedRequest, EmbedResponse, EmbedUsage};
+use crate::response::Warning;
+use crate::timeouts::Timeouts;
+
+/// Who is asked, and which texts go together into a call.
+pub(crate) fn prepare_embed(
+    registry: &Registry,
+    request: &EmbedRequest,
+) -> Result<(Target, Vec<Range<usize>>)> {
+    let target = registry.resolve(&request.model)?;
+    let provider = &target.provider;
+    let named =
+        |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
+    if !provider.serves.embeddings {
+        let serving = registry.providers().filter(|row| row.serves.embeddings);
+        let names: Vec<&str> = serving.map(|row| row.name.as_ref()).collect();
+        let message = format!("{} serves no embeddings", provider.name);
+        return Err(named(
+            Error::new(ErrorKind::Unsupported, message)
+                .with_hint(format!("ask one that does: {}", names.join(", "))),
+        ));
+    }
+    let texts = request.input.as_slice();
+    if texts.is_empty() {
+        return Err(named(Error::new(ErrorKind::InvalidRequest, "there is no text to embed")));
+    }
+    let batches = batches(texts, &provider.quirks.embeddings);
+    Ok((target, batches))
+}
+
+/// Texts that go together: in order, each in exactly one batch, as many in one as the host takes.
+fn batches(texts: &[String], quirks: &EmbeddingQuirks) -> Vec<Range<usize>> {
+    let most = quirks.batch.unwrap_or(EMBED_BATCH).max(1);
+    let most_bytes = quirks.batch_bytes.unwrap_or(EMBED_BATCH_BYTES);
+    let mut batches = Vec::with_capacity(texts.len().div_ceil(most));
+    let (mut start, mut bytes) = (0, 0_usize);
+    for (at, text) in texts.iter().enumerate() {
+        if at > start && (at - start == most || bytes.saturating_add(text.len()) > most_bytes) {
+            batches.push(start..at);
+            (start, bytes) = (at, 0);
+        }
+        bytes = bytes.saturating_add(text.len());
+    }
+    if start < texts.len() {
+        batches.push(start..texts.len());
+    }
+    batches
+}
+
+/// What came of one call.
+struct Batch {
+    model: Option<String>,
+    vectors: Vec<Vec<f32>>,
+    usage: Option<EmbedUsage>,
+    request_id: Option<String>,
+    warnings: Vec<Warning>,
+}
+
+impl Inner {
+    pub(super) async fn embed(&self, request: &EmbedRequest) -> Result<EmbedResponse> {
+        let (target, batches) = prepare_embed(&self.registry, request)?;
+        let texts = request.input.as_slice();
+        let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let call = |at: usize| {
+            let (target, timeouts, range) = (&target, &timeouts, batches[at].clone());
+            let several = batches.len() > 1;
+            async move {
+                let batch = self.embed_batch(target, request, &texts[range.clone()], timeouts);
+                let said = |error: Error| match several {
+                    true => error.about(&format!("input[{}..{}]", range.start, range.end)),
+                    false => error,
+                };
+                batch.await.map_err(said)
+            }
+        };
+        let mut sum = Sum::new(&target, &batches, texts.len());
+        let limit = request.concurrency.unwrap_or(EMBED_CONCURRENCY);
+        let calls = at_once::run(batches.len(), limit, call, |at, batch| sum.add(at, batch));
+        within(timeouts.total, "all vectors", calls).await.map_err(|error| {
+            error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
+        })?;
+        Ok(sum.response())
+    }
+
+    async fn embed_batch(
+        &self,
+        target: &Target,
+        request: &EmbedRequest,
+        texts: &[String],
+        timeouts: &Timeouts,
+    ) -> Result<Batch> {
+        let provider = &target.provider;
+        let encoded =
+            protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)?;
+        let (http, warnings) = self.http_request(provider, encoded)?;
+        let (request_id, body) = within(timeouts.first_content, "the vectors", async {
+            let response = self.send(provider, http, timeouts).await?;
+            let request_id = protocol::request_id(response.headers());
+            Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
+        })
+        .await?;
+        let named = |error: Error| error.with_request_id(request_id.clone());
+        let embedded = protocol::decode_embed(provider.protocol, provider, &body).map_err(named)?;
+        if embedded.vectors.len() != texts.len() {
+            let (sent, came) = (texts.len(), embedded.vectors.len());
+            let message = format!("{sent} texts were sent, {came} vectors came");
+            return Err(named(Error::new(ErrorKind::Protocol, message)));
+        }
+        let protocol::Embedded { model, vectors, usage } = embedded;
+        Ok(Batch { model, vectors, usage, request_id, warnings })
+    }
+}
+
+/// The response while its batches come in, in whatever order.
+struct Sum<'a> {
+    batches: &'a [Range<usize>],
+    response: EmbedResponse,
+    /// A sum of which a part is not known is not known.
+    usage: Option<EmbedUsage>,
+    /// The batch that the response has its model from, and the one that it has its id from.
+    first: usize,
+    last: usize,
+}
+
+impl<'a> Sum<'a> {
+    fn new(target: &Target, batches: &'a [Range<usize>], texts: usize) -> Self {
+        let vectors = vec![Vec::new(); texts];
+        let name = target.provider.name.as_ref();
+        Self {
+            batches,
+            response: EmbedResponse::new(&target.model, name, vectors),
+            usage: Some(EmbedUsage::default()),
+            first: usize::MAX,
+            last: 0,
+        }
+    }
+
+    fn add(&mut self, at: usize, batch: Batch) {
+        let places = &mut self.response.embeddings[self.batches[at].clone()];
+        for (place, vector) in places.iter_mut().zip(batch.vectors) {
+            *place = vector;
+        }
+        if let Some(model) = batch.model.filter(|_| at < self.first) {
+            (self.first, self.response.model) = (at, model);
+        }
+        if batch.request_id.is_some() && at >= self.last {
+            (self.last, self.response.request_id) = (at, batch.request_id);
+        }
+        for warning in batch.warnings {
+            if !self.response.warnings.contains(&warning) {
+                self.response.warnings.push(warning);
+            }
+        }
+        self.usage = self.usage.zip(batch.usage).map(|(sum, more)| EmbedUsage {
+            prompt_tokens: sum.prompt_tokens.saturating_add(more.prompt_tokens),
+            total_tokens: sum.total_tokens.saturating_add(more.total_tokens),
+        });
+    }
+
+    fn response(mut self) -> EmbedResponse {
+        self.response.usage = self.usage;
+        self.response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_text_is_in_one_batch_and_in_order(
+            lengths in prop::collection::vec(0_usize..40, 0..200),
+            batch in 0_usize..20,
+            batch_bytes in 0_usize..100,
+        ) {
+            let texts: Vec<String> = lengths.iter().map(|length| "x".repeat(*length)).collect();
+            let quirks = EmbeddingQuirks {
+                batch: Some(batch),
+                batch_bytes: Some(batch_bytes),
+                ..EmbeddingQuirks::default()
+            };
+            let batches = batches(&texts, &quirks);
+            let sent: Vec<usize> = batches.iter().cloned().flatten().collect();
+            prop_assert_eq!(sent, (0..texts.len()).collect::<Vec<_>>());
+            for range in batches {
+                let bytes: usize = lengths[range.clone()].iter().sum();
+                prop_assert!(!range.is_empty() && range.len() <= batch.max(1));
+                prop_assert!(range.len() == 1 || bytes <= batch_bytes);
+            }
+        }
+    }
+}

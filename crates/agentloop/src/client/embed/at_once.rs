@@ -1,0 +1,107 @@
+//! A few calls at once, without a task of their own.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+
+use crate::error::Result;
+
+/// Starts `call(0)`, `call(1)`, … up to `count`, in that order and at most `limit` at once, and hands what each of them
+/// gives to `take`, as they end. The first one that fails ends it: the others are dropped, which cancels them.
+pub(super) async fn run<T, F: Future<Output = Result<T>>>(
+    count: usize,
+    limit: usize,
+    mut call: impl FnMut(usize) -> F,
+    mut take: impl FnMut(usize, T),
+) -> Result<()> {
+    let mut waiting = 0..count;
+    let mut running: Vec<(usize, Pin<Box<F>>)> = Vec::with_capacity(limit.clamp(1, count.max(1)));
+    poll_fn(|context| {
+        let mut at = 0;
+        loop {
+            if at == running.len() {
+                // All that run have been asked, so that one more may begin.
+                let next = if running.len() < limit.max(1) { waiting.next() } else { None };
+                match next {
+                    Some(next) => running.push((next, Box::pin(call(next)))),
+                    None if running.is_empty() => return Poll::Ready(Ok(())),
+                    None => return Poll::Pending,
+                }
+            }
+            let (number, future) = &mut running[at];
+            match future.as_mut().poll(context) {
+                Poll::Pending => at += 1,
+                Poll::Ready(Ok(value)) => {
+                    take(*number, value);
+                    running.swap_remove(at);
+                }
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            }
+        }
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::error::{Error, ErrorKind};
+
+    fn clock() -> tokio::runtime::Runtime {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_time().start_paused(true).build().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn each_call_is_made_once_and_never_more_than_the_limit_are_under_way(
+            waits in prop::collection::vec(0_u64..5, 0..60),
+            limit in 0_usize..9,
+        ) {
+            let (busy, busiest) = (Cell::new(0), Cell::new(0));
+            let mut started = Vec::new();
+            let mut ended = Vec::new();
+            let call = |at: usize| {
+                started.push(at);
+                let (wait, busy, busiest) = (waits[at], &busy, &busiest);
+                async move {
+                    busy.set(busy.get() + 1);
+                    busiest.set(busy.get().max(busiest.get()));
+                    if wait > 0 {
+                        tokio::time::sleep(Duration::from_millis(wait)).await;
+                    }
+                    busy.set(busy.get() - 1);
+                    Ok(at * 10)
+                }
+            };
+            clock().block_on(run(waits.len(), limit, call, |at, value| ended.push((at, value)))).unwrap();
+            ended.sort_unstable();
+            let all: Vec<usize> = (0..waits.len()).collect();
+            prop_assert_eq!(&started, &all);
+            prop_assert_eq!(ended, all.iter().map(|at| (*at, at * 10)).collect::<Vec<_>>());
+            prop_assert!(busiest.get() <= limit.max(1));
+            if waits.iter().all(|wait| *wait > 0) {
+                prop_assert_eq!(busiest.get(), limit.max(1).min(waits.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_failure_ends_it_and_nothing_more_begins() {
+        let mut started = 0;
+        let call = |at: usize| {
+            started += 1;
+            async move {
+                tokio::time::sleep(Duration::from_secs(if at == 1 { 1 } else { 60 })).await;
+                Err::<(), _>(Error::new(ErrorKind::Server, at.to_string()))
+            }
+        };
+        let error = clock().block_on(run(100, 3, call, |_, ()| {})).unwrap_err();
+        assert_eq!((error.message(), started), ("1", 3));
+    }
+}

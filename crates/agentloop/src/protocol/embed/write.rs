@@ -1,0 +1,70 @@
+//! Writes the answer of an embeddings call, as a server does.
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::vector;
+use crate::request::EmbedResponse;
+
+/// How an answer holds its vectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum VectorForm {
+    /// A list of objects, each with its index.
+    #[default]
+    Listed,
+    /// The same, in base64 of 32-bit floats.
+    ListedBase64,
+    /// The same, in base64 of signed bytes.
+    ListedInt8,
+    /// Lists of vectors by the kind of number.
+    ByType,
+    /// A list of vectors.
+    Bare,
+    /// One object of values.
+    Single,
+    /// A list of objects of values.
+    Batch,
+}
+
+/// The body of an embeddings answer.
+pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
+    let vectors = &response.embeddings;
+    let listed = |text: &dyn Fn(&[f32]) -> Value| {
+        let item = |(index, vector): (usize, &Vec<f32>)| json!({ "object": "embedding", "index": index, "embedding": text(vector) });
+        let data: Vec<Value> = vectors.iter().enumerate().map(item).collect();
+        json!({ "object": "list", "model": response.model, "data": data })
+    };
+    let values = |vector: &Vec<f32>| json!({ "values": vector });
+    let mut body = match form {
+        VectorForm::Listed => listed(&|vector| json!(vector)),
+        VectorForm::ListedBase64 => listed(&|vector| json!(vector::floats(vector))),
+        VectorForm::ListedInt8 => listed(&|vector| json!(vector::int8(vector))),
+        VectorForm::ByType => {
+            json!({ "embeddings": { "float": vectors }, "response_type": "embeddings_by_type" })
+        }
+        VectorForm::Bare => json!({ "model": response.model, "embeddings": vectors }),
+        VectorForm::Single => json!({ "embedding": vectors.first().map(values) }),
+        VectorForm::Batch => {
+            json!({ "embeddings": vectors.iter().map(values).collect::<Vec<_>>() })
+        }
+    };
+    if let Some(usage) = response.usage {
+        let (name, said) = match form {
+            VectorForm::Listed | VectorForm::ListedBase64 | VectorForm::ListedInt8 => {
+                ("usage", json!(usage))
+            }
+            VectorForm::ByType => {
+                ("meta", json!({ "billed_units": { "input_tokens": usage.prompt_tokens } }))
+            }
+            VectorForm::Bare => ("prompt_eval_count", json!(usage.prompt_tokens)),
+            VectorForm::Single | VectorForm::Batch => (
+                "usageMetadata",
+                json!({ "promptTokenCount": usage.prompt_tokens,
+                        "totalTokenCount": usage.total_tokens }),
+            ),
+        };
+        body[name] = said;
+    }
+    body.to_string().into()
+}
