@@ -23,27 +23,28 @@ use serde::{Deserialize, Serialize};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct City {
-    pub name: String,
-    pub inhabitants: u64,
+pub(crate) struct City {
+    pub(crate) name: String,
+    pub(crate) inhabitants: u64,
     #[serde(default)]
-    pub rivers: Vec<String>,
+    pub(crate) rivers: Vec<String>,
 }
 
-pub fn oslo() -> City {
+pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
 
-pub const PROTOCOLS: [Protocol; 3] = [Protocol::OpenAiChat, Protocol::Anthropic, Protocol::Gemini];
+pub(crate) const PROTOCOLS: [Protocol; 3] =
+    [Protocol::OpenAiChat, Protocol::Anthropic, Protocol::Gemini];
 
-pub const STRATEGIES: [OutputStrategy; 3] =
+pub(crate) const STRATEGIES: [OutputStrategy; 3] =
     [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];
 
 /// What was asked.
-pub type Asked = Arc<Mutex<Vec<ChatRequest>>>;
+pub(crate) type Asked = Arc<Mutex<Vec<ChatRequest>>>;
 
 /// A client whose provider `lab` answers with these turns.
-pub fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> (AgentLoop, Asked) {
+pub(crate) fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> (AgentLoop, Asked) {
     let model = Model::from_script(Script::new(turns));
     let row: Provider = Simulator::new().with_model(model).provider_named("lab", protocol);
     let asked = Asked::default();
@@ -58,7 +59,7 @@ pub fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> (AgentL
 }
 
 /// An answer of `text`, in the way in which it was asked for.
-pub fn said(strategy: OutputStrategy, text: &str) -> Turn {
+pub(crate) fn said(strategy: OutputStrategy, text: &str) -> Turn {
     match strategy {
         OutputStrategy::Tool => {
             Turn::new([ResponsePart::ToolCall(ToolCallPart::new("call_1", "City", text))])
@@ -67,6 +68,6 @@ pub fn said(strategy: OutputStrategy, text: &str) -> Turn {
     }
 }
 
-pub fn question() -> ChatRequest {
+pub(crate) fn question() -> ChatRequest {
     ChatRequest::new("lab/m").system("Be exact.").user("The largest city of Norway?")
 }
