@@ -7,12 +7,15 @@
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
 
+mod logger;
 mod warn;
+pub(crate) mod watch;
 
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+pub use logger::{LogEntry, LogStatus, Logger};
 pub use warn::WarningsTo;
 
 use crate::client::{Inner, Target};

@@ -1,0 +1,166 @@
+//! The record of a call.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::client::Target;
+use crate::error::ErrorKind;
+use crate::middleware::Request;
+use crate::middleware::watch::{Ending, Seen};
+use crate::response::{ChatResponse, Cost, FinishReason, Usage};
+
+/// What is known of a call at its end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct LogEntry {
+    /// `chat` or `embeddings`.
+    pub operation: String,
+    /// Who answered; who would have, when nobody did. Empty when the model leads to no provider.
+    pub provider: String,
+    /// The model that answered, as its provider names it; the one that was asked, when none did.
+    pub model: String,
+    /// The model as the caller named it.
+    pub asked: String,
+    /// Whether the answer was wanted as it comes.
+    pub stream: bool,
+    /// From the call to its end.
+    pub latency_ms: u64,
+    /// From the call to the first content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_content_ms: Option<u64>,
+    /// How it ended.
+    pub status: LogStatus,
+    /// Why the answer ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<FinishReason>,
+    /// The tokens used, as far as they are known by then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// What it cost, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What kind of thing went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_kind: Option<ErrorKind>,
+    /// The provider's id of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+    /// The id by which the provider's support knows the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// How many warnings the answer has.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub warnings: usize,
+    /// The messages that were sent, if content is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Value>,
+    /// The choices that came back, if content is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Value>,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum LogStatus {
+    /// With an answer.
+    Ok,
+    /// With an error.
+    Error,
+    /// The caller dropped it.
+    #[default]
+    Cancelled,
+}
+
+impl LogStatus {
+    /// The word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl LogEntry {
+    pub(super) fn new(request: &Request, target: Option<&Target>) -> Self {
+        let operation = match request {
+            Request::Embed(_) => "embeddings",
+            Request::Chat(_) | Request::Stream(_) => "chat",
+        };
+        Self {
+            operation: operation.to_owned(),
+            provider: target.map(|target| target.provider.name.to_string()).unwrap_or_default(),
+            model: target.map_or_else(|| request.model().to_owned(), |target| target.model.clone()),
+            asked: request.model().to_owned(),
+            stream: matches!(request, Request::Stream(_)),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn end(&mut self, ending: Ending<'_>, seen: &Seen, began: Instant, content: bool) {
+        let since = |at: Instant| {
+            u64::try_from(at.saturating_duration_since(began).as_millis()).unwrap_or(u64::MAX)
+        };
+        self.latency_ms = since(Instant::now());
+        self.first_content_ms = seen.first_content.map(since);
+        match ending {
+            Ending::Answered(response) => {
+                self.status = LogStatus::Ok;
+                self.answered(response, content);
+            }
+            Ending::Embedded(response) => {
+                self.status = LogStatus::Ok;
+                self.provider.clone_from(&response.provider);
+                self.model.clone_from(&response.model);
+                self.usage = response.usage.map(|usage| Usage {
+                    prompt_tokens: Some(usage.prompt_tokens),
+                    total_tokens: Some(usage.total_tokens),
+                    ..Usage::default()
+                });
+                self.request_id.clone_from(&response.request_id);
+                self.warnings = response.warnings.len();
+            }
+            Ending::Failed(error) => {
+                if let Some(partial) = error.partial() {
+                    self.answered(partial, content);
+                }
+                self.status = LogStatus::Error;
+                self.error = Some(error.message().to_owned());
+                self.error_kind = Some(error.kind());
+                if let Some(provider) = error.provider() {
+                    provider.clone_into(&mut self.provider);
+                }
+                if let Some(id) = error.request_id() {
+                    self.request_id = Some(id.to_owned());
+                }
+            }
+            Ending::Dropped => self.usage.clone_from(&seen.usage),
+        }
+    }
+
+    fn answered(&mut self, response: &ChatResponse, content: bool) {
+        self.provider.clone_from(&response.provider);
+        self.model.clone_from(&response.model);
+        self.finish_reason = response.finish_reason().cloned();
+        self.usage = (!response.usage.is_empty()).then(|| response.usage.clone());
+        self.cost.clone_from(&response.cost);
+        self.response_id = Some(response.id.clone()).filter(|id| !id.is_empty());
+        self.request_id.clone_from(&response.request_id);
+        self.warnings = response.warnings.len();
+        if content {
+            self.answer = serde_json::to_value(&response.choices).ok();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Sees a call to its end, whichever end that is.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use tokio::time::Instant;
+use tracing::Span;
+
+use crate::error::{Error, Result};
+use crate::event::{ChatStreamEvent, PartDelta};
+use crate::middleware::Answer;
+use crate::request::EmbedResponse;
+use crate::response::{ChatResponse, Usage};
+use crate::stream::ChatStream;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ending<'a> {
+    /// With a whole answer.
+    Answered(&'a ChatResponse),
+    /// With vectors.
+    Embedded(&'a EmbedResponse),
+    /// It failed, perhaps after a piece of the answer.
+    Failed(&'a Error),
+    /// The caller dropped it, before the answer began or in its middle.
+    Dropped,
+}
+
+/// What passed by until then.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// When the first content came.
+    pub(crate) first_content: Option<Instant>,
+    /// How much text, thinking and arguments came, in bytes.
+    pub(crate) content_bytes: u64,
+    /// The usage, where it came before the end.
+    pub(crate) usage: Option<Usage>,
+}
+
+/// Tells a function how a call ended: exactly once, also when nobody waits for the end.
+pub(crate) struct Watch<F: FnOnce(Ending<'_>, &Seen)> {
+    end: Option<F>,
+    seen: Seen,
+    span: Span,
+}
+
+impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
+    pub(crate) fn new(end: F) -> Self {
+        Self { end: Some(end), seen: Seen::default(), span: Span::none() }
+    }
+
+    /// The answer is read within `span`.
+    pub(crate) fn within(mut self, span: Span) -> Self {
+        self.span = span;
+        self
+    }
+
+    /// Watches what the inner call gave, to its end.
+    pub(crate) fn see(mut self, answer: Result<Answer>) -> Result<Answer> {
+        match answer {
+            Ok(Answer::Events(events)) => {
+                Ok(Answer::Events(ChatStream::new(Watched { events, watch: self })))
+            }
+            Ok(Answer::Embedding(response)) => {
+                self.ended(Ending::Embedded(&response));
+                Ok(Answer::Embedding(response))
+            }
+            Err(error) => {
+                self.ended(Ending::Failed(&error));
+                Err(error)
+            }
+        }
+    }
+}
+
+impl<F: FnOnce(Ending<'_>, &Seen)> Watch<F> {
+    fn ended(&mut self, ending: Ending<'_>) {
+        if let Some(end) = self.end.take() {
+            end(ending, &self.seen);
+        }
+    }
+
+    fn look(&mut self, event: &ChatStreamEvent) {
+        match event {
+            ChatStreamEvent::ContentDelta { delta, .. } => {
+                let bytes = match delta {
+                    PartDelta::Text { text: piece }
+                    | PartDelta::Thinking { thinking: piece }
+                    | PartDelta::ToolCallArguments { arguments: piece } => piece.len(),
+                    _ => 0,
+                };
+                self.seen.content_bytes += bytes as u64;
+                self.seen.first_content.get_or_insert_with(Instant::now);
+            }
+            ChatStreamEvent::ContentStart { .. } => {
+                self.seen.first_content.get_or_insert_with(Instant::now);
+            }
+            ChatStreamEvent::Usage { usage, .. } => self.seen.usage = Some(usage.clone()),
+            ChatStreamEvent::MessageDone { response } => self.ended(Ending::Answered(response)),
+            _ => {}
+        }
+    }
+}
+
+impl<F: FnOnce(Ending<'_>, &Seen)> Drop for Watch<F> {
+    fn drop(&mut self) {
+        self.ended(Ending::Dropped);
+    }
+}
+
+struct Watched<F: FnOnce(Ending<'_>, &Seen)> {
+    events: ChatStream,
+    watch: Watch<F>,
+}
+
+impl<F: FnOnce(Ending<'_>, &Seen) + Unpin> Stream for Watched<F> {
+    type Item = Result<ChatStreamEvent>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let span = this.watch.span.clone();
+        let _within = span.enter();
+        let item = Pin::new(&mut this.events).poll_next(context);
+        match &item {
+            Poll::Ready(Some(Ok(event))) => this.watch.look(event),
+            Poll::Ready(Some(Err(error))) => this.watch.ended(Ending::Failed(error)),
+            Poll::Ready(None) | Poll::Pending => {}
+        }
+        item
+    }
+}
