@@ -116,7 +116,9 @@ async fn what_the_caller_drops_is_one_record_too() {
     let call = ai.chat(asking("echo!stall-events=0"));
     assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
     let entry = only(&entries);
-    assert_eq!((entry.status, entry.latency_ms), (LogStatus::Cancelled, 1000));
+    assert_eq!(entry.status, LogStatus::Cancelled);
+    // The clock stands still but for the second; timers are exact to a millisecond.
+    assert!((1000..1010).contains(&entry.latency_ms), "{}", entry.latency_ms);
 }
 
 #[test]

@@ -64,6 +64,10 @@ pub struct LogEntry {
     pub answer: Option<Value>,
 }
 
+fn millis(from: Instant, to: Instant) -> u64 {
+    u64::try_from(to.saturating_duration_since(from).as_millis()).unwrap_or(u64::MAX)
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -110,11 +114,8 @@ impl LogEntry {
     }
 
     pub(super) fn end(&mut self, ending: Ending<'_>, seen: &Seen, began: Instant, content: bool) {
-        let since = |at: Instant| {
-            u64::try_from(at.saturating_duration_since(began).as_millis()).unwrap_or(u64::MAX)
-        };
-        self.latency_ms = since(Instant::now());
-        self.first_content_ms = seen.first_content.map(since);
+        self.latency_ms = millis(began, Instant::now());
+        self.first_content_ms = seen.first_content.map(|at| millis(began, at));
         match ending {
             Ending::Answered(response) => {
                 self.status = LogStatus::Ok;

@@ -15,6 +15,8 @@ use crate::error::Result;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
 
+type Tell = dyn Fn(&LogEntry) + Send + Sync;
+
 /// Writes one record a call, when it ends: with an answer, with an error, or because the caller dropped it.
 ///
 /// - Every call is a [`tracing`] span with the names of OpenTelemetry's conventions for generative AI, and its record is an
@@ -32,7 +34,7 @@ use crate::transport::BoxFuture;
 /// ```
 #[derive(Clone, Default)]
 pub struct Logger {
-    tell: Option<Arc<dyn Fn(&LogEntry) + Send + Sync>>,
+    tell: Option<Arc<Tell>>,
     content: bool,
 }
 
