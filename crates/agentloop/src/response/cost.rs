@@ -21,6 +21,11 @@ impl Cost {
     pub fn from_provider(usd: Usd) -> Self {
         Self { usd, source: CostSource::Provider }
     }
+
+    /// An amount that was worked out from the usage and a price list.
+    pub fn from_prices(usd: Usd) -> Self {
+        Self { usd, source: CostSource::Prices }
+    }
 }
 
 /// Where the figure comes from.
