@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 const EMBEDDED: &str = include_str!("data.json");
 
 /// A user's own records, by `provider/model` in small letters.
-pub(crate) type Overrides = BTreeMap<String, ModelData>;
+type Overrides = BTreeMap<String, ModelData>;
 
 /// The models that are known. It is cheap to clone.
 ///
@@ -97,7 +97,7 @@ impl ModelCatalog {
         Ok(self.overridden(checked(records)?))
     }
 
-    pub(crate) fn overridden(self, records: Overrides) -> Self {
+    pub(crate) fn overridden(self, records: BTreeMap<String, ModelData>) -> Self {
         let mut own = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
         for (key, record) in records {
             let record = match own.overrides.remove(&key) {
@@ -123,9 +123,8 @@ impl ModelCatalog {
     /// The little that shapes a request, without reading the rest.
     pub(crate) fn hints(&self, provider: &str, model: &str) -> Hints {
         if self.0.as_ref().is_some_and(|own| !own.overrides.is_empty()) {
-            return self.lookup(provider, model).map_or_else(Hints::default, |model| Hints {
-                max_output_tokens: model.max_output_tokens,
-                abilities: model.abilities,
+            return self.lookup(provider, model).map_or_else(Hints::default, |model| {
+                Hints::new(model.context_window, model.max_output_tokens, model.abilities)
             });
         }
         let found = forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
@@ -188,7 +187,7 @@ impl ModelCatalog {
 }
 
 /// The records under their names in small letters, each with its name.
-pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<Overrides> {
+pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<BTreeMap<String, ModelData>> {
     let mut overrides = Overrides::new();
     for (id, mut record) in records {
         if id.split_once('/').is_none_or(|(provider, model)| provider.is_empty() || model.is_empty()) {

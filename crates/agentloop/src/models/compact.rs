@@ -54,16 +54,25 @@ struct Line<'a> {
 /// The little of it that shapes a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hints {
+    /// How long an answer may be that leaves room for the prompt.
     pub(crate) max_output_tokens: Option<u64>,
     pub(crate) abilities: Abilities,
 }
 
 impl Hints {
+    /// Where the limit of an answer is all or most of the context, it is not one that a request can ask for.
+    pub(super) fn new(context: Option<u64>, output: Option<u64>, abilities: Abilities) -> Self {
+        let leaves_room = |most: &u64| context.is_none_or(|context| *most <= context / 2);
+        Self { max_output_tokens: output.filter(leaves_room), abilities }
+    }
+
     pub(super) fn read(json: &str) -> Option<Self> {
         /// Other fields are skipped, not read.
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Part<'a> {
+            #[serde(rename = "c")]
+            context: Option<u64>,
             #[serde(rename = "o")]
             output: Option<u64>,
             #[serde(rename = "a", borrow)]
@@ -71,7 +80,7 @@ impl Hints {
         }
         let line: Part<'_> = serde_json::from_str(json).ok()?;
         let abilities = Abilities::from_letters(&line.abilities)?;
-        Some(Self { max_output_tokens: line.output, abilities })
+        Some(Self::new(line.context, line.output, abilities))
     }
 }
 

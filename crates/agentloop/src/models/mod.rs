@@ -32,5 +32,5 @@ pub use file::{DataFile, Source};
 pub use price::{Price, UnitPrices};
 pub use record::{ModelData, ModelKind};
 
-pub(crate) use catalog::{Overrides, checked};
+pub(crate) use catalog::checked;
 pub(crate) use compact::Hints;
