@@ -65,7 +65,8 @@ pub(crate) fn models_dev() -> impl Iterator<Item = (&'static str, &'static str)>
 pub(crate) fn litellm<'a>(host: &str, key: &'a str) -> Option<(&'static str, &'a str)> {
     let (_, prefix, ours) = LITELLM.iter().find(|(theirs, ..)| *theirs == host)?;
     let model = key.strip_prefix(prefix)?;
-    let is_region = || ["eu/", "us/", "global/", "global-standard/"].iter().any(|r| model.starts_with(r));
+    let is_region =
+        || ["eu/", "us/", "global/", "global-standard/"].iter().any(|r| model.starts_with(r));
     let odd = match *ours {
         // The parts of a name choose a size of an image, or an owner.
         "openai" | "anthropic" | "cohere" => model.contains(['/', ':']),
@@ -80,8 +81,15 @@ pub(crate) fn may_add(ours: &str, models_dev_is_there: bool) -> bool {
     !models_dev_is_there || !ONLY_COMPLETED.contains(&ours)
 }
 
-const OTHER_SERVICES: &[&str] =
-    &["gpt-image", "chatgpt-image", "whisper", "lyria", "deep-research-max", "deep-research-pre", "realtime"];
+const OTHER_SERVICES: &[&str] = &[
+    "gpt-image",
+    "chatgpt-image",
+    "whisper",
+    "lyria",
+    "deep-research-max",
+    "deep-research-pre",
+    "realtime",
+];
 
 /// Whether calls of our row can reach the model.
 pub(crate) fn reaches(ours: &str, model: &str) -> bool {

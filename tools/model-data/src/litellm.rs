@@ -82,8 +82,7 @@ fn entry(ours: &str, name: &str, kind: ModelKind, fields: &Fields) -> Entry {
     model.id = format!("{ours}/{name}");
     model.kind = Some(kind);
     model.context_window = count(fields, "max_input_tokens");
-    model.deprecation_date =
-        string(fields, "deprecation_date").and_then(|day| day.parse().ok());
+    model.deprecation_date = string(fields, "deprecation_date").and_then(|day| day.parse().ok());
     let unpriced = if raw(fields, "off_peak_pricing").is_some() {
         Some("costs something else at other hours")
     } else if kind == ModelKind::Chat && always_searches(ours, name) {

@@ -15,6 +15,9 @@ mod merge;
 mod models_dev;
 mod money;
 mod notice;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that fails, fails")]
+mod tests;
 
 use std::process::ExitCode;
 

@@ -57,6 +57,11 @@ pub(crate) fn merge(
         if model.kind == Some(ModelKind::Chat) {
             model.abilities = model.abilities.or(unlisted);
         }
+        let mut name_only = ModelData::default();
+        (name_only.id, name_only.kind) = (model.id.clone(), model.kind);
+        if model == name_only {
+            continue;
+        }
         correct(&mut model, host, &mut merged.notes);
         merged.models.push(model);
     }
@@ -135,7 +140,9 @@ fn correct(model: &mut ModelData, host: &str, notes: &mut Vec<String>) {
     }
     let Some(row) = hosts::row(host) else { return };
     let name = model.id.split_once('/').map_or("", |(_, name)| name).to_owned();
-    let Some(rule) = row.models.iter().find(|rule: &&ModelRule| rule.matches(&name)) else { return };
+    let Some(rule) = row.models.iter().find(|rule: &&ModelRule| rule.matches(&name)) else {
+        return;
+    };
     if let Some(tokens) = rule.max_output_tokens {
         model.max_output_tokens = Some(tokens);
     }

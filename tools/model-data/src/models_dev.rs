@@ -203,10 +203,8 @@ fn entry(
     let some = |count: Option<u64>| count.filter(|count| *count > 0);
     model.context_window = some(table.limit.context);
     model.prices = prices(ours, name, text, &table);
-    let mut entry = Entry {
-        deprecated: table.status.as_deref() == Some("deprecated"),
-        ..Entry::default()
-    };
+    let mut entry =
+        Entry { deprecated: table.status.as_deref() == Some("deprecated"), ..Entry::default() };
     if is_embedding {
         for price in &mut model.prices {
             price.per_million.output = None;
@@ -224,7 +222,8 @@ fn entry(
     can.reasoning = table.reasoning;
     can.structured_output = table.structured_output;
     can.temperature = table.temperature;
-    let listed = |is: bool| (if is { Some(true) } else { None }, if is { None } else { Some(false) });
+    let listed =
+        |is: bool| (if is { Some(true) } else { None }, if is { None } else { Some(false) });
     (can.image_input, entry.unlisted.image_input) = listed(takes("image"));
     (can.audio_input, entry.unlisted.audio_input) = listed(takes("audio"));
     (can.video_input, entry.unlisted.video_input) = listed(takes("video"));

@@ -31,8 +31,12 @@ fn source(name: &str, version: String, owner: &str) -> Source {
 }
 
 fn commit(folder: &Path) -> Option<String> {
-    let output =
-        Command::new("git").arg("-C").arg(folder).args(["log", "-1", "--format=%H %cs"]).output().ok()?;
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(["log", "-1", "--format=%H %cs"])
+        .output()
+        .ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.trim().to_owned()).filter(|text| output.status.success() && !text.is_empty())
 }

@@ -127,7 +127,8 @@ impl ModelCatalog {
                 Hints::new(model.context_window, model.max_output_tokens, model.abilities)
             });
         }
-        let found = forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
+        let found =
+            forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
         found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
     }
 
@@ -190,7 +191,10 @@ impl ModelCatalog {
 pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<BTreeMap<String, ModelData>> {
     let mut overrides = Overrides::new();
     for (id, mut record) in records {
-        if id.split_once('/').is_none_or(|(provider, model)| provider.is_empty() || model.is_empty()) {
+        if id
+            .split_once('/')
+            .is_none_or(|(provider, model)| provider.is_empty() || model.is_empty())
+        {
             return Err(Error::new(ErrorKind::Config, format!("`{id}` names no model"))
                 .with_hint("write it as \"provider/model\""));
         }

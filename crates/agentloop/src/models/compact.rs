@@ -88,7 +88,8 @@ impl Hints {
 pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
     let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let unknown = |what: &str| format!("`{what}` is not known");
-    let effort = |letter| EFFORTS.iter().find(|(known, _)| *known == letter).map(|(_, level)| *level);
+    let effort =
+        |letter| EFFORTS.iter().find(|(known, _)| *known == letter).map(|(_, level)| *level);
     Ok(ModelData {
         id: id.to_owned(),
         kind: Some(if line.vectors.is_some() { ModelKind::Embedding } else { ModelKind::Chat }),
@@ -99,7 +100,11 @@ pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
             .ok_or_else(|| unknown(&line.abilities))?,
         efforts: match line.efforts {
             Some(letters) => Some(
-                letters.chars().map(effort).collect::<Option<_>>().ok_or_else(|| unknown(&letters))?,
+                letters
+                    .chars()
+                    .map(effort)
+                    .collect::<Option<_>>()
+                    .ok_or_else(|| unknown(&letters))?,
             ),
             None => None,
         },

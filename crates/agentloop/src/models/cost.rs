@@ -1,7 +1,7 @@
 //! From a usage to its cost, exactly.
 
 use super::Price;
-use crate::response::{Usd, UsageDetails};
+use crate::response::{UsageDetails, Usd};
 
 const MILLION: i128 = 1_000_000;
 
@@ -49,8 +49,7 @@ pub(super) fn of(
     let cached = details.cached_tokens.unwrap_or(0);
     let written = details.cache_write_tokens.unwrap_or(0);
     let hour = details.cache_write_hour_tokens.unwrap_or(0);
-    let heard =
-        of_kind(details.audio_prompt_tokens, &details.prompt_tokens_by_modality, "AUDIO");
+    let heard = of_kind(details.audio_prompt_tokens, &details.prompt_tokens_by_modality, "AUDIO");
     if heard > 0 && cached.checked_add(written)? > 0 && units.audio_input != units.input {
         // Whether the cache held the sound or the words, nobody says.
         return None;

@@ -99,8 +99,7 @@ impl DataFile {
         for (number, line) in lines.iter().enumerate() {
             // The first line is the head, and people count from one.
             let wrong = |what: String| bad(format!("line {}: {what}", number + 2));
-            let (id, json) =
-                split(line).ok_or_else(|| wrong("it is not a model".to_owned()))?;
+            let (id, json) = split(line).ok_or_else(|| wrong("it is not a model".to_owned()))?;
             let key = id.to_ascii_lowercase();
             if key <= last {
                 return Err(wrong(format!("`{id}` is not in order")));

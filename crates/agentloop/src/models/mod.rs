@@ -22,8 +22,6 @@ mod file;
 mod name;
 mod price;
 mod record;
-#[cfg(test)]
-mod tests;
 
 pub use ability::Abilities;
 pub use catalog::ModelCatalog;
