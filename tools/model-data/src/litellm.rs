@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use agentloop::Effort;
 use agentloop::models::{ModelData, ModelKind, Price, UnitPrices};
+use agentloop::{Effort, Usd};
 use serde_json::value::RawValue;
 
 use crate::{hosts, money};
@@ -15,7 +15,7 @@ pub(crate) type Models = BTreeMap<String, Entry>;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
     pub(crate) model: ModelData,
-    /// Why there are no prices, if that has a reason.
+    /// Why there are no prices, whatever another source says.
     pub(crate) unpriced: Option<&'static str>,
 }
 
@@ -83,15 +83,22 @@ fn entry(ours: &str, name: &str, kind: ModelKind, fields: &Fields) -> Entry {
     model.kind = Some(kind);
     model.context_window = count(fields, "max_input_tokens");
     model.deprecation_date = string(fields, "deprecation_date").and_then(|day| day.parse().ok());
-    let unpriced = if raw(fields, "off_peak_pricing").is_some() {
-        Some("costs something else at other hours")
-    } else if kind == ModelKind::Chat && always_searches(ours, name) {
+    let mut unpriced = if kind == ModelKind::Chat && always_searches(ours, name) {
         Some("each request costs by how much is searched")
     } else {
         None
     };
     if unpriced.is_none() {
         model.prices = prices(ours, kind, fields);
+        if raw(fields, "off_peak_pricing").is_some() {
+            match off_peak(fields) {
+                Some(line) => model.prices.push(line),
+                None => {
+                    model.prices.clear();
+                    unpriced = Some("costs something else at hours that are not understood");
+                }
+            }
+        }
     }
     if kind == ModelKind::Embedding {
         model.dimensions = count(fields, "output_vector_size");
@@ -131,8 +138,11 @@ fn always_searches(ours: &str, name: &str) -> bool {
     ours == "perplexity" || name.contains("-search-preview") || name.contains("-search-api")
 }
 
+/// The place of a price.
+type UnitOf = fn(&mut UnitPrices) -> &mut Option<Usd>;
+
 /// The fields that are prices of tokens; what follows in a field's name is when they hold.
-const UNITS: [(&str, fn(&mut UnitPrices) -> &mut Option<agentloop::Usd>); 9] = [
+const UNITS: [(&str, UnitOf); 9] = [
     ("input_cost_per_token", |units| &mut units.input),
     ("output_cost_per_token", |units| &mut units.output),
     ("cache_read_input_token_cost", |units| &mut units.cache_read),
@@ -172,10 +182,10 @@ fn prices(ours: &str, kind: ModelKind, fields: &Fields) -> Vec<Price> {
         if let Some(usd) = search {
             line.per_call.insert("web_search_requests".to_owned(), usd);
             // What is fetched costs its tokens, and the fetching nothing.
-            line.per_call.insert("web_fetch_requests".to_owned(), agentloop::Usd::default());
+            line.per_call.insert("web_fetch_requests".to_owned(), Usd::default());
         }
     }
-    let zero = |usd: Option<agentloop::Usd>| usd.is_none_or(|usd| usd.picos() == 0);
+    let zero = |usd: Option<Usd>| usd.is_none_or(|usd| usd.picos() == 0);
     let usual = lines.get(&(None, None)).map(|line| line.per_million).unwrap_or_default();
     if zero(usual.input) && zero(usual.output) {
         // Nothing is written where the price is not known, or is part of something else.
@@ -185,13 +195,34 @@ fn prices(ours: &str, kind: ModelKind, fields: &Fields) -> Vec<Price> {
 }
 
 /// Vectors cost what is read.
-fn line_input(fields: &Fields, tier: Option<&str>) -> Option<agentloop::Usd> {
+fn line_input(fields: &Fields, tier: Option<&str>) -> Option<Usd> {
     let name = match tier {
         None => "input_cost_per_token".to_owned(),
         Some("batch") => "input_cost_per_token_batches".to_owned(),
         Some(tier) => format!("input_cost_per_token_{tier}"),
     };
     money::per_token(raw(fields, &name)?)
+}
+
+/// The line for the hours at which less is paid. None if it cannot be understood.
+fn off_peak(fields: &Fields) -> Option<Price> {
+    let table: Fields = serde_json::from_str(raw(fields, "off_peak_pricing")?).ok()?;
+    let windows: Vec<Fields> = serde_json::from_str(raw(&table, "windows")?).ok()?;
+    let mut price = Price::default();
+    for window in &windows {
+        let days: Vec<u8> = serde_json::from_str(raw(window, "weekdays")?).ok()?;
+        let days: String = days.iter().map(u8::to_string).collect();
+        let spans =
+            string(window, "hours_utc").map_or_else(|| words(window, "hours_utc"), |one| vec![one]);
+        for span in spans {
+            price.hours.push(format!("{days}/{span}").parse().ok()?);
+        }
+    }
+    let read = |name: &str| money::per_token(raw(&table, name)?);
+    price.per_million.input = Some(read("input_cost_per_token")?);
+    price.per_million.output = Some(read("output_cost_per_token")?);
+    price.per_million.cache_read = read("cache_read_input_token_cost");
+    (!price.hours.is_empty()).then_some(price)
 }
 
 /// `_above_272k_tokens_priority`: from what size on, and in which tier. None is something else.
@@ -214,10 +245,10 @@ fn condition(rest: &str) -> Option<(Option<String>, Option<u64>)> {
 }
 
 /// What a search costs, if it costs the same whatever its size.
-fn search_price(fields: &Fields) -> Option<agentloop::Usd> {
+fn search_price(fields: &Fields) -> Option<Usd> {
     let sizes: BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(raw(fields, "search_context_cost_per_query")?).ok()?;
-    let mut prices = sizes.values().map(|price| price.get().parse::<agentloop::Usd>().ok());
+    let mut prices = sizes.values().map(|price| price.get().parse::<Usd>().ok());
     let first = prices.next()??;
     prices.all(|price| price == Some(first)).then_some(first)
 }

@@ -80,6 +80,10 @@ fn moves(key: &str) -> bool {
 /// One list out of two. Where both name the usual price and it is not the same, one of them is wrong: which one, nobody
 /// knows, so that neither is taken.
 fn prices(key: &str, first: &[Price], second: &[Price], notes: &mut Vec<String>) -> Vec<Price> {
+    if second.iter().any(|price| !price.hours.is_empty()) {
+        // A list without hours is older than the hours, or leaves them out.
+        return second.to_vec();
+    }
     let usual = |prices: &[Price]| {
         prices
             .iter()

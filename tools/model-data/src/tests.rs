@@ -37,6 +37,10 @@ fn litellm_models() -> litellm::Models {
             "search_context_cost_per_query": {"a": 0.01, "b": 0.01}},
         "deepseek/by-the-hour": {"litellm_provider": "deepseek", "mode": "chat", "max_input_tokens": 1,
             "input_cost_per_token": 1e-06, "output_cost_per_token": 1e-06, "off_peak_pricing": {}},
+        "deepseek/by-night": {"litellm_provider": "deepseek", "mode": "chat", "input_cost_per_token": 2e-06,
+            "output_cost_per_token": 4e-06, "off_peak_pricing": {"input_cost_per_token": 1e-06,
+            "output_cost_per_token": 2e-06, "windows": [{"hours_utc": ["00:00-01:00", "10:00-00:00"],
+            "weekdays": [1, 2]}, {"hours_utc": "00:00-00:00", "weekdays": [7]}]}},
         "azure/eu/regional": {"litellm_provider": "azure", "mode": "chat", "max_input_tokens": 1},
         "together_ai/old": {"litellm_provider": "together_ai", "mode": "chat", "max_input_tokens": 1},
         "nobody/m": {"litellm_provider": "nobody", "mode": "chat", "max_input_tokens": 1}
@@ -143,6 +147,7 @@ fn what_cannot_be_called_or_is_gone_is_left_out() {
         ids,
         [
             "anthropic/claude-opus-4-20990101",
+            "deepseek/by-night",
             "deepseek/by-the-hour",
             "groq/zero",
             "openai/both",
@@ -166,7 +171,12 @@ fn a_price_that_is_not_one_is_unknown() {
     for id in ["openai/free", "groq/zero", "openai/dear-vectors", "deepseek/by-the-hour"] {
         assert!(find(&models, id).prices.is_empty(), "{id}");
     }
-    assert!(notes.iter().any(|note| note.contains("at other hours")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.contains("nothing of its kind")), "{notes:?}");
+    let night = &find(&models, "deepseek/by-night").prices[1];
+    assert_eq!(
+        serde_json::to_string(night).unwrap(),
+        r#"{"hours":["12/00:00-01:00","12/10:00-00:00","7/00:00-00:00"],"per_million":{"input":"1","output":"2"}}"#
+    );
     let free = &find(&models, "openrouter/a/b:free").prices[0];
     assert_eq!(free.per_million.input.map(|usd| usd.picos()), Some(0), "its name says so");
 }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A price list's lines are divided by `;`, and its words by blanks: `>N` is a prompt above N tokens, `@tier` a tier of
-//! service, `+day` and `-day` are the first day and the first day after, `q` is for each request, `name=` for each call
+//! service, `+day` and `-day` are the first day and the first day after, `~` hours of the week, `q` is for each request, `name=` for each call
 //! of a provider's tool, and the other letters are the kinds of tokens, in dollars for a million.
 
 use std::borrow::Cow;
@@ -135,6 +135,7 @@ fn read_price(text: &str) -> Option<Price> {
         match first {
             '>' => price.above_prompt_tokens = Some(rest.parse().ok()?),
             '@' => price.service_tier = Some(rest.to_owned()),
+            '~' => price.hours.push(rest.parse().ok()?),
             '+' => price.from = Some(rest.parse().ok()?),
             '-' => price.until = Some(rest.parse().ok()?),
             'q' => price.per_request = Some(rest.parse().ok()?),
@@ -180,6 +181,9 @@ fn write_price(price: &Price) -> String {
     }
     if let Some(day) = price.until {
         word('-', &day);
+    }
+    for hours in &price.hours {
+        word('~', hours);
     }
     for (letter, usd) in price.per_million.letters() {
         word(letter, &usd);

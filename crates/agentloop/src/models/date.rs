@@ -28,7 +28,8 @@ const SECONDS_A_DAY: u64 = 86_400;
 impl Date {
     /// The day of that year, month (1 to 12) and day (1 to 31), if there is one.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
-        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let leap =
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
         let days = match month {
             2 if leap => 29,
             2 => 28,

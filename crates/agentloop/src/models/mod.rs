@@ -19,6 +19,7 @@ mod compact;
 mod cost;
 mod date;
 mod file;
+mod hours;
 mod name;
 mod price;
 mod record;
@@ -27,6 +28,7 @@ pub use ability::Abilities;
 pub use catalog::ModelCatalog;
 pub use date::{Date, ParseDateError};
 pub use file::{DataFile, Source};
+pub use hours::Hours;
 pub use price::{Price, UnitPrices};
 pub use record::{ModelData, ModelKind};
 

@@ -33,10 +33,10 @@ fn without_day(model: &str) -> Option<&str> {
         let at = model.len().checked_sub(length)?;
         Some((model.get(..at)?, model.get(at..)?)).filter(|(before, _)| !before.is_empty())
     };
-    if let Some((before, day)) = cut(11) {
-        if day.strip_prefix('-').is_some_and(|day| day.parse::<Date>().is_ok()) {
-            return Some(before);
-        }
+    let is_written_out =
+        |day: &str| day.strip_prefix('-').is_some_and(|day| day.parse::<Date>().is_ok());
+    if let Some((before, _)) = cut(11).filter(|(_, day)| is_written_out(day)) {
+        return Some(before);
     }
     let (before, day) = cut(9)?;
     let day = day.strip_prefix(['-', '@'])?;

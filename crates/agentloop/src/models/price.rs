@@ -1,10 +1,11 @@
 //! What a model costs.
 
 use std::collections::BTreeMap;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::Date;
+use super::{Date, Hours};
 use crate::response::Usd;
 
 /// One line of a price list, and when it holds.
@@ -18,6 +19,9 @@ pub struct Price {
     /// The first day on which it no longer holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
+    /// Only at these hours; empty is at all hours that no other line of the list names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hours: Vec<Hours>,
     /// For prompts of more tokens than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub above_prompt_tokens: Option<u64>,
@@ -99,9 +103,10 @@ const USUAL: [&str; 4] = ["default", "standard", "standard_only", "on_demand"];
 pub(super) fn choose<'a>(
     prices: &'a [Price],
     prompt_tokens: u64,
-    day: Date,
+    when: SystemTime,
     tier: Option<&str>,
 ) -> Option<&'a Price> {
+    let day = Date::of(when);
     let tier = tier.filter(|tier| !USUAL.contains(tier));
     let of = |tier: Option<&str>| {
         prices
@@ -109,9 +114,12 @@ pub(super) fn choose<'a>(
             .filter(|price| price.service_tier.as_deref() == tier)
             .filter(|price| price.from.is_none_or(|from| from <= day))
             .filter(|price| price.until.is_none_or(|until| day < until))
+            .filter(|price| {
+                price.hours.is_empty() || price.hours.iter().any(|hours| hours.contain(when))
+            })
             .filter(|price| price.above_prompt_tokens.is_none_or(|above| prompt_tokens > above))
             // The narrowest; of two that hold on the same day, the one that began later.
-            .max_by_key(|price| (price.above_prompt_tokens, price.from))
+            .max_by_key(|price| (price.above_prompt_tokens, !price.hours.is_empty(), price.from))
     };
     let usual = of(None);
     if tier.is_none() {

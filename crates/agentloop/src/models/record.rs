@@ -81,7 +81,7 @@ impl ModelData {
         }
     }
 
-    /// The price that holds for a prompt of that many tokens, on that day, in that tier of service.
+    /// The price that holds for a prompt of that many tokens, at that moment, in that tier of service.
     ///
     /// Without a tier, and for the words that hosts have for the usual one (`default`, `standard`, `standard_only`,
     /// `on_demand`), it is the usual price. For a tier that is not listed there is none, nor for a prompt of a size that
@@ -92,7 +92,7 @@ impl ModelData {
         when: SystemTime,
         service_tier: Option<&str>,
     ) -> Option<&Price> {
-        super::price::choose(&self.prices, prompt_tokens, Date::of(when), service_tier)
+        super::price::choose(&self.prices, prompt_tokens, when, service_tier)
     }
 
     /// What `usage` costs, exactly, if every price that is needed for it is known. Never a part of it.

@@ -126,6 +126,28 @@ fn a_price_holds_on_its_days() {
 }
 
 #[test]
+fn a_price_holds_at_its_hours() {
+    let model = record(
+        r#"{"prices":[{"per_million":{"input":"2","output":"2"}},
+            {"hours":["12345/22:00-00:00","67/00:00-00:00"],"per_million":{"input":"1","output":"1"}}]}"#,
+    );
+    let of = usage(json!({"promptTokens": 1_000_000, "completionTokens": 0}));
+    // 2026-11-15 is a Sunday.
+    for (hours_later, expected) in
+        [(0, "1"), (11, "1"), (12, "2"), (33, "2"), (34, "1"), (35, "1"), (36, "2")]
+    {
+        let moment = today() + std::time::Duration::from_secs(hours_later * 3_600);
+        let cost = model.cost(&of, moment, None).unwrap();
+        assert_eq!(cost.usd.to_string(), expected, "{hours_later}");
+    }
+    for text in
+        ["", "8/00:00-01:00", "1/01:00-01:00", "1/02:00-01:00", "/00:00-01:00", "1/24:00-00:00"]
+    {
+        assert!(text.parse::<agentloop::models::Hours>().is_err(), "{text}");
+    }
+}
+
+#[test]
 fn thoughts_requests_and_vectors_can_have_prices_of_their_own() {
     let deep = record(
         r#"{"prices":[{"per_million":{"input":"2","output":"8","reasoning":"3"},"per_request":"0.005"}]}"#,

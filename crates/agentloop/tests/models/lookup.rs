@@ -89,7 +89,7 @@ fn a_whole_record_survives_the_file() {
         "video_input":false,"pdf_input":true,"image_output":false,"audio_output":true,"reasoning":false,
         "structured_output":true,"temperature":false,"prompt_caching":true,"web_search":false},
         "efforts":["none","minimal","low","medium","high","xhigh","max"],"knowledge_cutoff":"2025-08",
-        "deprecation_date":"2027-01-31","prices":[{"from":"2026-01-01","until":"2027-01-01","above_prompt_tokens":5,
+        "deprecation_date":"2027-01-31","prices":[{"from":"2026-01-01","until":"2027-01-01","hours":["135/01:30-04:00","7/00:00-00:00"],"above_prompt_tokens":5,
         "service_tier":"flex","per_million":{"input":"1","output":"2.5","cache_read":"0.1","cache_write":"1.25",
         "cache_write_1h":"2","reasoning":"3","audio_input":"4","audio_output":"5","image_output":"6"},
         "per_request":"0.005","per_call":{"web_search_requests":"0.01"}}]}"#;
