@@ -89,7 +89,41 @@ const OTHER_SERVICES: &[&str] = &[
     "deep-research-max",
     "deep-research-pre",
     "realtime",
+    "rerank",
+    "esm2",
+    "esmfold",
+    "bevformer",
+    "sparsedrive",
+    "streampetr",
+    "studiovoice",
+    "video-detector",
+    "speaker-detection",
+    "voicechat",
+    "usdvalidate",
+    "gliner",
+    "prompt-guard",
 ];
+
+/// Hosts of other makers' models, where a *no* is often a field that nobody filled in.
+const LISTED_BY_STRANGERS: &[&str] =
+    &["nvidia", "huggingface", "together", "fireworks", "deepinfra"];
+
+/// Whether a *no* of this host's models is to be believed.
+pub(crate) fn is_sure_of_no(ours: &str) -> bool {
+    !LISTED_BY_STRANGERS.contains(&ours)
+}
+
+/// Whether the name is that of a model that thinks.
+pub(crate) fn says_it_thinks(model: &str) -> bool {
+    let model = model.to_ascii_lowercase().replace("non-reasoning", "");
+    model.contains("think") || model.contains("reason")
+}
+
+/// Whether the name is that of a model that makes vectors.
+pub(crate) fn is_embedding(model: &str) -> bool {
+    let model = model.to_ascii_lowercase();
+    model.contains("embed") || model.contains("bge-")
+}
 
 /// Whether calls of our row can reach the model.
 pub(crate) fn reaches(ours: &str, model: &str) -> bool {

@@ -52,7 +52,17 @@ pub(crate) fn merge(
             None if has_moved && !model.prices.is_empty() => model.prices.clone(),
             None => prices(&key, &model.prices, &second.prices, &mut merged.notes),
         };
+        let contradicted =
+            |one: Option<bool>, other: Option<bool>| one.is_some_and(|one| other == Some(!one));
+        let (one, other) = (model.abilities, second.abilities);
         let mut model = model.or(second);
+        // What requests are changed for must be sure: where the sources contradict each other, it is not known.
+        if contradicted(one.reasoning, other.reasoning) {
+            model.abilities.reasoning = None;
+        }
+        if contradicted(one.structured_output, other.structured_output) {
+            model.abilities.structured_output = None;
+        }
         model.prices = prices;
         if model.kind == Some(ModelKind::Chat) {
             model.abilities = model.abilities.or(unlisted);
@@ -144,6 +154,10 @@ fn correct(model: &mut ModelData, host: &str, notes: &mut Vec<String>) {
     }
     let Some(row) = hosts::row(host) else { return };
     let name = model.id.split_once('/').map_or("", |(_, name)| name).to_owned();
+    let sure = |said: Option<bool>| said.filter(|yes| *yes || hosts::is_sure_of_no(host));
+    let can = &mut model.abilities;
+    can.structured_output = sure(can.structured_output);
+    can.reasoning = sure(can.reasoning).filter(|yes| *yes || !hosts::says_it_thinks(&name));
     let Some(rule) = row.models.iter().find(|rule: &&ModelRule| rule.matches(&name)) else {
         return;
     };

@@ -193,7 +193,7 @@ fn entry(
     if !makes("text") && !in_chat {
         return Ok(None);
     }
-    let is_embedding = name.contains("embed");
+    let is_embedding = hosts::is_embedding(name);
     if is_embedding && !hosts::row(ours).is_some_and(|row| row.serves.embeddings) {
         return Ok(None);
     }

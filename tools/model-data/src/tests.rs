@@ -41,6 +41,8 @@ fn litellm_models() -> litellm::Models {
             "output_cost_per_token": 4e-06, "off_peak_pricing": {"input_cost_per_token": 1e-06,
             "output_cost_per_token": 2e-06, "windows": [{"hours_utc": ["00:00-01:00", "10:00-00:00"],
             "weekdays": [1, 2]}, {"hours_utc": "00:00-00:00", "weekdays": [7]}]}},
+        "xai/disputed": {"litellm_provider": "xai", "mode": "chat", "supports_reasoning": true,
+            "supports_response_schema": true},
         "azure/eu/regional": {"litellm_provider": "azure", "mode": "chat", "max_input_tokens": 1},
         "together_ai/old": {"litellm_provider": "together_ai", "mode": "chat", "max_input_tokens": 1},
         "nobody/m": {"litellm_provider": "nobody", "mode": "chat", "max_input_tokens": 1}
@@ -78,6 +80,11 @@ impl Folder {
         folder.file("providers/openrouter/models/a/b:free.toml", &text.replace('9', "0"));
         folder.file("providers/groq/models/zero.toml", &text.replace('9', "0.00"));
         folder.file("providers/nobody/models/m.toml", text);
+        let thoughtless = format!("reasoning = false\nstructured_output = false\n{text}");
+        folder.file("providers/xai/models/plain.toml", &thoughtless);
+        folder.file("providers/xai/models/disputed.toml", &thoughtless);
+        folder.file("providers/xai/models/m-thinking.toml", &thoughtless);
+        folder.file("providers/nvidia/models/plain.toml", &thoughtless);
         folder
     }
 
@@ -150,6 +157,7 @@ fn what_cannot_be_called_or_is_gone_is_left_out() {
             "deepseek/by-night",
             "deepseek/by-the-hour",
             "groq/zero",
+            "nvidia/plain",
             "openai/both",
             "openai/dear-vectors",
             "openai/free",
@@ -160,6 +168,9 @@ fn what_cannot_be_called_or_is_gone_is_left_out() {
             "openai/vectors",
             "openrouter/a/b:free",
             "vertex/gemini-x",
+            "xai/disputed",
+            "xai/m-thinking",
+            "xai/plain",
         ]
     );
 }
@@ -179,6 +190,20 @@ fn a_price_that_is_not_one_is_unknown() {
     );
     let free = &find(&models, "openrouter/a/b:free").prices[0];
     assert_eq!(free.per_million.input.map(|usd| usd.picos()), Some(0), "its name says so");
+}
+
+#[test]
+fn a_no_that_changes_requests_is_a_sure_one() {
+    let folder = Folder::new("sure");
+    let (models, _) = merged(models_dev::read(&folder.0).unwrap(), litellm_models());
+    let said = |id: &str| {
+        let abilities = find(&models, id).abilities;
+        (abilities.reasoning, abilities.structured_output)
+    };
+    assert_eq!(said("xai/plain"), (Some(false), Some(false)));
+    assert_eq!(said("xai/disputed"), (None, None), "the sources contradict each other");
+    assert_eq!(said("xai/m-thinking").0, None, "its name contradicts it");
+    assert_eq!(said("nvidia/plain"), (None, None), "nobody there looks");
 }
 
 #[test]
