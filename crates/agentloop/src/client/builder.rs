@@ -8,6 +8,7 @@ use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
 use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
+use crate::models::ModelCatalog;
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
@@ -25,6 +26,7 @@ pub struct AgentLoopBuilder {
     middleware: Vec<Arc<dyn Middleware>>,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
+    models: Option<ModelCatalog>,
 }
 
 impl AgentLoopBuilder {
@@ -38,6 +40,7 @@ impl AgentLoopBuilder {
             middleware: Vec::new(),
             transport: None,
             timeouts: Timeouts::default(),
+            models: None,
         }
     }
 
@@ -61,6 +64,30 @@ impl AgentLoopBuilder {
         if let Some(timeouts) = config.timeouts {
             self.timeouts = timeouts;
         }
+        if let Some(data) = &config.model_data {
+            self.models = Some(data.clone());
+        }
+        if !config.models.is_empty() {
+            let models = self.models.unwrap_or_default();
+            self.models = Some(models.overridden(config.models.clone()));
+        }
+        self
+    }
+
+    /// What is known of models, in place of what the library carries, for every provider.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ModelCatalog};
+    ///
+    /// let known = ModelCatalog::embedded().with_overrides(r#"
+    ///     ["lab/big-one"]
+    ///     context_window = 32768
+    /// "#)?;
+    /// let ai = AgentLoop::builder().models(known).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn models(mut self, models: ModelCatalog) -> Self {
+        self.models = Some(models);
         self
     }
 
@@ -140,7 +167,12 @@ impl AgentLoopBuilder {
         Ok(AgentLoop(Arc::new(inner)))
     }
 
-    pub(super) fn into_inner(self) -> Inner {
+    pub(super) fn into_inner(mut self) -> Inner {
+        if let Some(models) = &self.models {
+            for provider in &mut self.providers {
+                provider.catalog = models.clone();
+            }
+        }
         Inner {
             registry: Registry::new(
                 self.providers,
@@ -152,6 +184,7 @@ impl AgentLoopBuilder {
             middleware: self.middleware,
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
+            models: self.models.unwrap_or_default(),
         }
     }
 }

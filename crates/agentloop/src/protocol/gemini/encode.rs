@@ -167,7 +167,7 @@ fn sampling(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    if provider.model_traits(model).sampling == Sampling::Refused {
+    if provider.ruled_traits(model).sampling == Sampling::Refused {
         let set = [
             (Param::Temperature, request.temperature.is_some()),
             (Param::TopP, request.top_p.is_some()),

@@ -50,7 +50,7 @@ pub(crate) fn chat(
     params.always("model", model)?;
     sampling(&mut params, provider, model, request)?;
     output(&mut params, request)?;
-    reasoning(&mut params, provider, request)?;
+    reasoning(&mut params, provider, model, request)?;
     tools(&mut params, provider, request, &prepared.names)?;
     response_format(&mut params, provider, request)?;
     params.put(Param::ServiceTier, request.service_tier.as_ref())?;
@@ -91,7 +91,7 @@ fn sampling(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    let traits = provider.model_traits(model);
+    let traits = provider.ruled_traits(model);
     let without_effort = request.reasoning_effort == Some(Effort::None);
     let (softly, strictly) = match traits.sampling {
         Sampling::Free => (false, false),
@@ -147,7 +147,19 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
 }
 
 /// Effort and thinking, in the form that the host knows.
-fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
+fn reasoning(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+) -> Result<()> {
+    if request.thinking.is_none() && request.reasoning_effort.is_none() {
+        return Ok(());
+    }
+    if provider.model_traits(model).reasoning == Some(false) {
+        not_thinking(params, model, request);
+        return Ok(());
+    }
     let quirks = &provider.quirks;
     let mut thinking = request.thinking.unwrap_or_default();
     let mut effort = request.reasoning_effort;
@@ -233,6 +245,19 @@ fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest
             None => Ok(()),
         },
         _ => Ok(()),
+    }
+}
+
+/// A model that cannot think is not asked to. Not to think is what it does.
+fn not_thinking(params: &mut Params<'_>, model: &str, request: &ChatRequest) {
+    let why = format!("{model} does not think");
+    if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
+        params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+    }
+    let thinking = request.thinking.unwrap_or_default();
+    if thinking.enabled == Some(true) || thinking.budget_tokens.is_some() {
+        let text = format!("thinking: {why}");
+        params.warnings.push(Warning::new(WarningKind::Dropped, "thinking", text));
     }
 }
 
