@@ -124,7 +124,9 @@ impl ModelCatalog {
     pub(crate) fn hints(&self, provider: &str, model: &str) -> Hints {
         if self.0.as_ref().is_some_and(|own| !own.overrides.is_empty()) {
             return self.lookup(provider, model).map_or_else(Hints::default, |model| {
-                Hints::new(model.context_window, model.max_output_tokens, model.abilities)
+                let efforts = model.efforts.map(|levels| levels.into_iter().collect());
+                let (context, output) = (model.context_window, model.max_output_tokens);
+                Hints::new(context, output, model.abilities, efforts)
             });
         }
         let found =

@@ -14,7 +14,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::{Abilities, ModelData, ModelKind, Price};
-use crate::request::Effort;
+use crate::request::{Effort, Efforts};
 
 const EFFORTS: [(char, Effort); 7] = [
     ('n', Effort::None),
@@ -25,6 +25,10 @@ const EFFORTS: [(char, Effort); 7] = [
     ('x', Effort::Xhigh),
     ('a', Effort::Max),
 ];
+
+fn effort(letter: char) -> Option<Effort> {
+    EFFORTS.iter().find(|(known, _)| *known == letter).map(|(_, level)| *level)
+}
 
 /// What stands after the name.
 #[derive(Default, Serialize, Deserialize)]
@@ -57,13 +61,20 @@ pub(crate) struct Hints {
     /// How long an answer may be that leaves room for the prompt.
     pub(crate) max_output_tokens: Option<u64>,
     pub(crate) abilities: Abilities,
+    /// The levels of effort, where they are listed.
+    pub(crate) efforts: Option<Efforts>,
 }
 
 impl Hints {
     /// Where the limit of an answer is all or most of the context, it is not one that a request can ask for.
-    pub(super) fn new(context: Option<u64>, output: Option<u64>, abilities: Abilities) -> Self {
+    pub(super) fn new(
+        context: Option<u64>,
+        output: Option<u64>,
+        abilities: Abilities,
+        efforts: Option<Efforts>,
+    ) -> Self {
         let leaves_room = |most: &u64| context.is_none_or(|context| *most <= context / 2);
-        Self { max_output_tokens: output.filter(leaves_room), abilities }
+        Self { max_output_tokens: output.filter(leaves_room), abilities, efforts }
     }
 
     pub(super) fn read(json: &str) -> Option<Self> {
@@ -77,10 +88,13 @@ impl Hints {
             output: Option<u64>,
             #[serde(rename = "a", borrow)]
             abilities: Cow<'a, str>,
+            #[serde(rename = "e", borrow)]
+            efforts: Option<Cow<'a, str>>,
         }
         let line: Part<'_> = serde_json::from_str(json).ok()?;
         let abilities = Abilities::from_letters(&line.abilities)?;
-        Some(Self::new(line.context, line.output, abilities))
+        let efforts = line.efforts.map(|letters| letters.chars().filter_map(effort).collect());
+        Some(Self::new(line.context, line.output, abilities, efforts))
     }
 }
 
@@ -88,8 +102,6 @@ impl Hints {
 pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
     let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let unknown = |what: &str| format!("`{what}` is not known");
-    let effort =
-        |letter| EFFORTS.iter().find(|(known, _)| *known == letter).map(|(_, level)| *level);
     Ok(ModelData {
         id: id.to_owned(),
         kind: Some(if line.vectors.is_some() { ModelKind::Embedding } else { ModelKind::Chat }),

@@ -15,5 +15,6 @@ pub use content::{
 pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage};
 pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
 pub use output::{AudioOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
+pub(crate) use reasoning::Efforts;
 pub use reasoning::{Effort, Thinking};
 pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};

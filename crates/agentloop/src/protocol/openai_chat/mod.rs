@@ -13,6 +13,7 @@ mod params;
 mod parts;
 pub mod serve;
 mod stream;
+mod thinking;
 mod usage;
 mod wire;
 
