@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::{Download, MediaOptions};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
 use crate::timeouts::Timeouts;
@@ -47,6 +48,8 @@ pub struct Config {
     pub default_model: Option<String>,
     /// How long to wait.
     pub timeouts: Option<Timeouts>,
+    /// Whether and how remote media are fetched.
+    pub media: Option<MediaOptions>,
 }
 
 /// The file, as it is written.
@@ -58,6 +61,7 @@ struct File {
     aliases: BTreeMap<String, String>,
     providers: BTreeMap<String, Row>,
     timeouts: Option<TimeoutsTable>,
+    media: Option<MediaTable>,
 }
 
 /// A provider's table.
@@ -105,6 +109,16 @@ struct TimeoutsTable {
     total: Option<f64>,
 }
 
+/// What stands under `[media]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct MediaTable {
+    download: Option<Download>,
+    max_bytes: Option<usize>,
+    allow_private: bool,
+    timeout: Option<f64>,
+}
+
 impl Config {
     /// Reads the text of a configuration file.
     ///
@@ -124,6 +138,7 @@ impl Config {
             default_provider: file.default_provider,
             default_model: file.default_model,
             timeouts: file.timeouts.map(|table| table.timeouts()).transpose()?,
+            media: file.media.map(|table| table.options()).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {
@@ -180,6 +195,22 @@ impl TimeoutsTable {
             idle: read("idle", self.idle, usual.idle)?,
             total: read("total", self.total, usual.total)?,
         })
+    }
+}
+
+impl MediaTable {
+    fn options(&self) -> Result<MediaOptions> {
+        let mut options = MediaOptions::default();
+        options.download = self.download.unwrap_or(options.download);
+        options.max_bytes = self.max_bytes.unwrap_or(options.max_bytes);
+        options.allow_private = self.allow_private;
+        if let Some(seconds) = self.timeout {
+            let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+            options.timeout = timeout.ok_or_else(|| {
+                Error::new(ErrorKind::Config, "media.timeout: it must be more than 0 seconds")
+            })?;
+        }
+        Ok(options)
     }
 }
 

@@ -29,3 +29,18 @@ pub const MAX_CHOICES: usize = 1 << 10;
 
 /// The most pages of a list of models that are asked for.
 pub const MAX_MODEL_PAGES: usize = 50;
+
+/// The most bytes of one medium that is fetched for a host that needs them; a client can be told another number.
+pub const MAX_MEDIA_BYTES: usize = 20 << 20;
+
+/// The most bytes of all media together that are fetched for one request.
+pub const MAX_MEDIA_TOTAL_BYTES: usize = 100 << 20;
+
+/// The most media that are fetched for one request.
+pub const MAX_MEDIA_PER_REQUEST: usize = 64;
+
+/// How many media of one request are fetched at the same time.
+pub const MAX_MEDIA_AT_ONCE: usize = 4;
+
+/// The largest file that is read from a path into a part, in bytes.
+pub const MAX_FILE_BYTES: usize = 64 << 20;

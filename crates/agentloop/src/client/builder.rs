@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
+use crate::media::{Fetcher, MediaOptions};
 use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
@@ -25,6 +26,8 @@ pub struct AgentLoopBuilder {
     middleware: Vec<Arc<dyn Middleware>>,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
+    media: MediaOptions,
+    media_transport: Option<Arc<dyn Transport>>,
 }
 
 impl AgentLoopBuilder {
@@ -38,6 +41,8 @@ impl AgentLoopBuilder {
             middleware: Vec::new(),
             transport: None,
             timeouts: Timeouts::default(),
+            media: MediaOptions::default(),
+            media_transport: None,
         }
     }
 
@@ -60,6 +65,9 @@ impl AgentLoopBuilder {
         self.default_model = config.default_model.clone().or(self.default_model);
         if let Some(timeouts) = config.timeouts {
             self.timeouts = timeouts;
+        }
+        if let Some(media) = config.media {
+            self.media = media;
         }
         self
     }
@@ -122,6 +130,20 @@ impl AgentLoopBuilder {
         self
     }
 
+    /// Whether and how media that requests name by address are fetched for hosts that need their bytes. Nothing is
+    /// fetched by default.
+    pub fn media(mut self, media: MediaOptions) -> Self {
+        self.media = media;
+        self
+    }
+
+    /// Fetches media through another transport, which then decides by itself which addresses it reaches. It never
+    /// sees a key.
+    pub fn media_transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.media_transport = Some(Arc::new(transport));
+        self
+    }
+
     /// How long to wait.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -152,6 +174,7 @@ impl AgentLoopBuilder {
             middleware: self.middleware,
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
+            fetcher: Fetcher::new(self.media, self.media_transport),
         }
     }
 }

@@ -15,6 +15,7 @@ pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::model_info::ModelInfo;
 use crate::provider::Provider;
@@ -47,6 +48,7 @@ pub(crate) struct Inner {
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timeouts: Timeouts,
+    pub(crate) fetcher: Fetcher,
 }
 
 impl AgentLoop {
