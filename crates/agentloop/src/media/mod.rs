@@ -103,7 +103,7 @@ pub(crate) fn settle(
                 Ok(Some(called.to_owned()))
             }
             _ if kind == MediaKind::File => Ok(Some(seen.to_owned())),
-            _ => Err(told.unwrap_or(seen).to_owned()),
+            _ => Err(told.filter(|told| !fits(told)).unwrap_or(seen).to_owned()),
         };
     }
     if fits(&seen) {
