@@ -53,9 +53,9 @@ impl<'a> Medium<'a> {
             ContentPart::GeneratedFile(file) => {
                 let kind = MediaKind::of_mime(&file.mime_type);
                 let made = Self::made(kind, &file.mime_type, &file.data, file.url.as_deref())?;
-                return Ok(made.map(|made| Self { name: file.name.as_deref(), ..made }));
+                Ok(made.map(|made| Self { name: file.name.as_deref(), ..made }))
             }
-            _ => return Ok(None),
+            _ => Ok(None),
         }
     }
 

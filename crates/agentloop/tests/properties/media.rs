@@ -79,7 +79,7 @@ proptest! {
             ContentPart::audio_url(url.clone()),
             ContentPart::audio(url.clone(), ""),
             ContentPart::file("a", url.clone()),
-            ContentPart::file_url(url.clone()),
+            ContentPart::file_url(url),
         ];
         for part in parts {
             let request = ChatRequest::new(model).user([ContentPart::text("Look:"), part]);

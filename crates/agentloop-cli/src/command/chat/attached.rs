@@ -26,7 +26,7 @@ impl Attached {
     /// The parts: images, files, sounds, videos.
     pub(super) fn parts(&self) -> Result<Vec<ContentPart>> {
         type ByAddress = fn(String) -> ContentPart;
-        type ByPath = fn(&str) -> Result<ContentPart>;
+        type ByPath = fn(String) -> Result<ContentPart>;
         let kinds: [(&[String], ByAddress, ByPath); 4] = [
             (&self.images, ContentPart::image_url, ContentPart::image_path),
             (&self.files, ContentPart::file_url, ContentPart::file_path),
@@ -36,7 +36,7 @@ impl Attached {
         let each = kinds.into_iter().flat_map(|(places, by_address, by_path)| {
             places.iter().map(move |place| match is_address(place) {
                 true => Ok(by_address(place.clone())),
-                false => by_path(place),
+                false => by_path(place.clone()),
             })
         });
         each.collect()
