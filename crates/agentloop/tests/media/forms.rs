@@ -103,6 +103,20 @@ fn images_in_other_parts() {
     );
 }
 
+/// What a model made elsewhere must not stop the conversation.
+#[test]
+fn an_image_of_an_earlier_answer_that_cannot_be_sent_is_left_out_with_a_warning() {
+    let url = Some("https://x.test/picture".to_owned());
+    let made = ImagePart { mime_type: "image/*".to_owned(), url, ..ImagePart::default() };
+    let answer = [ContentPart::text("Here."), ContentPart::Image(made)];
+    for model in ["openai/m", "anthropic/m", "google/m"] {
+        let request = ChatRequest::new(model).user("Draw.").assistant(answer.clone()).user("More.");
+        let encoded = inspect::encode(&AgentLoop::from_env(), &request, false).unwrap();
+        assert!(!encoded.body.get().contains("x.test"), "{model}");
+        assert_eq!(encoded.warnings.len(), 1, "{model}: {:?}", encoded.warnings);
+    }
+}
+
 #[test]
 fn files() {
     let pdf = || ContentPart::file("a.pdf", PDF);

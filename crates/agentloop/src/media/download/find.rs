@@ -7,7 +7,7 @@ use crate::media::name::{audio_format, file_name};
 use crate::media::{DataUrl, Download, MediaKind, Medium, Source};
 use crate::protocol::Protocol;
 use crate::provider::Provider;
-use crate::request::{ChatRequest, ContentPart, MessageContent};
+use crate::request::{ChatRequest, ContentPart, MessageContent, Role};
 
 /// A medium to be fetched.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub(super) struct Wanted {
     pub(super) url: String,
     /// The media type that the part tells.
     pub(super) mime: Option<String>,
+    /// Whether a model made it, so that the conversation can go on without it.
+    pub(super) of_answer: bool,
     /// The earlier one in the list that is the same.
     pub(super) same_as: Option<usize>,
 }
@@ -39,6 +41,11 @@ pub(super) fn wanted(
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut seen: HashMap<(String, MediaKind), usize> = HashMap::new();
     for (message, turn) in request.messages.iter().enumerate() {
+        let of_answer = turn.role == Role::Assistant;
+        // Elsewhere what a model made is not sent back at all.
+        if of_answer && provider.protocol != Protocol::Gemini {
+            continue;
+        }
         for (part, content) in turn.parts().iter().enumerate() {
             // What is wrong with a part is for the encoder to tell.
             let Ok(Some(medium)) = Medium::of(content) else { continue };
@@ -65,7 +72,7 @@ pub(super) fn wanted(
                 _ => None,
             };
             let url = url.to_owned();
-            wanted.push(Wanted { message, part, kind, url, mime: told, same_as });
+            wanted.push(Wanted { message, part, kind, url, mime: told, of_answer, same_as });
         }
     }
     wanted

@@ -79,7 +79,7 @@ impl Fetcher {
                     let data = DataUrl::of_base64(medium.mime, medium.base64);
                     find::put(&mut request, wanted, data);
                 }
-                Err(error) if request.lenient => {
+                Err(error) if request.lenient || wanted.of_answer => {
                     let text = error.message().to_owned();
                     warnings.push(Warning::new(WarningKind::Dropped, subject, text));
                 }

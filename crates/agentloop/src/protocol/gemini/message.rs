@@ -133,23 +133,26 @@ impl<'a, 'w> Conversation<'a, 'w> {
             Some(MessageContent::Parts(list)) => {
                 for (part_at, content) in list.iter().enumerate() {
                     let part = self.part(content, message);
-                    parts.extend(self.taken(part, (at, part_at))?);
+                    // What a model made must not stop the conversation.
+                    let lenient = self.lenient || message.role == Role::Assistant;
+                    parts.extend(self.taken(part, (at, part_at), lenient)?);
                 }
             }
         }
         Ok(parts)
     }
 
-    /// A part that cannot be sent is an error, or a warning if the caller is lenient.
+    /// A part that cannot be sent is an error, or a warning.
     fn taken(
         &mut self,
         part: Result<Option<Part<'a>>, Refusal>,
         (at, part_at): (usize, usize),
+        lenient: bool,
     ) -> Result<Option<Part<'a>>> {
         let subject = format!("messages[{at}].content[{part_at}]");
         match part {
             Ok(part) => Ok(part),
-            Err(refusal) if self.lenient => {
+            Err(refusal) if lenient => {
                 self.warn(WarningKind::Dropped, subject, &refusal.why);
                 Ok(None)
             }
@@ -345,7 +348,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                             ContentPart::Text(plain) => text.push_str(&plain.text),
                             other => {
                                 let part = self.part(other, message);
-                                let part = self.taken(part, (at, part_at))?;
+                                let part = self.taken(part, (at, part_at), self.lenient)?;
                                 if let Some(Part::Fields(fields)) = part {
                                     shown.extend(fields.media);
                                 }
