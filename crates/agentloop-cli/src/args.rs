@@ -39,7 +39,7 @@ pub(crate) enum Command {
     ///
     /// The answer's text goes to stdout, thinking to stderr if that is a terminal. Without a key of any provider and
     /// without a model, the built-in simulator answers. An answer that is cut, filtered or failed is exit code 1.
-    Chat(chat::Args),
+    Chat(Box<chat::Args>),
     /// Show the HTTP request that a chat request becomes. Nothing is sent.
     ///
     /// A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place

@@ -104,8 +104,31 @@ fn help_of_chat() {
               
               [possible values: none, minimal, low, medium, high, xhigh, max]
 
+          --image <PATH|URL>
+              An image to look at, by path or address; may be given more than once, as may the next three
+
+          --file <PATH|URL>
+              A file to read, a PDF for example
+
+          --audio <PATH|URL>
+              A sound to listen to
+
+          --video <PATH|URL>
+              A video to watch
+
+          --save <DIR>
+              Write the images, sounds and files of the answer into this folder
+
           --extra <NAME=JSON>
               A field of the provider's own for the request's body, its value as JSON; may be given more than once
+
+          --schema <FILE|JSON>
+              Answer with JSON that matches this JSON Schema: a file, or the schema itself
+
+          --strategy <WAY>
+              How the schema is asked for, instead of the best way that the model has
+              
+              [possible values: native, tool, prompt]
 
           --timeout <SECONDS>
               The longest that the whole call may take

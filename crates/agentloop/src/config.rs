@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::{Download, MediaOptions};
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
@@ -56,6 +57,8 @@ pub struct Config {
     pub model_data: Option<ModelCatalog>,
     /// What the user knows better of models, by `provider/model` in small letters.
     pub models: BTreeMap<String, ModelData>,
+    /// Whether and how remote media are fetched.
+    pub media: Option<MediaOptions>,
 }
 
 /// The file, as it is written.
@@ -69,6 +72,7 @@ struct File {
     timeouts: Option<TimeoutsTable>,
     model_data: Option<PathBuf>,
     models: BTreeMap<String, ModelData>,
+    media: Option<MediaTable>,
 }
 
 /// A provider's table.
@@ -116,6 +120,16 @@ struct TimeoutsTable {
     total: Option<f64>,
 }
 
+/// What stands under `[media]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct MediaTable {
+    download: Option<Download>,
+    max_bytes: Option<usize>,
+    allow_private: bool,
+    timeout: Option<f64>,
+}
+
 impl Config {
     /// Reads the text of a configuration file.
     ///
@@ -145,6 +159,7 @@ impl Config {
                 None => None,
             },
             models: models::checked(file.models)?,
+            media: file.media.map(|table| table.options()).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {
@@ -202,6 +217,22 @@ impl TimeoutsTable {
             idle: read("idle", self.idle, usual.idle)?,
             total: read("total", self.total, usual.total)?,
         })
+    }
+}
+
+impl MediaTable {
+    fn options(&self) -> Result<MediaOptions> {
+        let mut options = MediaOptions::default();
+        options.download = self.download.unwrap_or(options.download);
+        options.max_bytes = self.max_bytes.unwrap_or(options.max_bytes);
+        options.allow_private = self.allow_private;
+        if let Some(seconds) = self.timeout {
+            let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+            options.timeout = timeout.ok_or_else(|| {
+                Error::new(ErrorKind::Config, "media.timeout: it must be more than 0 seconds")
+            })?;
+        }
+        Ok(options)
     }
 }
 

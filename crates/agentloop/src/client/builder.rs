@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
+use crate::media::{Fetcher, MediaOptions};
 use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
 use crate::models::ModelCatalog;
 use crate::provider::Provider;
@@ -27,6 +28,8 @@ pub struct AgentLoopBuilder {
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
     models: Option<ModelCatalog>,
+    media: MediaOptions,
+    media_transport: Option<Arc<dyn Transport>>,
 }
 
 impl AgentLoopBuilder {
@@ -41,6 +44,8 @@ impl AgentLoopBuilder {
             transport: None,
             timeouts: Timeouts::default(),
             models: None,
+            media: MediaOptions::default(),
+            media_transport: None,
         }
     }
 
@@ -70,6 +75,9 @@ impl AgentLoopBuilder {
         if !config.models.is_empty() {
             let models = self.models.unwrap_or_default();
             self.models = Some(models.overridden(config.models.clone()));
+        }
+        if let Some(media) = config.media {
+            self.media = media;
         }
         self
     }
@@ -149,6 +157,20 @@ impl AgentLoopBuilder {
         self
     }
 
+    /// Whether and how media that requests name by address are fetched for hosts that need their bytes. Nothing is
+    /// fetched by default.
+    pub fn media(mut self, media: MediaOptions) -> Self {
+        self.media = media;
+        self
+    }
+
+    /// Fetches media through another transport, which then decides by itself which addresses it reaches. It never
+    /// sees a key.
+    pub fn media_transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.media_transport = Some(Arc::new(transport));
+        self
+    }
+
     /// How long to wait.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -185,6 +207,7 @@ impl AgentLoopBuilder {
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
             models: self.models.unwrap_or_default(),
+            fetcher: Fetcher::new(self.media, self.media_transport),
         }
     }
 }

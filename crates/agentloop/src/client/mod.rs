@@ -17,6 +17,7 @@ pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::model_info::ModelInfo;
 use crate::models::ModelCatalog;
@@ -51,6 +52,7 @@ pub(crate) struct Inner {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timeouts: Timeouts,
     pub(crate) models: ModelCatalog,
+    pub(crate) fetcher: Fetcher,
 }
 
 impl AgentLoop {

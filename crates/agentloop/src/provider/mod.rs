@@ -3,6 +3,7 @@
 mod capability;
 mod families;
 mod key;
+mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;

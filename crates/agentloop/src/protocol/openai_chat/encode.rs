@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use http::Method;
 use serde_json::{Value, json};
 
+use super::image_output;
 use super::message::Messages;
 use super::params::Params;
 use super::thinking;
@@ -144,6 +145,7 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
     let modalities = (!request.modalities.is_empty()).then_some(&request.modalities);
     params.put(Param::Modalities, modalities)?;
     params.put(Param::Audio, request.audio.as_ref())?;
+    image_output::put(params, request.image.as_ref())?;
     params.put(Param::Verbosity, request.verbosity.as_ref()).map(drop)
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod error;
 mod executed;
+mod image_output;
 mod message;
 pub(crate) mod models;
 mod params;
