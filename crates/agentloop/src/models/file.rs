@@ -129,7 +129,8 @@ pub(super) struct Lines<'a>(&'a str);
 
 impl<'a> Lines<'a> {
     pub(super) fn of(text: &'a str) -> Option<Self> {
-        let (first, rest) = text.split_once('\n')?;
+        let end = memchr::memchr(b'\n', text.as_bytes())?;
+        let (first, rest) = (text.get(..end)?, text.get(end + 1..)?);
         if !first.ends_with(OPEN) {
             return None;
         }
@@ -161,13 +162,24 @@ impl<'a> Lines<'a> {
 
 /// `"name":{…},` in two.
 pub(super) fn split(line: &str) -> Option<(&str, &str)> {
-    let (id, json) = line.strip_prefix('"')?.split_once("\":")?;
-    Some((id, json.strip_suffix(',').unwrap_or(json)))
+    let line = line.strip_prefix('"')?;
+    let end = memchr::memchr(b'"', line.as_bytes())?;
+    let json = line.get(end + 1..)?.strip_prefix(':')?;
+    Some((line.get(..end)?, json.strip_suffix(',').unwrap_or(json)))
 }
 
 /// Compares with `provider/model`, capitals and small letters alike.
 fn compare(id: &str, provider: &str, model: &str) -> Ordering {
-    let sought = provider.bytes().chain(std::iter::once(b'/')).chain(model.bytes());
-    let small = |byte: u8| byte.to_ascii_lowercase();
-    id.bytes().map(small).cmp(sought.map(small))
+    let (host, rest) = id.as_bytes().split_at(id.len().min(provider.len()));
+    let before = compare_bytes(host, provider.as_bytes());
+    before.then_with(|| match rest.split_first() {
+        Some((slash, name)) => slash.cmp(&b'/').then_with(|| compare_bytes(name, model.as_bytes())),
+        None => Ordering::Less,
+    })
+}
+
+fn compare_bytes(one: &[u8], other: &[u8]) -> Ordering {
+    let pairs = one.iter().zip(other);
+    let mut differences = pairs.map(|(a, b)| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase()));
+    differences.find(|order| order.is_ne()).unwrap_or_else(|| one.len().cmp(&other.len()))
 }
