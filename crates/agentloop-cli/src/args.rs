@@ -39,7 +39,7 @@ pub(crate) enum Command {
     ///
     /// The answer's text goes to stdout, thinking to stderr if that is a terminal. Without a key of any provider and
     /// without a model, the built-in simulator answers. An answer that is cut, filtered or failed is exit code 1.
-    Chat(chat::Args),
+    Chat(Box<chat::Args>),
     /// Show the HTTP request that a chat request becomes. Nothing is sent.
     ///
     /// A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place
@@ -56,7 +56,10 @@ pub(crate) enum Command {
     Embed(embed::Args),
     /// List the models that providers serve.
     ///
-    /// One model a line, as provider/model; where it is known, a tab and the size of its context in tokens follow.
+    /// One model a line, as provider/model; where they are known, the size of its context, the most tokens of an answer
+    /// and the prices of a million tokens read and written, in dollars, follow after tabs, with - for what is not known.
+    ///
+    /// With a model in place of a provider, all that is known of it is shown as JSON, and nobody is asked.
     Models(models::Args),
     /// List the providers, and which of them are ready.
     Providers(providers::Args),

@@ -180,3 +180,37 @@ fn a_reader_that_leaves_early_is_no_failure() {
     assert_eq!(output.status.code(), Some(0));
     assert!(output.stderr.is_empty(), "{:?}", String::from_utf8(output.stderr));
 }
+
+#[test]
+fn what_a_model_draws_is_written_into_a_folder_and_nothing_is_replaced() {
+    let folder = std::env::temp_dir().join(format!("agentloop-save-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let place = folder.to_str().unwrap();
+    for name in ["image-1.png", "image-2.png"] {
+        let run = agentloop(["chat", "-m", "sim/image", "Draw", "--save", place]).run();
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(run.stderr.contains(name), "{run}");
+        assert!(std::fs::read(folder.join(name)).unwrap().starts_with(b"\x89PNG"), "{run}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_file_that_cannot_be_attached_is_named() {
+    let run = agentloop(["chat", "-m", "sim/echo", "Look", "--image", "nowhere.png"]).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("nowhere.png"), "{run}");
+}
+
+#[test]
+fn media_are_attached_by_address_and_by_path() {
+    let path = std::env::temp_dir().join(format!("agentloop-attach-{}.txt", std::process::id()));
+    std::fs::write(&path, "some text").unwrap();
+    let place = path.to_str().unwrap();
+    let args =
+        ["chat", "-m", "sim/echo", "Look", "--image", "https://x.test/a.png", "--file", place];
+    let run = agentloop(args).run();
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("Look"), "{run}");
+}

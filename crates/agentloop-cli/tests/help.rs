@@ -104,8 +104,31 @@ fn help_of_chat() {
               
               [possible values: none, minimal, low, medium, high, xhigh, max]
 
+          --image <PATH|URL>
+              An image to look at, by path or address; may be given more than once, as may the next three
+
+          --file <PATH|URL>
+              A file to read, a PDF for example
+
+          --audio <PATH|URL>
+              A sound to listen to
+
+          --video <PATH|URL>
+              A video to watch
+
+          --save <DIR>
+              Write the images, sounds and files of the answer into this folder
+
           --extra <NAME=JSON>
               A field of the provider's own for the request's body, its value as JSON; may be given more than once
+
+          --schema <FILE|JSON>
+              Answer with JSON that matches this JSON Schema: a file, or the schema itself
+
+          --strategy <WAY>
+              How the schema is asked for, instead of the best way that the model has
+              
+              [possible values: native, tool, prompt]
 
           --timeout <SECONDS>
               The longest that the whole call may take
@@ -254,17 +277,22 @@ fn help_of_models() {
     --- stdout
     List the models that providers serve.
 
-    One model a line, as provider/model; where it is known, a tab and the size of its context in tokens follow.
+    One model a line, as provider/model; where they are known, the size of its context, the most tokens of an answer and the prices of a million tokens read and written, in dollars, follow after tabs, with - for what is not known.
 
-    Usage: agentloop models [OPTIONS] [PROVIDER]
+    With a model in place of a provider, all that is known of it is shown as JSON, and nobody is asked.
+
+    Usage: agentloop models [OPTIONS] [PROVIDER[/MODEL]]
 
     Arguments:
-      [PROVIDER]
-              The provider; without one, every provider that is set up
+      [PROVIDER[/MODEL]]
+              The provider, or one of its models; without one, every provider that is set up
 
     Options:
           --config <FILE>
               The configuration file, in place of the agentloop.toml that is found
+
+          --known
+              The models of the data that the program carries, and of the configuration file. No network is used
 
           --json
               A JSON list, with all that is known of each model

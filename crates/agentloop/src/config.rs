@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::{Download, MediaOptions};
+use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
 use crate::timeouts::Timeouts;
@@ -31,6 +33,10 @@ pub(crate) const FILE_NAME: &str = "agentloop.toml";
 ///     base_url = "http://localhost:8000/v1"
 ///     strip = ["logit_bias"]
 ///     quirks = { token_cap = "max_completion_tokens" }
+///
+///     [models."lab/big-one"]                # what you know better of a model
+///     context_window = 32768
+///     prices = [{ per_million = { input = "0.10", output = "0.40" } }]
 /// "#)?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
@@ -47,6 +53,12 @@ pub struct Config {
     pub default_model: Option<String>,
     /// How long to wait.
     pub timeouts: Option<Timeouts>,
+    /// A file of models, in place of the one that the library carries.
+    pub model_data: Option<ModelCatalog>,
+    /// What the user knows better of models, by `provider/model` in small letters.
+    pub models: BTreeMap<String, ModelData>,
+    /// Whether and how remote media are fetched.
+    pub media: Option<MediaOptions>,
 }
 
 /// The file, as it is written.
@@ -58,6 +70,9 @@ struct File {
     aliases: BTreeMap<String, String>,
     providers: BTreeMap<String, Row>,
     timeouts: Option<TimeoutsTable>,
+    model_data: Option<PathBuf>,
+    models: BTreeMap<String, ModelData>,
+    media: Option<MediaTable>,
 }
 
 /// A provider's table.
@@ -105,6 +120,16 @@ struct TimeoutsTable {
     total: Option<f64>,
 }
 
+/// What stands under `[media]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct MediaTable {
+    download: Option<Download>,
+    max_bytes: Option<usize>,
+    allow_private: bool,
+    timeout: Option<f64>,
+}
+
 impl Config {
     /// Reads the text of a configuration file.
     ///
@@ -112,6 +137,11 @@ impl Config {
     ///
     /// When it is not TOML, or has a key that is not known; the error says where.
     pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_in(text, Path::new(""))
+    }
+
+    /// The same; files that it names are looked for in `folder`.
+    fn parse_in(text: &str, folder: &Path) -> Result<Self> {
         let file: File = toml::from_str(text).map_err(|error| {
             // Not the line itself, which its own text would show: a key may stand there by mistake.
             let line = error.span().map_or(1, |span| {
@@ -124,6 +154,12 @@ impl Config {
             default_provider: file.default_provider,
             default_model: file.default_model,
             timeouts: file.timeouts.map(|table| table.timeouts()).transpose()?,
+            model_data: match file.model_data {
+                Some(path) => Some(ModelCatalog::read(folder.join(path))?),
+                None => None,
+            },
+            models: models::checked(file.models)?,
+            media: file.media.map(|table| table.options()).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {
@@ -143,7 +179,8 @@ impl Config {
             Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
         };
         let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
-        Self::parse(&text).map_err(|error| named(&error.message()))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Self::parse_in(&text, folder).map_err(|error| named(&error.message()))
     }
 
     /// The configuration file that applies here, if there is one: the file that `AGENTLOOP_CONFIG` names, else
@@ -180,6 +217,22 @@ impl TimeoutsTable {
             idle: read("idle", self.idle, usual.idle)?,
             total: read("total", self.total, usual.total)?,
         })
+    }
+}
+
+impl MediaTable {
+    fn options(&self) -> Result<MediaOptions> {
+        let mut options = MediaOptions::default();
+        options.download = self.download.unwrap_or(options.download);
+        options.max_bytes = self.max_bytes.unwrap_or(options.max_bytes);
+        options.allow_private = self.allow_private;
+        if let Some(seconds) = self.timeout {
+            let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+            options.timeout = timeout.ok_or_else(|| {
+                Error::new(ErrorKind::Config, "media.timeout: it must be more than 0 seconds")
+            })?;
+        }
+        Ok(options)
     }
 }
 

@@ -36,7 +36,7 @@ pub struct EncodedRequest {
     pub warnings: Vec<Warning>,
 }
 
-/// Encodes a request as `ai` would send it.
+/// Encodes a request as `ai` would send it. Media that are named by address are not fetched for it.
 ///
 /// # Errors
 ///

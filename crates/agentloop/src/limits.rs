@@ -38,3 +38,17 @@ pub const EMBED_BATCH_BYTES: usize = 4 << 20;
 
 /// The most calls that one request for embeddings has under way at once, unless it says otherwise.
 pub const EMBED_CONCURRENCY: usize = 4;
+/// The most bytes of one medium that is fetched for a host that needs them; a client can be told another number.
+pub const MAX_MEDIA_BYTES: usize = 20 << 20;
+
+/// The most bytes of all media together that are fetched for one request.
+pub const MAX_MEDIA_TOTAL_BYTES: usize = 100 << 20;
+
+/// The most media that are fetched for one request.
+pub const MAX_MEDIA_PER_REQUEST: usize = 64;
+
+/// How many media of one request are fetched at the same time.
+pub const MAX_MEDIA_AT_ONCE: usize = 4;
+
+/// The largest file that is read from a path into a part, in bytes.
+pub const MAX_FILE_BYTES: usize = 64 << 20;

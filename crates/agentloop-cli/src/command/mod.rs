@@ -14,7 +14,7 @@ use crate::setup::Setup;
 
 pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
     match command {
-        Command::Chat(args) => chat::run(args, setup).await,
+        Command::Chat(args) => chat::run(*args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,
         Command::Embed(args) => embed::run(args, setup).await,

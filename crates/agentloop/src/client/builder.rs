@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
+use crate::media::{Fetcher, MediaOptions};
 use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
+use crate::models::ModelCatalog;
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
@@ -25,6 +27,9 @@ pub struct AgentLoopBuilder {
     middleware: Vec<Arc<dyn Middleware>>,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
+    models: Option<ModelCatalog>,
+    media: MediaOptions,
+    media_transport: Option<Arc<dyn Transport>>,
 }
 
 impl AgentLoopBuilder {
@@ -38,6 +43,9 @@ impl AgentLoopBuilder {
             middleware: Vec::new(),
             transport: None,
             timeouts: Timeouts::default(),
+            models: None,
+            media: MediaOptions::default(),
+            media_transport: None,
         }
     }
 
@@ -61,6 +69,33 @@ impl AgentLoopBuilder {
         if let Some(timeouts) = config.timeouts {
             self.timeouts = timeouts;
         }
+        if let Some(data) = &config.model_data {
+            self.models = Some(data.clone());
+        }
+        if !config.models.is_empty() {
+            let models = self.models.unwrap_or_default();
+            self.models = Some(models.overridden(config.models.clone()));
+        }
+        if let Some(media) = config.media {
+            self.media = media;
+        }
+        self
+    }
+
+    /// What is known of models, in place of what the library carries, for every provider.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ModelCatalog};
+    ///
+    /// let known = ModelCatalog::embedded().with_overrides(r#"
+    ///     ["lab/big-one"]
+    ///     context_window = 32768
+    /// "#)?;
+    /// let ai = AgentLoop::builder().models(known).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn models(mut self, models: ModelCatalog) -> Self {
+        self.models = Some(models);
         self
     }
 
@@ -122,6 +157,20 @@ impl AgentLoopBuilder {
         self
     }
 
+    /// Whether and how media that requests name by address are fetched for hosts that need their bytes. Nothing is
+    /// fetched by default.
+    pub fn media(mut self, media: MediaOptions) -> Self {
+        self.media = media;
+        self
+    }
+
+    /// Fetches media through another transport, which then decides by itself which addresses it reaches. It never
+    /// sees a key.
+    pub fn media_transport(mut self, transport: impl Transport + 'static) -> Self {
+        self.media_transport = Some(Arc::new(transport));
+        self
+    }
+
     /// How long to wait.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -140,7 +189,12 @@ impl AgentLoopBuilder {
         Ok(AgentLoop(Arc::new(inner)))
     }
 
-    pub(super) fn into_inner(self) -> Inner {
+    pub(super) fn into_inner(mut self) -> Inner {
+        if let Some(models) = &self.models {
+            for provider in &mut self.providers {
+                provider.catalog = models.clone();
+            }
+        }
         Inner {
             registry: Registry::new(
                 self.providers,
@@ -152,6 +206,8 @@ impl AgentLoopBuilder {
             middleware: self.middleware,
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
+            models: self.models.unwrap_or_default(),
+            fetcher: Fetcher::new(self.media, self.media_transport),
         }
     }
 }

@@ -47,15 +47,28 @@ pub(crate) fn prepare_chat(
     request: &ChatRequest,
     stream: bool,
 ) -> Result<(Target, Encoded, AnswerForm)> {
+    let target = resolve(registry, request)?;
+    let (encoded, form) = encode_chat(&target, request, stream)?;
+    Ok((target, encoded, form))
+}
+
+/// The provider and the model, in the protocol that the request asks for.
+fn resolve(registry: &Registry, request: &ChatRequest) -> Result<Target> {
     let mut target = registry.resolve(&request.model)?;
     if let Some(protocol) = request.protocol.filter(|wanted| *wanted != target.provider.protocol) {
         target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
     }
+    Ok(target)
+}
+
+fn encode_chat(
+    target: &Target,
+    request: &ChatRequest,
+    stream: bool,
+) -> Result<(Encoded, AnswerForm)> {
     let provider = &target.provider;
-    let (encoded, form) =
-        protocol::encode_chat(provider.protocol, provider, &target.model, request, stream)
-            .map_err(|error| error.with_provider(provider.name.as_ref()))?;
-    Ok((target, encoded, form))
+    protocol::encode_chat(provider.protocol, provider, &target.model, request, stream)
+        .map_err(|error| error.with_provider(provider.name.as_ref()))
 }
 
 impl Inner {
@@ -68,8 +81,14 @@ impl Inner {
     }
 
     async fn chat(&self, request: &ChatRequest, stream: bool) -> Result<ChatStream> {
-        let (target, encoded, form) = prepare_chat(&self.registry, request, stream)?;
+        let target = resolve(&self.registry, request)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let began = tokio::time::Instant::now();
+        let fetching = self.fetcher.fetch(request, &target.provider);
+        let (request, fetched) = within(timeouts.total, "the media", fetching).await?;
+        let request = request.as_ref();
+        let (mut encoded, form) = encode_chat(&target, request, stream)?;
+        encoded.warnings.splice(0..0, fetched);
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
@@ -78,7 +97,6 @@ impl Inner {
         let emitter = Emitter::new(target.provider.name.as_ref(), None, warnings)
             .with_names(names)
             .with_form(form);
-        let began = tokio::time::Instant::now();
         let first = async {
             let response = self.send(&target.provider, http, &timeouts).await?;
             let mut reply = self
@@ -87,7 +105,8 @@ impl Inner {
             reply.prime().await?;
             Ok(reply)
         };
-        let limit = shorter(timeouts.first_content, timeouts.total);
+        let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
+        let limit = shorter(timeouts.first_content, left);
         let stage = if stream { "the first content" } else { "the answer" };
         let reply = within(limit, stage, first).await.map_err(named)?;
         Ok(ChatStream::new(reply))
@@ -147,13 +166,12 @@ impl Inner {
     }
 
     pub(crate) async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
-        let mut target = self.registry.resolve(&request.model)?;
-        if let Some(protocol) = request.protocol {
-            target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
-        }
+        let target = resolve(&self.registry, request)?;
         let provider = &target.provider;
         let named =
             |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
+        let (request, _) = self.fetcher.fetch(request, provider).await?;
+        let request = request.as_ref();
         let encoded = protocol::encode_count(provider.protocol, provider, &target.model, request)
             .map_err(named)?
             .ok_or_else(|| {

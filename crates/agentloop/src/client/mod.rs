@@ -17,8 +17,10 @@ pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::model_info::ModelInfo;
+use crate::models::ModelCatalog;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::response::ChatResponse;
@@ -49,6 +51,8 @@ pub(crate) struct Inner {
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timeouts: Timeouts,
+    pub(crate) models: ModelCatalog,
+    pub(crate) fetcher: Fetcher,
 }
 
 impl AgentLoop {
@@ -120,6 +124,11 @@ impl AgentLoop {
     /// When the provider does not count, or does not answer.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
         self.0.count_tokens(request).await
+    }
+
+    /// What is known of models: their limits, abilities and prices. Nothing is asked of anybody.
+    pub fn catalog(&self) -> &ModelCatalog {
+        &self.0.models
     }
 
     /// The providers that this client knows, in order.

@@ -3,6 +3,7 @@
 mod capability;
 mod families;
 mod key;
+mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;
@@ -22,6 +23,7 @@ pub use param::{Param, Rule};
 pub use quirks::Quirks;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::models::ModelCatalog;
 use crate::protocol::Protocol;
 use crate::transport::Transport;
 
@@ -68,6 +70,8 @@ pub struct Provider {
     pub makes: Vec<Feature>,
     /// A transport of its own, in place of the client's.
     pub transport: Option<Arc<dyn Transport>>,
+    /// What is known of its models where its own rules say nothing. A client sets its own.
+    pub catalog: ModelCatalog,
 }
 
 /// Another protocol that a provider speaks.
@@ -115,6 +119,7 @@ impl Provider {
             serves: Serves { embeddings: true, models: true },
             makes: Vec::new(),
             transport: None,
+            catalog: ModelCatalog::embedded(),
         }
     }
 
@@ -346,7 +351,15 @@ impl Provider {
                 .any(|rule| matches!(rule, Rule::Strip(of) | Rule::Ignored(of) if *of == param))
     }
 
+    /// What is known of a model: by the row's own rules, and where they say nothing, by the catalog.
     pub(crate) fn model_traits(&self, model: &str) -> model::ModelTraits {
+        let mut traits = self.ruled_traits(model);
+        traits.complete(&self.catalog.hints(&self.name, model));
+        traits
+    }
+
+    /// What is known of a model by the row's own rules alone.
+    pub(crate) fn ruled_traits(&self, model: &str) -> model::ModelTraits {
         model::traits_of(&self.models, model)
     }
 }

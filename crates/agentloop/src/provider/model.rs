@@ -6,6 +6,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::models::Hints;
+use crate::request::Efforts;
+
 /// What is special about some models of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
@@ -119,6 +122,26 @@ pub(crate) struct ModelTraits {
     pub(crate) forced_tools: ForcedTools,
     pub(crate) json_schema: NativeSchema,
     pub(crate) max_output_tokens: Option<u64>,
+    /// Whether it thinks at all, if somebody says.
+    pub(crate) reasoning: Option<bool>,
+    /// The levels of effort that the model knows, where they are listed.
+    pub(crate) efforts: Option<Efforts>,
+}
+
+impl ModelTraits {
+    /// Fills in what no rule has said.
+    pub(crate) fn complete(&mut self, hints: &Hints) {
+        self.max_output_tokens = self.max_output_tokens.or(hints.max_output_tokens);
+        self.efforts = hints.efforts;
+        if hints.abilities.structured_output == Some(false) {
+            self.json_schema = NativeSchema::No;
+        }
+        // A rule that says how a model is made to think says that it does.
+        self.reasoning = match self.thinking {
+            ThinkingControl::Unknown => hints.abilities.reasoning,
+            _ => Some(true),
+        };
+    }
 }
 
 impl ModelRule {
@@ -239,6 +262,8 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             forced_tools: rule.forced_tools,
             json_schema: rule.json_schema,
             max_output_tokens: rule.max_output_tokens,
+            reasoning: None,
+            efforts: None,
         };
     }
     if traits.think_tags == ThinkTags::None

@@ -49,6 +49,7 @@ params! {
     ResponseFormat = "response_format",
     Modalities = "modalities",
     Audio = "audio",
+    Image = "image",
     Verbosity = "verbosity",
     ReasoningEffort = "reasoning_effort",
     Thinking = "thinking",

@@ -40,6 +40,8 @@ pub struct Quirks {
     pub files: FileInputForm,
     /// How videos are sent.
     pub video: VideoInput,
+    /// How settings of generated images are sent.
+    pub image_output: ImageOutputForm,
     /// The levels of effort that the host knows; absent means all. A level between goes to the nearest.
     pub efforts: Option<Cow<'static, [Effort]>>,
     /// How thinking is switched and bounded.
@@ -196,7 +198,7 @@ quirk! {
         /// `input_audio: {data, format}`.
         #[default]
         Object,
-        /// `input_audio: "<base64>"`.
+        /// `input_audio: "…"`, base64 or an address.
         Text,
         /// Not at all.
         Refused,
@@ -209,7 +211,7 @@ quirk! {
         /// `file: {file_data, filename}` or `file: {file_id}`.
         #[default]
         Object,
-        /// `document_url: "…"`, by address or data URL.
+        /// `document_url: "…"`, by address or data URL; what was uploaded by its bare `file_id`.
         DocumentUrl,
         /// Not at all.
         Refused,
@@ -224,6 +226,17 @@ quirk! {
         Refused,
         /// `video_url: {url}`.
         VideoUrl,
+    }
+}
+
+quirk! {
+    /// How settings of generated images are sent.
+    ImageOutputForm {
+        /// Not at all.
+        #[default]
+        Refused,
+        /// `image_config: {aspect_ratio, image_size}`.
+        ImageConfig,
     }
 }
 

@@ -9,9 +9,9 @@ use super::families::{with_claude, with_gpt};
 use super::model::{ModelRule, ThinkTags};
 use super::quirks::{
     AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, EmbeddingForm,
-    EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, InputTypeWords, JsonSchemaSupport,
-    LogprobsForm, ReasoningEcho, ReasoningTokens, SpeakerName, StreamUsage, ThinkingForm, TokenCap,
-    ToolCallIds, ToolResultImages, ToolResultName, VideoInput,
+    EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, ImageOutputForm, InputTypeWords,
+    JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens, SpeakerName, StreamUsage,
+    ThinkingForm, TokenCap, ToolCallIds, ToolResultImages, ToolResultName, VideoInput,
 };
 use super::{Auth, Feature, KeySource, Param, Provider};
 use crate::protocol::Protocol;
@@ -418,6 +418,7 @@ fn openrouter() -> Provider {
             q.thinking = ThinkingForm::ReasoningObject;
             q.cache_markers = CacheMarkers::OnParts;
             q.video = VideoInput::VideoUrl;
+            q.image_output = ImageOutputForm::ImageConfig;
         })
         .speaks(Protocol::Anthropic, "https://openrouter.ai/api/v1", Auth::Bearer)
 }

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AudioOutput, ChatMessage, Effort, MessageContent, OutputStrategy, ResponseFormat, Thinking,
-    ToolChoice, ToolDefinition,
+    AudioOutput, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy, ResponseFormat,
+    Thinking, ToolChoice, ToolDefinition,
 };
+use crate::media::MediaOptions;
 use crate::protocol::Protocol;
 use crate::timeouts::Timeouts;
 
@@ -83,6 +84,9 @@ pub struct ChatRequest {
     /// How spoken output shall sound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioOutput>,
+    /// What generated images shall be like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageOutput>,
     /// How wordy the answer shall be: `low`, `medium`, `high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<String>,
@@ -149,6 +153,9 @@ pub struct ChatRequest {
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
+    /// Whether and how remote media are fetched, where it differs from the client's setting.
+    #[serde(skip)]
+    pub media: Option<MediaOptions>,
 }
 
 impl ChatRequest {
@@ -285,6 +292,14 @@ impl ChatRequest {
     pub fn audio(mut self, audio: AudioOutput) -> Self {
         self.modalities = vec!["text".to_owned(), "audio".to_owned()];
         self.audio = Some(audio);
+        self
+    }
+
+    /// Asks for images beside text.
+    #[must_use]
+    pub fn image(mut self, image: ImageOutput) -> Self {
+        self.modalities = vec!["text".to_owned(), "image".to_owned()];
+        self.image = Some(image);
         self
     }
 

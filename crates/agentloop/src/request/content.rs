@@ -168,7 +168,9 @@ impl ContentPart {
 
     /// Sound in base64, of a format such as `wav` or `mp3`.
     pub fn audio(data: impl Into<String>, format: impl Into<String>) -> Self {
-        Self::InputAudio { input_audio: AudioInput { data: data.into(), format: format.into() } }
+        let input_audio =
+            AudioInput { data: data.into(), format: format.into(), ..AudioInput::default() };
+        Self::InputAudio { input_audio }
     }
 
     /// A file as a data URL.
@@ -264,14 +266,19 @@ pub enum ImageDetail {
     Original,
 }
 
-/// Recorded sound.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Recorded sound: its bytes, or its address for hosts that take one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AudioInput {
-    /// The sound in base64.
+    /// The sound in base64; empty when it is given by address.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub data: String,
     /// `wav`, `mp3` and the like.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub format: String,
+    /// The address, when there is no `data`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
 }
 
 /// A file: its content, its address, or the provider's id of it.

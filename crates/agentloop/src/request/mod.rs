@@ -3,6 +3,7 @@
 mod chat;
 mod content;
 mod embed;
+mod media;
 mod message;
 mod output;
 mod reasoning;
@@ -14,6 +15,7 @@ pub use content::{
 };
 pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage};
 pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
-pub use output::{AudioOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
+pub use output::{AudioOutput, ImageOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
+pub(crate) use reasoning::Efforts;
 pub use reasoning::{Effort, Thinking};
 pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};

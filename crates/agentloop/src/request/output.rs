@@ -88,6 +88,32 @@ pub struct AudioOutput {
     pub format: String,
 }
 
+/// What generated images shall be like.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ImageOutput {
+    /// Width to height: `1:1`, `16:9` and the like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aspect_ratio: Option<String>,
+    /// The size: `1K`, `2K`, `4K`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<String>,
+}
+
+impl ImageOutput {
+    /// Images of that shape, `16:9` for example.
+    pub fn of_ratio(aspect_ratio: impl Into<String>) -> Self {
+        Self { aspect_ratio: Some(aspect_ratio.into()), size: None }
+    }
+
+    /// The same, of that size, `2K` for example.
+    #[must_use]
+    pub fn of_size(mut self, size: impl Into<String>) -> Self {
+        self.size = Some(size.into());
+        self
+    }
+}
+
 impl AudioOutput {
     /// Speech of that voice in that format.
     pub fn new(voice: impl Into<String>, format: impl Into<String>) -> Self {

@@ -41,6 +41,22 @@ impl Effort {
     }
 }
 
+/// Some levels of effort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Efforts(u8);
+
+impl Efforts {
+    pub(crate) fn contains(self, effort: Effort) -> bool {
+        self.0 & (1 << effort as u8) != 0
+    }
+}
+
+impl FromIterator<Effort> for Efforts {
+    fn from_iter<I: IntoIterator<Item = Effort>>(levels: I) -> Self {
+        Self(levels.into_iter().fold(0, |set, level| set | (1 << level as u8)))
+    }
+}
+
 /// How many tokens to think for, and whether to show the thoughts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

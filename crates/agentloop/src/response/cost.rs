@@ -27,6 +27,11 @@ impl Cost {
     pub fn plus(&self, more: &Self) -> Self {
         Self { usd: self.usd + more.usd, source: self.source.max(more.source) }
     }
+
+    /// An amount that was worked out from the usage and a price list.
+    pub fn from_prices(usd: Usd) -> Self {
+        Self { usd, source: CostSource::Prices }
+    }
 }
 
 /// Where the figure comes from, the surest first.

@@ -6,6 +6,7 @@ mod finish;
 mod fold;
 mod logprobs;
 mod part;
+mod save;
 mod unfold;
 mod usage;
 mod warning;

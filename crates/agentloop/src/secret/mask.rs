@@ -43,9 +43,23 @@ pub fn address(address: &str) -> String {
     format!("{scheme}://{place}?{}", parameters.join("&"))
 }
 
+/// The address of a medium as it may be shown: what is signed or secret stands in its query, so that all of it goes.
+pub(crate) fn place(address: &str) -> String {
+    match address.split_once('?') {
+        Some((place, _)) => format!("{}?{MASK}", self::address(place)),
+        None => self::address(address),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_a_medium_has_no_query() {
+        let signed = "https://me:pw@cdn.example/a.png?X-Signature=abc&width=2";
+        assert_eq!(place(signed), "https://***@cdn.example/a.png?***");
+    }
 
     #[test]
     fn addresses_lose_their_secrets_and_nothing_else() {

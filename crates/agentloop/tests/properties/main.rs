@@ -17,3 +17,4 @@ mod calls;
 mod encoding;
 mod folding;
 mod gemini;
+mod media;

@@ -17,9 +17,13 @@ async fn fences_and_words_around_it_do_not_matter() {
         format!("Sure!\n```\n{RIGHT}\n```\n"),
     ] {
         for protocol in PROTOCOLS {
-            let (ai, _) = lab(protocol, [Turn::text(&text)]);
-            let answer = ai.chat_structured::<City>(question()).await.unwrap();
-            assert_eq!((answer.data, answer.attempts), (oslo(), 1), "{protocol:?}: {text}");
+            for strategy in STRATEGIES {
+                // A model that shall call a tool may still answer in words.
+                let (ai, _) = lab(protocol, [Turn::text(&text)]);
+                let request = StructuredRequest::new(question()).strategy(strategy);
+                let answer = ai.chat_structured::<City>(request).await.unwrap();
+                assert_eq!((answer.data, answer.attempts), (oslo(), 1), "{protocol:?}: {text}");
+            }
         }
     }
 }
@@ -84,8 +88,11 @@ async fn cut_refused_and_calling_answers_are_errors_of_their_own() {
         (Turn::new([ResponsePart::ToolCall(call)]), ErrorKind::OutputCalledTools, ""),
     ];
     for protocol in PROTOCOLS {
-        for (turn, kind, text) in &cases {
+        for ((turn, kind, text), strategy) in
+            cases.iter().flat_map(|case| STRATEGIES.map(|strategy| (case, strategy)))
+        {
             let mut request = question();
+            request.output_strategy = Some(strategy);
             request.tools.push(ToolDefinition::function("weather", json!({})));
             let (ai, asked) = lab(protocol, [turn.clone()]);
             let whole = ai.chat_structured::<City>(request.clone()).await.unwrap_err();

@@ -99,6 +99,10 @@ pub(crate) const FEATURES: &[Feature] = &[
         "audio out",
         r#"{"modalities":["text","audio"],"audio":{"voice":"alloy","format":"wav"}}"#,
     ),
+    Feature::new(
+        "image settings",
+        r#"{"modalities":["text","image"],"image":{"aspect_ratio":"16:9"}}"#,
+    ),
     Feature::new("images out", r#"{"modalities":["text","image"]}"#),
     Feature::new(
         "image by address",
@@ -123,6 +127,10 @@ pub(crate) const FEATURES: &[Feature] = &[
     Feature::new(
         "sound",
         r#"{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}}]}]}"#,
+    ),
+    Feature::new(
+        "sound by address",
+        r#"{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"url":"https://example.com/a.mp3"}}]}]}"#,
     ),
     Feature::new(
         "video by address",

@@ -1,11 +1,13 @@
 //! What was typed, and the request that it means.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use agentloop::{ChatRequest, Effort, OutputStrategy};
+use agentloop::{ChatRequest, ContentPart, Effort, OutputStrategy};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
+use super::attached::Attached;
 use crate::failure::Failure;
 use crate::input;
 use crate::setup::Setup;
@@ -44,6 +46,13 @@ pub(crate) struct Args {
     /// How hard to think.
     #[arg(long, value_name = "LEVEL", value_parser = effort())]
     effort: Option<Effort>,
+
+    #[command(flatten)]
+    attached: Attached,
+
+    /// Write the images, sounds and files of the answer into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(super) save: Option<PathBuf>,
 
     /// A field of the provider's own for the request's body, its value as JSON; may be given more than once.
     #[arg(long = "extra", value_name = "NAME=JSON", value_parser = extra)]
@@ -115,7 +124,8 @@ impl Args {
             (true, false) => input::more_text(setup.notes)?,
         };
         let prompt = join(&typed, &piped);
-        if prompt.trim().is_empty() {
+        let attached = self.attached.parts()?;
+        if prompt.trim().is_empty() && attached.is_empty() {
             return Err(Failure::input_with_hint(
                 "there is nothing to say",
                 "give a prompt as arguments, or pipe one in",
@@ -125,7 +135,13 @@ impl Args {
         if let Some(system) = self.system {
             request = request.system(system);
         }
-        request = request.user(prompt);
+        request = match attached.is_empty() {
+            true => request.user(prompt),
+            false => {
+                let text = (!prompt.trim().is_empty()).then(|| ContentPart::text(prompt));
+                request.user(text.into_iter().chain(attached).collect::<Vec<_>>())
+            }
+        };
         request.temperature = self.temperature;
         request.max_tokens = self.max_tokens;
         request.reasoning_effort = self.effort;

@@ -1,7 +1,9 @@
 //! `agentloop chat`: ask, and show the answer as it comes.
 
 mod args;
+mod attached;
 mod model;
+mod save;
 mod show;
 mod thoughts;
 
@@ -21,10 +23,10 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         _ => Form::Text,
     };
     let no_stream = args.no_stream;
-    let schema = args.schema.clone();
+    let (schema, save) = (args.schema.clone(), args.save.clone());
     let mut request = args.request(setup)?;
     request.model = model::choose(typed.as_deref(), &client, setup)?;
-    let mut show = Show::new(form, setup.notes);
+    let mut show = Show::new(form, setup.notes).saving(save);
     if let Some(schema) = schema {
         return match client.chat_structured_as(schema, request).await {
             Ok(answer) => show.structured(&answer),

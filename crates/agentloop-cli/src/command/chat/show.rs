@@ -1,6 +1,7 @@
 //! Shows an answer: as text, as one JSON document, or as events.
 
 use std::io;
+use std::path::PathBuf;
 
 use agentloop::structured::Structured;
 use agentloop::{
@@ -9,6 +10,7 @@ use agentloop::{
 };
 use serde_json::Value;
 
+use super::save;
 use super::thoughts::Thoughts;
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -31,6 +33,8 @@ pub(super) struct Show {
     notes: Notes,
     output: Output,
     thoughts: Thoughts,
+    /// Where the media go.
+    save: Option<PathBuf>,
     /// Whether the text so far ends within a line.
     within_line: bool,
 }
@@ -42,8 +46,15 @@ impl Show {
             notes,
             output: Output::new(),
             thoughts: Thoughts::new(notes),
+            save: None,
             within_line: false,
         }
+    }
+
+    /// Writes the media of the answer into a folder, if one is given.
+    pub(super) fn saving(mut self, folder: Option<PathBuf>) -> Self {
+        self.save = folder;
+        self
     }
 
     /// Shows the answer to its end.
@@ -113,6 +124,9 @@ impl Show {
         }
         self.output.flush()?;
         self.notes.warnings(&response.warnings);
+        if let Some(folder) = &self.save {
+            save::all(response, folder, self.notes)?;
+        }
         let mut reasons = response.choices.iter().map(|choice| &choice.finish_reason);
         match reasons.find_map(complaint) {
             Some(complaint) => Err(Failure::Answer(complaint.to_owned())),
@@ -170,8 +184,16 @@ impl Show {
             PartStart::CodeExecution { .. } => "code that the provider ran".to_owned(),
             _ => return,
         };
+        let is_media = matches!(
+            part,
+            PartStart::Image { .. } | PartStart::Audio { .. } | PartStart::File { .. }
+        );
+        if is_media && self.save.is_some() {
+            return;
+        }
         self.step_aside();
-        self.notes.note(&format!("the answer holds {what}, which --json shows"));
+        let also = if is_media { " and --save keeps" } else { "" };
+        self.notes.note(&format!("the answer holds {what}, which --json shows{also}"));
     }
 
     /// Text that goes on later keeps its bytes: on a terminal the line break comes from stderr.

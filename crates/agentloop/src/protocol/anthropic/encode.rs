@@ -250,6 +250,7 @@ fn unknown(params: &mut Params<'_>, request: &ChatRequest) {
     params.lost_if(request.logit_bias.is_some(), "logit_bias");
     params.lost_if(request.modalities.iter().any(|kind| kind != "text"), "modalities");
     params.lost_if(request.audio.is_some(), "audio");
+    params.lost_if(request.image.is_some(), "image");
     params.lost_if(request.verbosity.is_some(), "verbosity");
     params.lost_if(request.prompt_cache_key.is_some(), "prompt_cache_key");
 }

@@ -108,22 +108,14 @@ impl<'a> Messages<'a, '_> {
             let is_text = matches!(part, ContentPart::Text(_));
             let block = match parts::encode(part, self.provider) {
                 Ok(_) if message.role == Role::System && !is_text => {
-                    Err("instructions are text only".to_owned())
+                    Err("instructions are text only".into())
                 }
                 block => block,
             };
             match block {
                 Ok(block) => blocks.extend(block),
-                Err(why) if self.lenient => self.dropped(subject(), &why),
-                Err(why) => {
-                    let what = format!("{}: {why}", subject());
-                    return Err(Error::new(ErrorKind::Unsupported, what)
-                        .with_provider(self.provider.name.as_ref())
-                        .with_hint(
-                            "leave the part out, use another provider, or set `lenient` to drop \
-                             it with a warning",
-                        ));
-                }
+                Err(refusal) if self.lenient => self.dropped(subject(), &refusal.why),
+                Err(refusal) => return Err(refusal.into_error(&subject(), &self.provider.name)),
             }
             if let ContentPart::ImageUrl { image_url, .. } = part
                 && image_url.detail.is_some_and(|detail| detail != ImageDetail::Auto)

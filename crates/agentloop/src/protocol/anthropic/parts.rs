@@ -2,17 +2,15 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::markers::WireCache;
+use crate::media::{MediaKind, Medium, Refusal, Source as From};
 use crate::provider::Provider;
 use crate::provider::quirks::ImageInput;
-use crate::request::{ContentPart, FileInput};
-use crate::response::ImagePart;
+use crate::request::ContentPart;
 
 /// A block on the wire.
 #[derive(Debug, Serialize)]
@@ -136,7 +134,7 @@ impl<'a> Block<'a> {
 pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
-) -> Result<Option<Block<'a>>, String> {
+) -> Result<Option<Block<'a>>, Refusal> {
     let name = &provider.name;
     let (body, cache) = match part {
         ContentPart::Text(text) if text.text.trim().is_empty() => return Ok(None),
@@ -144,158 +142,103 @@ pub(super) fn encode<'a>(
             let body = BlockBody::Text { text: Cow::Borrowed(&text.text), citations: Vec::new() };
             (body, text.cache_control)
         }
-        ContentPart::ImageUrl { image_url, cache_control } => {
-            (BlockBody::Image { source: image(&image_url.url)? }, *cache_control)
+        part => {
+            let Some(medium) = Medium::of(part)? else {
+                return Err(format!("{name} takes no `{}` in this turn", part.kind()).into());
+            };
+            let cache = match part {
+                ContentPart::ImageUrl { cache_control, .. }
+                | ContentPart::File { cache_control, .. } => *cache_control,
+                _ => None,
+            };
+            (media(medium, part, provider)?, cache)
         }
-        ContentPart::Image(shown) => (BlockBody::Image { source: shown_image(shown)? }, None),
-        ContentPart::File { file: input, cache_control } => (file(input)?, *cache_control),
-        ContentPart::InputAudio { .. } | ContentPart::Audio(_) => {
-            return Err(format!("{name} takes no audio"));
-        }
-        ContentPart::VideoUrl { .. } => return Err(format!("{name} takes no video")),
-        other => return Err(format!("{name} takes no `{}` in this turn", other.kind())),
     };
-    if let BlockBody::Image { source } = &body {
-        match provider.quirks.images {
-            ImageInput::Refused => return Err(format!("{name} takes no images")),
-            ImageInput::DataOnly if !matches!(source, Source::Base64 { .. }) => {
-                return Err(format!("{name} takes images only as data URLs, not by address"));
-            }
-            _ => {}
-        }
-    }
     Ok(Some(Block { body, cache_control: cache.map(Into::into) }))
 }
 
-/// A data URL: its media type, whether it is base64, and its content.
-struct DataUrl<'a> {
-    media_type: Cow<'a, str>,
-    base64: bool,
-    data: &'a str,
-}
+/// The kinds of images that are looked at.
+const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-fn data_url(url: &str) -> Option<DataUrl<'_>> {
-    let scheme = url.get(..5)?;
-    let (head, data) = url[5..].split_once(',')?;
-    if !scheme.eq_ignore_ascii_case("data:") {
-        return None;
-    }
-    let mut words = head.split(';');
-    let media_type = match words.next().map(str::trim).filter(|word| !word.is_empty()) {
-        Some(word) => Cow::Owned(word.to_ascii_lowercase()),
-        None => Cow::Borrowed("text/plain"),
-    };
-    let base64 = words.any(|word| word.trim().eq_ignore_ascii_case("base64"));
-    Some(DataUrl { media_type, base64, data })
-}
-
-fn image(url: &str) -> Result<Source<'_>, String> {
-    match data_url(url) {
-        Some(data) if data.base64 => Ok(Source::Base64 {
-            media_type: match data.media_type.as_ref() {
-                "image/jpg" => Cow::Borrowed("image/jpeg"),
-                _ => data.media_type,
-            },
-            data: Cow::Borrowed(data.data),
-        }),
-        Some(_) => Err("an image as a data URL must be base64".to_owned()),
-        None => Ok(Source::Url { url }),
-    }
-}
-
-/// An image of an earlier answer, shown again.
-fn shown_image(shown: &ImagePart) -> Result<Source<'_>, String> {
-    match &shown.url {
-        Some(url) if shown.data.is_empty() => image(url),
-        _ => Ok(Source::Base64 {
-            media_type: Cow::Borrowed(&shown.mime_type),
-            data: Cow::Borrowed(&shown.data),
-        }),
-    }
-}
-
-fn file(file: &FileInput) -> Result<BlockBody<'_>, String> {
-    let named = |ends: &[&str]| {
-        let name = file.filename.as_deref().unwrap_or_default().to_ascii_lowercase();
-        ends.iter().any(|end| name.ends_with(end))
-    };
-    let told = file.mime_type.as_deref().unwrap_or_default();
-    let is_image = match told {
-        "" => named(&[".png", ".jpg", ".jpeg", ".gif", ".webp"]),
-        told => told.starts_with("image/"),
-    };
-    let source = if let Some(content) = &file.file_data {
-        let data = match data_url(content) {
-            Some(data) => data,
-            // Base64 without its wrapper.
-            None => DataUrl {
-                media_type: match told {
-                    "" if named(&[".pdf"]) => Cow::Borrowed("application/pdf"),
-                    "" => return Err("the kind of the file is not known".to_owned()),
-                    told => Cow::Borrowed(told),
-                },
-                base64: true,
-                data: content,
-            },
-        };
-        if data.media_type.starts_with("image/") {
-            return Ok(BlockBody::Image { source: image(content)? });
+fn media<'a>(
+    medium: Medium<'a>,
+    part: &'a ContentPart,
+    provider: &Provider,
+) -> Result<BlockBody<'a>, Refusal> {
+    let name = &provider.name;
+    let kind = medium.essence();
+    match medium.kind {
+        MediaKind::Image => Ok(BlockBody::Image { source: image(medium, kind, provider)? }),
+        MediaKind::Audio => Err(format!("{name} takes no audio").into()),
+        MediaKind::Video => Err(format!("{name} takes no video").into()),
+        MediaKind::File => {
+            let file = match part {
+                ContentPart::File { file, .. } => Some(file),
+                _ => None,
+            };
+            let title = file.and_then(|file| file.title.as_deref()).or(medium.name);
+            Ok(BlockBody::Document {
+                source: document(medium, kind, provider)?,
+                title,
+                context: file.and_then(|file| file.context.as_deref()),
+                citations: file.and_then(|file| file.citations).map(|enabled| Enabled { enabled }),
+            })
         }
-        content_source(data)?
-    } else if let Some(url) = &file.file_url {
-        Source::Url { url }
-    } else if let Some(file_id) = &file.file_id {
-        Source::File { file_id }
-    } else {
-        return Err("the file has neither `file_data` nor `file_url` nor `file_id`".to_owned());
-    };
-    if is_image && !matches!(source, Source::Base64 { .. } | Source::Text { .. }) {
-        return Ok(BlockBody::Image { source });
     }
-    Ok(BlockBody::Document {
-        source,
-        title: file.title.as_deref().or(file.filename.as_deref()),
-        context: file.context.as_deref(),
-        citations: file.citations.map(|enabled| Enabled { enabled }),
-    })
+}
+
+fn image<'a>(
+    medium: Medium<'a>,
+    kind: Option<Cow<'static, str>>,
+    provider: &Provider,
+) -> Result<Source<'a>, Refusal> {
+    let name = &provider.name;
+    match (provider.quirks.images, medium.source) {
+        (ImageInput::Refused, _) => Err(format!("{name} takes no images").into()),
+        (_, From::Inline(data)) => {
+            let kind = kind.ok_or_else(|| Refusal::unknown_type("the image", "its content"))?;
+            if !IMAGES.contains(&kind.as_ref()) {
+                let why = format!("{name} takes images as JPEG, PNG, GIF and WebP, not as {kind}");
+                return Err(why.into());
+            }
+            Ok(Source::Base64 { media_type: kind, data: data.into_base64() })
+        }
+        (ImageInput::DataOnly, _) => {
+            let why = format!("{name} takes images only as data URLs, not by address");
+            Err(Refusal::needs_bytes(why))
+        }
+        (_, From::Address(url)) => Ok(Source::Url { url }),
+        (_, From::Id(file_id)) => Ok(Source::File { file_id }),
+    }
 }
 
 /// A PDF, or text.
-fn content_source(data: DataUrl<'_>) -> Result<Source<'_>, String> {
-    let kind = data.media_type.as_ref();
-    if kind == "application/pdf" && data.base64 {
-        let data_ = Cow::Borrowed(data.data);
-        return Ok(Source::Base64 { media_type: data.media_type, data: data_ });
+fn document<'a>(
+    medium: Medium<'a>,
+    kind: Option<Cow<'static, str>>,
+    provider: &Provider,
+) -> Result<Source<'a>, Refusal> {
+    let data = match medium.source {
+        From::Id(file_id) => return Ok(Source::File { file_id }),
+        From::Address(_) if provider.needs_bytes(MediaKind::File, kind.as_deref()) => {
+            let (name, kind) = (&provider.name, kind.unwrap_or_default());
+            let why = format!("{name} takes only PDFs by address, not {kind}");
+            return Err(Refusal::needs_bytes(why));
+        }
+        From::Address(url) => return Ok(Source::Url { url }),
+        From::Inline(data) => data,
+    };
+    let kind = kind.ok_or_else(|| Refusal::unknown_type("the file", "its name and content"))?;
+    if kind == "application/pdf" {
+        return Ok(Source::Base64 { media_type: kind, data: data.into_base64() });
     }
     let is_text = kind.starts_with("text/")
-        || matches!(kind, "application/json" | "application/xml" | "application/yaml");
+        || matches!(kind.as_ref(), "application/json" | "application/xml" | "application/yaml");
     if !is_text {
-        return Err(format!("a file of the kind {kind} is not taken: PDF and text are"));
+        let why = format!("a file of the kind {kind} is not taken: PDF and text are");
+        return Err(why.into());
     }
-    let bytes = match data.base64 {
-        true => STANDARD.decode(data.data.trim()).map_err(|error| format!("the file: {error}"))?,
-        false => percent_decoded(data.data),
-    };
-    let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text".to_owned())?;
+    let bytes = data.bytes().map_err(|error| format!("the file: {}", error.message()))?;
+    let text = String::from_utf8(bytes).map_err(|_| "the file is not UTF-8 text")?;
     Ok(Source::Text { media_type: "text/plain", data: Cow::Owned(text) })
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let code = text.get(at + 1..at + 3).and_then(|code| u8::from_str_radix(code, 16).ok());
-        match code.filter(|_| byte == b'%') {
-            Some(code) => {
-                out.push(code);
-                at += 3;
-            }
-            None => {
-                out.push(byte);
-                at += 1;
-            }
-        }
-    }
-    out
 }

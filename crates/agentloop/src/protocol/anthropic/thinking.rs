@@ -53,6 +53,16 @@ pub(super) fn plan(
     let off = thinking.enabled == Some(false)
         || (thinking.enabled.is_none() && request.reasoning_effort == Some(Effort::None));
     let asked = is_asked(request);
+    if traits.reasoning == Some(false) {
+        let why = format!("{model} does not think");
+        if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
+            params.dropped("reasoning_effort", &why);
+        }
+        if thinking.enabled == Some(true) || thinking.budget_tokens.is_some() {
+            params.dropped("thinking", &why);
+        }
+        return Plan::default();
+    }
     let mut plan = match traits.thinking {
         ThinkingControl::Budget => by_budget(params, request, max_tokens, off, asked),
         // A budget is the form that every host knows; the level goes along, for those that know it.

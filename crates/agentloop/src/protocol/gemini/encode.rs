@@ -110,6 +110,7 @@ pub(super) fn body<'a>(
     }
     let messages = with_first_words(&prepared.messages, first_words);
     let contents = Conversation::new(provider, model, &prepared.names, &mut warnings)
+        .lenient(request.lenient)
         .encode(messages.as_deref().unwrap_or(&prepared.messages))?;
     if contents.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has only instructions")
@@ -167,7 +168,7 @@ fn sampling(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    if provider.model_traits(model).sampling == Sampling::Refused {
+    if provider.ruled_traits(model).sampling == Sampling::Refused {
         let set = [
             (Param::Temperature, request.temperature.is_some()),
             (Param::TopP, request.top_p.is_some()),
@@ -227,6 +228,15 @@ fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
             let why = format!("`{}` cannot be chosen: speech comes as PCM", audio.format);
             config.warn_of(WarningKind::Dropped, "audio.format", &why);
         }
+    }
+    if let Some(image) = &request.image {
+        let mut settings = Map::new();
+        for (name, value) in [("aspectRatio", &image.aspect_ratio), ("imageSize", &image.size)] {
+            if let Some(value) = value {
+                settings.insert(name.to_owned(), value.as_str().into());
+            }
+        }
+        config.put(Param::Image, "imageConfig", (!settings.is_empty()).then_some(settings))?;
     }
     match &request.response_format {
         None | Some(ResponseFormat::Text {}) => Ok(()),

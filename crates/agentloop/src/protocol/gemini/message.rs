@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::parts::{self, Media};
-use super::piece::{
-    Call, CallResult, Content, Fields, Part, arguments, made, part, plain, response,
-};
+use super::parts;
+use super::piece::{Call, CallResult, Content, Fields, Part, arguments, part, plain, response};
 use super::thinking;
 use crate::error::Result;
 use crate::history::ToolNames;
+use crate::media::Refusal;
 use crate::provider::Provider;
 use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
 use crate::response::{CodeOutcome, ProviderState, ToolCallPart, Warning, WarningKind};
@@ -25,6 +24,8 @@ pub(super) struct Conversation<'a, 'w> {
     warnings: &'w mut Vec<Warning>,
     /// The model demands signatures, and takes media inside results.
     is_current: bool,
+    /// Parts that cannot be sent are left out.
+    lenient: bool,
     /// The calls of the last turn of the model, in order.
     calls: Vec<&'a ToolCallPart>,
 }
@@ -37,7 +38,13 @@ impl<'a, 'w> Conversation<'a, 'w> {
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
         let is_current = thinking::knows_levels(provider, model);
-        Self { provider, names, warnings, is_current, calls: Vec::new() }
+        Self { provider, names, warnings, is_current, lenient: false, calls: Vec::new() }
+    }
+
+    /// Leaves out, with a warning, what cannot be sent.
+    pub(super) fn lenient(mut self, lenient: bool) -> Self {
+        self.lenient = lenient;
+        self
     }
 
     /// Everything but the instructions.
@@ -51,8 +58,8 @@ impl<'a, 'w> Conversation<'a, 'w> {
                     at += 1;
                     continue;
                 }
-                Role::User => Content { role: "user", parts: self.parts(message)? },
-                Role::Assistant => self.answer(message)?,
+                Role::User => Content { role: "user", parts: self.parts(message, at)? },
+                Role::Assistant => self.answer(message, at)?,
                 Role::Tool => {
                     let rest = messages.get(at..).unwrap_or_default();
                     let count = rest.iter().take_while(|next| next.role == Role::Tool).count();
@@ -60,8 +67,9 @@ impl<'a, 'w> Conversation<'a, 'w> {
                     for (more, message) in round.iter().enumerate().skip(1) {
                         self.check(at + more, message);
                     }
+                    let first = at;
                     at += count - 1;
-                    self.results(round)?
+                    self.results(round, first)?
                 }
             };
             if content.parts.is_empty() {
@@ -116,23 +124,44 @@ impl<'a, 'w> Conversation<'a, 'w> {
         }
     }
 
-    fn parts(&mut self, message: &'a ChatMessage) -> Result<Vec<Part<'a>>> {
+    fn parts(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Part<'a>>> {
         let mut parts = Vec::new();
         match &message.content {
             None => {}
             Some(MessageContent::Text(text)) if text.is_empty() => {}
             Some(MessageContent::Text(text)) => parts.push(plain(text)),
             Some(MessageContent::Parts(list)) => {
-                for content in list {
-                    parts.extend(self.part(content, message)?);
+                for (part_at, content) in list.iter().enumerate() {
+                    let part = self.part(content, message);
+                    // What a model made must not stop the conversation.
+                    let lenient = self.lenient || message.role == Role::Assistant;
+                    parts.extend(self.taken(part, (at, part_at), lenient)?);
                 }
             }
         }
         Ok(parts)
     }
 
+    /// A part that cannot be sent is an error, or a warning.
+    fn taken(
+        &mut self,
+        part: Result<Option<Part<'a>>, Refusal>,
+        (at, part_at): (usize, usize),
+        lenient: bool,
+    ) -> Result<Option<Part<'a>>> {
+        let subject = format!("messages[{at}].content[{part_at}]");
+        match part {
+            Ok(part) => Ok(part),
+            Err(refusal) if lenient => {
+                self.warn(WarningKind::Dropped, subject, &refusal.why);
+                Ok(None)
+            }
+            Err(refusal) => Err(refusal.into_error(&subject, &self.provider.name)),
+        }
+    }
+
     /// A turn of the model.
-    fn answer(&mut self, message: &'a ChatMessage) -> Result<Content<'a>> {
+    fn answer(&mut self, message: &'a ChatMessage, at: usize) -> Result<Content<'a>> {
         self.calls = message
             .parts()
             .iter()
@@ -141,7 +170,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 _ => None,
             })
             .collect();
-        let mut parts = self.parts(message)?;
+        let mut parts = self.parts(message, at)?;
         let calls = || |part: &Part<'a>| matches!(part, Part::Fields(fields) if fields.function_call.is_some());
         let signed = parts
             .iter()
@@ -161,12 +190,17 @@ impl<'a, 'w> Conversation<'a, 'w> {
         &mut self,
         content: &'a ContentPart,
         message: &'a ChatMessage,
-    ) -> Result<Option<Part<'a>>> {
+    ) -> Result<Option<Part<'a>>, Refusal> {
         let signature = |state: &'a Option<Box<ProviderState>>| {
             self.own(state)?.data.get("thoughtSignature")?.as_str().map(Cow::Borrowed)
         };
-        let of_media = |media: Media<'a>, thought_signature: Option<Cow<'a, str>>| {
-            Some(part(Fields { media: Some(media), thought_signature, ..Fields::default() }))
+        let of_media = |content: &'a ContentPart, thought_signature: Option<Cow<'a, str>>| {
+            let media = parts::media(content)?;
+            Ok::<_, Refusal>(
+                media
+                    .is_some()
+                    .then(|| part(Fields { media, thought_signature, ..Fields::default() })),
+            )
         };
         let foreign =
             message.origin.as_ref().is_some_and(|origin| origin.provider != self.provider.name);
@@ -201,26 +235,13 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 thought_signature: signature(&call.provider_state),
                 ..Fields::default()
             })),
-            ContentPart::ImageUrl { image_url, .. } => {
-                of_media(parts::at(&image_url.url, None, "the image")?, None)
-            }
-            ContentPart::VideoUrl { video_url } => {
-                of_media(parts::at(&video_url.url, None, "the video")?, None)
-            }
-            ContentPart::InputAudio { input_audio } => of_media(parts::audio(input_audio)?, None),
-            ContentPart::File { file, .. } => of_media(parts::file(file)?, None),
-            ContentPart::Image(image) => of_media(
-                made(&image.mime_type, &image.data, image.url.as_deref()),
-                signature(&image.provider_state),
-            ),
-            ContentPart::Audio(audio) => of_media(
-                made(&audio.mime_type, &audio.data, None),
-                signature(&audio.provider_state),
-            ),
-            ContentPart::GeneratedFile(file) => of_media(
-                made(&file.mime_type, &file.data, file.url.as_deref()),
-                signature(&file.provider_state),
-            ),
+            ContentPart::ImageUrl { .. }
+            | ContentPart::VideoUrl { .. }
+            | ContentPart::InputAudio { .. }
+            | ContentPart::File { .. } => of_media(content, None)?,
+            ContentPart::Image(image) => of_media(content, signature(&image.provider_state))?,
+            ContentPart::Audio(audio) => of_media(content, signature(&audio.provider_state))?,
+            ContentPart::GeneratedFile(file) => of_media(content, signature(&file.provider_state))?,
             ContentPart::CodeExecution(code) if !foreign => {
                 let mut fields =
                     json!({ "language": code.language.to_ascii_uppercase(), "code": code.code });
@@ -308,12 +329,12 @@ impl<'a, 'w> Conversation<'a, 'w> {
     }
 
     /// The results of a round: one turn, in the order of the calls.
-    fn results(&mut self, round: &'a [ChatMessage]) -> Result<Content<'a>> {
-        let mut sorted: Vec<&'a ChatMessage> = round.iter().collect();
-        sorted.sort_by_key(|message| place_of(&self.calls, message));
+    fn results(&mut self, round: &'a [ChatMessage], first: usize) -> Result<Content<'a>> {
+        let mut sorted: Vec<(usize, &'a ChatMessage)> = (first..).zip(round).collect();
+        sorted.sort_by_key(|(_, message)| place_of(&self.calls, message));
         let mut parts = Vec::with_capacity(sorted.len());
         let mut beside = Vec::new();
-        for message in sorted {
+        for (at, message) in sorted {
             let call = self.calls.get(place_of(&self.calls, message)).copied();
             let name = call.map(|call| call.name.as_str()).or(message.name.as_deref());
             let mut text = String::new();
@@ -322,11 +343,13 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 None => {}
                 Some(MessageContent::Text(plain)) => text.push_str(plain),
                 Some(MessageContent::Parts(list)) => {
-                    for content in list {
+                    for (part_at, content) in list.iter().enumerate() {
                         match content {
                             ContentPart::Text(plain) => text.push_str(&plain.text),
                             other => {
-                                if let Some(Part::Fields(fields)) = self.part(other, message)? {
+                                let part = self.part(other, message);
+                                let part = self.taken(part, (at, part_at), self.lenient)?;
+                                if let Some(Part::Fields(fields)) = part {
                                     shown.extend(fields.media);
                                 }
                             }

@@ -47,21 +47,3 @@ fn model_name(model: &str) -> String {
         format!("models/{model}")
     }
 }
-
-/// The bytes of `%41`-like text.
-fn unescaped(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let digits = text.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        if let Some(value) = digits.and_then(|two| u8::from_str_radix(two, 16).ok()) {
-            out.push(value);
-            at += 3;
-        } else {
-            out.push(*byte);
-            at += 1;
-        }
-    }
-    out
-}

@@ -74,17 +74,6 @@ pub(super) fn plain(text: &str) -> Part<'_> {
     part(Fields { text: Some(Cow::Borrowed(text)), ..Fields::default() })
 }
 
-/// What the model made earlier.
-pub(super) fn made<'a>(mime_type: &'a str, data: &'a str, url: Option<&'a str>) -> Media<'a> {
-    match url {
-        Some(url) if data.is_empty() => Media::File {
-            mime_type: (!mime_type.is_empty()).then_some(Cow::Borrowed(mime_type)),
-            file_uri: Cow::Borrowed(url),
-        },
-        _ => Media::Inline { mime_type: Cow::Borrowed(mime_type), data: Cow::Borrowed(data) },
-    }
-}
-
 /// JSON text that is known to be good, as it stands.
 fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())

@@ -16,7 +16,7 @@ const MOST_OF_PRO: u64 = 32_768;
 
 /// Whether the model is of those that demand signatures of its own calls, and know levels.
 pub(super) fn knows_levels(provider: &Provider, model: &str) -> bool {
-    let control = provider.model_traits(model).thinking;
+    let control = provider.ruled_traits(model).thinking;
     matches!(control, ThinkingControl::Level | ThinkingControl::LevelAlways)
 }
 
@@ -26,15 +26,29 @@ pub(super) fn thinking(
     model: &str,
     request: &ChatRequest,
 ) {
+    if request.thinking.is_none() && request.reasoning_effort.is_none() {
+        return;
+    }
     let wish = request.thinking.unwrap_or_default();
     let effort = request.reasoning_effort;
     let off =
         wish.enabled == Some(false) || (effort == Some(Effort::None) && wish.enabled.is_none());
     let mut fields = Map::new();
-    match provider.model_traits(model).thinking {
+    let traits = provider.model_traits(model);
+    if traits.reasoning == Some(false) {
+        let why = format!("{model} does not think");
+        if effort.is_some_and(|effort| effort != Effort::None) {
+            config.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+        }
+        if wish.enabled == Some(true) || wish.budget_tokens.is_some() {
+            config.warn_of(WarningKind::Dropped, "thinking", &why);
+        }
+        return;
+    }
+    match traits.thinking {
         ThinkingControl::Budget => budget(config, model, request, off, &mut fields),
         ThinkingControl::Level | ThinkingControl::LevelAlways => {
-            let minimal = provider.model_traits(model).thinking == ThinkingControl::Level;
+            let minimal = traits.thinking == ThinkingControl::Level;
             level(config, model, request, off, minimal, &mut fields);
         }
         // Not known: as the request asks.
@@ -51,8 +65,7 @@ pub(super) fn thinking(
             }
         }
     }
-    let asked = request.thinking.is_some() || effort.is_some();
-    if asked && !off && wish.include != Some(false) {
+    if !off && wish.include != Some(false) {
         fields.insert("includeThoughts".to_owned(), true.into());
     }
     if !fields.is_empty() {

@@ -130,7 +130,7 @@ pub(super) fn choice(
     }
     config.name_of(Param::ToolChoice, "toolConfig")?;
     let forced = matches!(choice, ToolChoice::Required | ToolChoice::Function(_));
-    if forced && provider.model_traits(model).forced_tools == ForcedTools::Refused {
+    if forced && provider.ruled_traits(model).forced_tools == ForcedTools::Refused {
         let why = format!("{model} cannot be made to call a tool");
         config.warn(WarningKind::Dropped, Param::ToolChoice, &why);
         return None;

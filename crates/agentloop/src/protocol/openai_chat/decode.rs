@@ -40,7 +40,7 @@ pub(super) enum Mode {
 impl Decoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
         let think_tags =
-            context.model.as_deref().map(|model| context.provider.model_traits(model).think_tags);
+            context.model.as_deref().map(|model| context.provider.ruled_traits(model).think_tags);
         Self {
             context,
             choices: Vec::new(),
@@ -64,7 +64,7 @@ impl Decoder {
         if self.think_tags.is_none()
             && let Some(model) = chunk.model.non_empty()
         {
-            self.think_tags = Some(self.context.provider.model_traits(model).think_tags);
+            self.think_tags = Some(self.context.provider.ruled_traits(model).think_tags);
         }
         if !emitter.is_started() {
             // Some hosts begin with a chunk that says nothing at all, not even its id: wait for the next.

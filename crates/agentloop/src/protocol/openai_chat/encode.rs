@@ -5,14 +5,16 @@ use std::borrow::Cow;
 use http::Method;
 use serde_json::{Value, json};
 
+use super::image_output;
 use super::message::Messages;
 use super::params::Params;
+use super::thinking;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules, ToolNames};
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
-    JsonSchemaSupport, LogprobsForm, StreamUsage, ThinkingForm, TokenCap, ToolCallIds,
+    JsonSchemaSupport, LogprobsForm, StreamUsage, TokenCap, ToolCallIds,
 };
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{
@@ -50,7 +52,7 @@ pub(crate) fn chat(
     params.always("model", model)?;
     sampling(&mut params, provider, model, request)?;
     output(&mut params, request)?;
-    reasoning(&mut params, provider, request)?;
+    thinking::thinking(&mut params, provider, model, request)?;
     tools(&mut params, provider, request, &prepared.names)?;
     response_format(&mut params, provider, request)?;
     params.put(Param::ServiceTier, request.service_tier.as_ref())?;
@@ -91,7 +93,7 @@ fn sampling(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    let traits = provider.model_traits(model);
+    let traits = provider.ruled_traits(model);
     let without_effort = request.reasoning_effort == Some(Effort::None);
     let (softly, strictly) = match traits.sampling {
         Sampling::Free => (false, false),
@@ -143,134 +145,8 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
     let modalities = (!request.modalities.is_empty()).then_some(&request.modalities);
     params.put(Param::Modalities, modalities)?;
     params.put(Param::Audio, request.audio.as_ref())?;
+    image_output::put(params, request.image.as_ref())?;
     params.put(Param::Verbosity, request.verbosity.as_ref()).map(drop)
-}
-
-/// Effort and thinking, in the form that the host knows.
-fn reasoning(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
-    let quirks = &provider.quirks;
-    let mut thinking = request.thinking.unwrap_or_default();
-    let mut effort = request.reasoning_effort;
-    let has_switch = !matches!(
-        quirks.thinking,
-        ThinkingForm::EffortOnly | ThinkingForm::ReasoningFormat | ThinkingForm::ReasoningObject
-    );
-    let knows_none = quirks.efforts.as_ref().is_none_or(|known| known.contains(&Effort::None));
-    if effort == Some(Effort::None) && has_switch && !knows_none {
-        // No effort at all is the switch, where no level says it.
-        effort = None;
-        thinking.enabled.get_or_insert(false);
-    }
-    if let (Some(asked), Some(known)) = (effort, &quirks.efforts) {
-        effort = nearest(asked, known);
-        match effort {
-            Some(sent) if sent != asked => params.warn(
-                WarningKind::Clamped,
-                Param::ReasoningEffort,
-                &format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str()),
-            ),
-            None => params.warn(
-                WarningKind::Dropped,
-                Param::ReasoningEffort,
-                &format!("{} does not take it", provider.name),
-            ),
-            Some(_) => {}
-        }
-    }
-    if quirks.thinking == ThinkingForm::ReasoningObject {
-        return reasoning_object(params, effort, request);
-    }
-    // Only some forms have a place for each wish.
-    let (enabled, budget, include) = match quirks.thinking {
-        ThinkingForm::TypeSwitch => (true, false, false),
-        ThinkingForm::TypeSwitchWithBudget => (true, true, false),
-        ThinkingForm::ReasoningEnabled | ThinkingForm::TemplateArgument => (true, false, false),
-        ThinkingForm::ReasoningFormat => (false, false, true),
-        ThinkingForm::EffortOnly | ThinkingForm::ReasoningObject => (false, false, false),
-    };
-    if budget && thinking.budget_tokens.is_some() {
-        // Whoever says for how long wants it.
-        thinking.enabled.get_or_insert(true);
-    }
-    if thinking.enabled == Some(false) && !enabled && effort.is_none() {
-        // Not to think is the lowest effort, where there is one.
-        effort = knows_none.then_some(Effort::None);
-        if !knows_none {
-            params.lost("thinking.enabled");
-        }
-    }
-    if thinking.enabled == Some(true) && !enabled && effort.is_none() {
-        params.lost("thinking.enabled");
-    }
-    params.put(Param::ReasoningEffort, effort.map(Effort::as_str))?;
-    if thinking.budget_tokens.is_some() && !budget {
-        params.lost("thinking.budget_tokens");
-    }
-    if thinking.include == Some(false) && !include {
-        params.lost("thinking.include");
-    }
-    let word = |on: bool| if on { "enabled" } else { "disabled" };
-    match (quirks.thinking, thinking.enabled) {
-        (ThinkingForm::TypeSwitch, Some(on)) => {
-            params.always("thinking", &json!({ "type": word(on) }))
-        }
-        (ThinkingForm::TypeSwitchWithBudget, Some(on)) => {
-            let mut fields = json!({ "type": word(on) });
-            if let Some(tokens) = thinking.budget_tokens {
-                fields["budget_tokens"] = tokens.into();
-            }
-            params.always("thinking", &fields)
-        }
-        (ThinkingForm::ReasoningEnabled, Some(on)) => {
-            params.always("reasoning", &json!({ "enabled": on }))
-        }
-        (ThinkingForm::TemplateArgument, Some(on)) => {
-            params.always("chat_template_kwargs", &json!({ "enable_thinking": on }))
-        }
-        (ThinkingForm::ReasoningFormat, _) => match thinking.include {
-            Some(true) => params.always("reasoning_format", "parsed"),
-            Some(false) => params.always("reasoning_format", "hidden"),
-            None => Ok(()),
-        },
-        _ => Ok(()),
-    }
-}
-
-/// `reasoning: {effort, max_tokens, exclude, enabled}`.
-fn reasoning_object(
-    params: &mut Params<'_>,
-    effort: Option<Effort>,
-    request: &ChatRequest,
-) -> Result<()> {
-    let thinking = request.thinking.unwrap_or_default();
-    let mut fields = serde_json::Map::new();
-    if let Some(tokens) = thinking.budget_tokens {
-        // The host takes one of the two; the budget is the more exact wish.
-        fields.insert("max_tokens".to_owned(), tokens.into());
-        if effort.is_some() {
-            params.lost("reasoning_effort");
-        }
-    } else if let Some(effort) = effort {
-        fields.insert("effort".to_owned(), effort.as_str().into());
-    }
-    if let Some(include) = thinking.include {
-        fields.insert("exclude".to_owned(), (!include).into());
-    }
-    if let Some(enabled) = thinking.enabled {
-        fields.insert("enabled".to_owned(), enabled.into());
-    }
-    if fields.is_empty() { Ok(()) } else { params.always("reasoning", &fields) }
-}
-
-/// The level that is nearest to the one asked for; of two, the one nearer to `high`, as hosts with few levels have it
-/// themselves. Only `none` itself means none.
-fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
-    known.iter().copied().filter(|level| *level == asked || *level != Effort::None).min_by_key(
-        |level| {
-            let from = |other: Effort| (*level as i32 - other as i32).abs();
-            (from(asked), from(Effort::High))
-        },
-    )
 }
 
 fn tools(

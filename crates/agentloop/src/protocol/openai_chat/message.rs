@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::parts::{self, WirePart};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::history::Prepared;
 use crate::provider::Provider;
 use crate::provider::quirks::{ReasoningEcho, SpeakerName, ToolResultName};
@@ -165,20 +165,10 @@ impl<'a, 'w> Messages<'a, 'w> {
                     wire.push(part);
                     self.warn(WarningKind::Dropped, subject(), || why);
                 }
-                Err(why) if self.request.lenient => {
-                    self.warn(WarningKind::Dropped, subject(), || why);
+                Err(refusal) if self.request.lenient => {
+                    self.warn(WarningKind::Dropped, subject(), || refusal.why);
                 }
-                Err(why) => {
-                    return Err(Error::new(
-                        ErrorKind::Unsupported,
-                        format!("{}: {why}", subject()),
-                    )
-                    .with_provider(self.provider.name.as_ref())
-                    .with_hint(
-                        "leave the part out, use another provider, or set `lenient` to drop it \
-                             with a warning",
-                    ));
-                }
+                Err(refusal) => return Err(refusal.into_error(&subject(), &self.provider.name)),
             }
         }
         if wire.is_empty() {

@@ -7,12 +7,14 @@ pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod error;
 mod executed;
+mod image_output;
 mod message;
 pub(crate) mod models;
 mod params;
 mod parts;
 pub mod serve;
 mod stream;
+mod thinking;
 mod usage;
 mod wire;
 

@@ -35,6 +35,10 @@ impl<'a> Params<'a> {
         }
     }
 
+    pub(super) fn provider(&self) -> &'a Provider {
+        self.provider
+    }
+
     /// Leaves the parameter out, if it comes, because the model refuses it.
     pub(super) fn refuse_if(&mut self, refused: bool, param: Param, model: &str) {
         if refused {

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::media::{DataUrl, MediaKind, Medium, Refusal, Source, audio_format};
 use crate::provider::Provider;
 use crate::provider::quirks::{
     AudioInputForm, CacheMarkers, FileInputForm, ImageInput, ToolResultImages, VideoInput,
 };
-use crate::request::{AudioInput, ContentPart, FileInput, ImageDetail, MediaUrl};
+use crate::request::{ContentPart, ImageDetail};
 use crate::response::{CacheControl, ThinkingPart};
 
 /// A part on the wire.
@@ -31,13 +32,17 @@ pub(super) enum WirePart<'a> {
     File {
         file: WireFile<'a>,
     },
+    #[serde(rename = "file")]
+    FileId {
+        file_id: &'a str,
+    },
     DocumentUrl {
-        document_url: &'a str,
+        document_url: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         document_name: Option<&'a str>,
     },
     VideoUrl {
-        video_url: &'a MediaUrl,
+        video_url: WireUrl<'a>,
     },
     Thinking {
         thinking: [WireText<'a>; 1],
@@ -61,20 +66,25 @@ pub(super) struct WireImage<'a> {
 }
 
 #[derive(Debug, Serialize)]
+pub(super) struct WireUrl<'a> {
+    url: Cow<'a, str>,
+}
+
+#[derive(Debug, Default, Serialize)]
 pub(super) struct WireFile<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    file_data: Option<&'a str>,
+    file_data: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    filename: Option<&'a str>,
+    filename: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum WireAudio<'a> {
-    Object(&'a AudioInput),
-    Text(&'a str),
+    Object { data: Cow<'a, str>, format: String },
+    Text(Cow<'a, str>),
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -110,108 +120,119 @@ pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
     of_tool: bool,
-) -> Result<(WirePart<'a>, Option<String>), String> {
+) -> Result<(WirePart<'a>, Option<String>), Refusal> {
     let (name, quirks) = (&provider.name, &provider.quirks);
     let marker = |cache: Option<CacheControl>| match (cache, quirks.cache_markers) {
         (None, _) => (None, None),
         (Some(cache), CacheMarkers::OnParts) => (Some(cache.into()), None),
         (Some(_), CacheMarkers::Refused) => (None, Some(format!("{name} takes no cache markers"))),
     };
-    let image_of_tool = of_tool && quirks.tool_result_images == ToolResultImages::Refused;
-    match part {
-        ContentPart::Text(text) => {
-            let (cache_control, lost) = marker(text.cache_control);
-            Ok((WirePart::Text { text: &text.text, cache_control }, lost))
-        }
-        ContentPart::ImageUrl { image_url, cache_control } => {
-            if image_of_tool {
-                return Err(format!("{name} takes no images in the turns of tools"));
-            }
-            image(&image_url.url, provider)?;
-            let (cache_control, lost) = marker(*cache_control);
-            let image_url =
-                WireImage { url: Cow::Borrowed(&image_url.url), detail: image_url.detail };
-            Ok((WirePart::ImageUrl { image_url, cache_control }, lost))
-        }
-        // An image of an earlier answer, shown again.
-        ContentPart::Image(shown) => {
-            if image_of_tool {
-                return Err(format!("{name} takes no images in the turns of tools"));
-            }
-            let url = match &shown.url {
-                Some(url) => Cow::Borrowed(url.as_str()),
-                None => Cow::Owned(format!("data:{};base64,{}", shown.mime_type, shown.data)),
-            };
-            image(&url, provider)?;
-            let image_url = WireImage { url, detail: None };
-            Ok((WirePart::ImageUrl { image_url, cache_control: None }, None))
-        }
-        ContentPart::InputAudio { input_audio } if !of_tool => match quirks.audio {
-            AudioInputForm::Object => {
-                Ok((WirePart::InputAudio { input_audio: WireAudio::Object(input_audio) }, None))
-            }
-            AudioInputForm::Text => {
-                let input_audio = WireAudio::Text(&input_audio.data);
-                Ok((WirePart::InputAudio { input_audio }, None))
-            }
-            AudioInputForm::Refused => Err(format!("{name} takes no audio")),
-        },
-        ContentPart::File { file: input, cache_control } if !of_tool => {
-            let (_, lost) = match cache_control {
-                Some(_) => {
-                    (None::<WireCache>, Some(format!("{name} takes no cache markers on files")))
-                }
-                None => (None, None),
-            };
-            Ok((file(input, provider)?, lost))
-        }
-        ContentPart::VideoUrl { video_url } if !of_tool => match quirks.video {
-            VideoInput::VideoUrl => Ok((WirePart::VideoUrl { video_url }, None)),
-            VideoInput::Refused => Err(format!("{name} takes no video")),
-        },
-        other if of_tool => {
-            Err(format!("{name} takes no `{}` in the turns of tools", other.kind()))
-        }
-        other => Err(format!("{name} takes no `{}` in this turn", other.kind())),
+    if let ContentPart::Text(text) = part {
+        let (cache_control, lost) = marker(text.cache_control);
+        return Ok((WirePart::Text { text: &text.text, cache_control }, lost));
     }
+    let turn = if of_tool { "the turns of tools" } else { "this turn" };
+    let Some(medium) = Medium::of(part)? else {
+        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+    };
+    if of_tool && medium.kind != MediaKind::Image {
+        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+    }
+    if of_tool && quirks.tool_result_images == ToolResultImages::Refused {
+        return Err(format!("{name} takes no images in {turn}").into());
+    }
+    let (cache, detail) = match part {
+        ContentPart::ImageUrl { image_url, cache_control } => (*cache_control, image_url.detail),
+        ContentPart::File { cache_control, .. } => (*cache_control, None),
+        _ => (None, None),
+    };
+    let by_id = matches!(medium.source, Source::Id(_));
+    if medium.kind == MediaKind::Image && !by_id {
+        let url = image(medium, provider)?;
+        let (cache_control, lost) = marker(cache);
+        let image_url = WireImage { url, detail };
+        return Ok((WirePart::ImageUrl { image_url, cache_control }, lost));
+    }
+    let wire = match medium.kind {
+        MediaKind::Audio if !by_id => audio(medium, provider)?,
+        MediaKind::Video if !by_id => match quirks.video {
+            VideoInput::VideoUrl => WirePart::VideoUrl { video_url: WireUrl { url: url(medium)? } },
+            VideoInput::Refused => return Err(format!("{name} takes no video").into()),
+        },
+        _ => file(medium, provider)?,
+    };
+    Ok((wire, cache.map(|_| format!("{name} takes no cache markers on files"))))
 }
 
-fn image(url: &str, provider: &Provider) -> Result<(), String> {
-    let is_data = url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
-    match provider.quirks.images {
-        ImageInput::Any => Ok(()),
-        ImageInput::DataOnly if is_data => Ok(()),
-        ImageInput::DataOnly => {
-            Err(format!("{} takes images only as data URLs, not by address", provider.name))
-        }
-        ImageInput::Refused => Err(format!("{} takes no images", provider.name)),
-    }
+/// The address, or a data URL that tells its media type.
+fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
+    let data = match medium.source {
+        Source::Address(url) | Source::Id(url) => return Ok(Cow::Borrowed(url)),
+        Source::Inline(data) => data,
+    };
+    let mime = medium.mime.ok_or_else(|| {
+        Refusal::unknown_type(&format!("the {}", medium.kind), "its name and content")
+    })?;
+    Ok(match medium.written {
+        Some(written) if data.mime() == Some(mime.as_ref()) => Cow::Borrowed(written),
+        _ => Cow::Owned(DataUrl::of_base64(mime, data.base64()).to_string()),
+    })
 }
 
-fn file<'a>(file: &'a FileInput, provider: &Provider) -> Result<WirePart<'a>, String> {
+fn image<'a>(medium: Medium<'a>, provider: &Provider) -> Result<Cow<'a, str>, Refusal> {
     let name = &provider.name;
-    match provider.quirks.files {
-        FileInputForm::Object if file.file_url.is_some() => {
-            Err(format!("{name} takes no files by address: send the content as `file_data`"))
+    match (provider.quirks.images, &medium.source) {
+        (ImageInput::Refused, _) => Err(format!("{name} takes no images").into()),
+        (ImageInput::DataOnly, Source::Address(_)) => Err(Refusal::needs_bytes(format!(
+            "{name} takes images only as data URLs, not by address"
+        ))),
+        _ => url(medium),
+    }
+}
+
+fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
+    let name = &provider.name;
+    let input_audio = match (provider.quirks.audio, medium.source) {
+        (AudioInputForm::Refused, _) => return Err(format!("{name} takes no audio").into()),
+        (AudioInputForm::Text, Source::Address(url) | Source::Id(url)) => {
+            WireAudio::Text(Cow::Borrowed(url))
         }
-        FileInputForm::Object if file.file_data.is_none() && file.file_id.is_none() => {
-            Err("the file has neither `file_data` nor `file_id`".to_owned())
+        (AudioInputForm::Text, Source::Inline(data)) => WireAudio::Text(data.into_base64()),
+        (AudioInputForm::Object, Source::Inline(data)) => {
+            let mime = medium
+                .mime
+                .ok_or_else(|| Refusal::unknown_type("the audio", "its `format` or content"))?;
+            WireAudio::Object { data: data.into_base64(), format: audio_format(&mime) }
         }
-        FileInputForm::Object => Ok(WirePart::File {
-            file: WireFile {
-                file_data: file.file_data.as_deref(),
-                file_id: file.file_id.as_deref(),
-                filename: file.filename.as_deref(),
-            },
-        }),
-        FileInputForm::DocumentUrl => {
-            let document_url = file
-                .file_url
-                .as_deref()
-                .or(file.file_data.as_deref())
-                .ok_or_else(|| format!("{name} takes files by address or as a data URL"))?;
-            Ok(WirePart::DocumentUrl { document_url, document_name: file.filename.as_deref() })
+        (AudioInputForm::Object, Source::Address(_) | Source::Id(_)) => {
+            return Err(Refusal::needs_bytes(format!("{name} takes no audio by address")));
         }
-        FileInputForm::Refused => Err(format!("{name} takes no files")),
+    };
+    Ok(WirePart::InputAudio { input_audio })
+}
+
+fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
+    let name = &provider.name;
+    match (provider.quirks.files, &medium.source) {
+        (FileInputForm::Refused, _) => Err(format!("{name} takes no files").into()),
+        (FileInputForm::Object, Source::Id(file_id)) => {
+            let filename = medium.name.map(Cow::Borrowed);
+            let file = WireFile { file_id: Some(file_id), filename, ..WireFile::default() };
+            Ok(WirePart::File { file })
+        }
+        (FileInputForm::Object, Source::Address(_)) => {
+            Err(Refusal::needs_bytes(format!("{name} takes no files by address")))
+        }
+        (FileInputForm::Object, Source::Inline(_)) => {
+            // The host demands a name.
+            let filename = medium.file_name();
+            let file_data = Some(url(medium)?);
+            Ok(WirePart::File { file: WireFile { file_data, filename, ..WireFile::default() } })
+        }
+        (FileInputForm::DocumentUrl, Source::Id(file_id)) => Ok(WirePart::FileId { file_id }),
+        (FileInputForm::DocumentUrl, _) => {
+            let document_name = medium.name;
+            Ok(WirePart::DocumentUrl { document_url: url(medium)?, document_name })
+        }
     }
 }

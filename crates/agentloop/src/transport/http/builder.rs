@@ -6,8 +6,9 @@ use rustls::pki_types::CertificateDer;
 
 use super::HttpTransport;
 use super::proxy::Proxies;
+use super::reach::Reach;
 use super::tls::{self, Tls};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Builds an [`HttpTransport`] with settings of its own.
 ///
@@ -24,6 +25,7 @@ use crate::error::{Error, Result};
 pub struct HttpTransportBuilder {
     proxy: ProxyChoice,
     no_proxy: String,
+    reach: Reach,
     certificates: Vec<CertificateDer<'static>>,
     /// The first thing that was wrong, told when the transport is built.
     error: Option<Error>,
@@ -58,6 +60,15 @@ impl HttpTransportBuilder {
         self
     }
 
+    /// Reaches addresses of the public internet only: not this machine, no private networks, whatever a name or a
+    /// redirect leads to. The address that was checked is the one that is connected to. No proxy is used, since a
+    /// proxy looks names up by itself.
+    pub fn only_public_addresses(mut self) -> Self {
+        self.reach = Reach::Public;
+        self.proxy = ProxyChoice::None;
+        self
+    }
+
     /// Trusts the authorities whose certificates stand in this PEM text, beside the public ones.
     pub fn add_root_certificate_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
         match tls::certificates(pem.as_ref(), "the added root certificate") {
@@ -76,12 +87,18 @@ impl HttpTransportBuilder {
         if let Some(error) = self.error {
             return Err(error);
         }
+        if self.reach == Reach::Public && !matches!(self.proxy, ProxyChoice::None) {
+            return Err(Error::new(
+                ErrorKind::Config,
+                "a transport for public addresses only cannot go through a proxy",
+            ));
+        }
         let proxies = match self.proxy {
             ProxyChoice::Environment => Proxies::from_environment(),
             ProxyChoice::None => Proxies::none(),
             ProxyChoice::All(url) => Proxies::all(&url, &self.no_proxy)?,
         };
-        Ok(HttpTransport::with(proxies, Tls::new(self.certificates)))
+        Ok(HttpTransport::with(proxies, Tls::new(self.certificates), self.reach))
     }
 }
 

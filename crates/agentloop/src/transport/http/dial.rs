@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::http::Uri;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::dns::GaiResolver;
 use hyper_util::client::legacy::connect::proxy::SocksV5;
 use tower_service::Service;
 
@@ -12,6 +13,7 @@ use super::fault;
 use super::io::Io;
 use super::origin::Origin;
 use super::proxy::{Proxies, Proxy, ProxyKind};
+use super::reach::{Checked, Reach};
 use super::tls::Tls;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -25,12 +27,16 @@ const KEEP_ALIVE_RETRIES: u32 = 3;
 pub(super) struct Dialer {
     pub(super) proxies: Proxies,
     pub(super) tls: Tls,
-    connector: OnceLock<HttpConnector>,
+    reach: Reach,
+    connector: OnceLock<Connector>,
 }
 
+/// Sockets to the addresses that may be reached.
+type Connector = HttpConnector<Checked<GaiResolver>>;
+
 impl Dialer {
-    pub(super) fn new(proxies: Proxies, tls: Tls) -> Self {
-        Self { proxies, tls, connector: OnceLock::new() }
+    pub(super) fn new(proxies: Proxies, tls: Tls, reach: Reach) -> Self {
+        Self { proxies, tls, reach, connector: OnceLock::new() }
     }
 
     /// A new connection to `origin`, through `proxy` if there is one.
@@ -52,6 +58,7 @@ impl Dialer {
     }
 
     async fn socket(&self, origin: &Origin, to: &Origin, through: Option<&Origin>) -> Result<Io> {
+        self.reach.check_literal(to.bare_host()).map_err(|refused| fault::refused(to, refused))?;
         let mut connector = self.connector();
         match connector.call(address("http", to)?).await {
             Ok(socket) => Ok(Io::Plain(socket.into_inner())),
@@ -76,9 +83,10 @@ impl Dialer {
         }
     }
 
-    fn connector(&self) -> HttpConnector {
+    fn connector(&self) -> Connector {
         let connector = self.connector.get_or_init(|| {
-            let mut connector = HttpConnector::new();
+            let mut connector =
+                HttpConnector::new_with_resolver(Checked::new(GaiResolver::new(), self.reach));
             // A request is small, and waits for nothing.
             connector.set_nodelay(true);
             // A model may think for minutes without a byte, and a laptop may sleep meanwhile. The system finds

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::io;
 
 use super::origin::Origin;
+use super::reach::Refused;
 use crate::error::{Error, ErrorKind};
 
 /// No connection could be made.
@@ -16,6 +17,9 @@ pub(super) fn connect(
         Some(proxy) => format!("the proxy {proxy} on the way to {origin}"),
         None => origin.to_string(),
     };
+    if let Some(refused) = innermost(&error).downcast_ref::<Refused>() {
+        return self::refused(through.unwrap_or(origin), *refused);
+    }
     // The connector keeps what it was doing in its text, and the reason in its sources.
     let reason = innermost(&error).to_string();
     if error.to_string().contains("dns") {
@@ -30,6 +34,13 @@ pub(super) fn connect(
     Error::new(ErrorKind::Connection, format!("could not connect to {place}: {reason}"))
         .with_hint("check that the server runs and the network allows it")
         .with_source(error)
+}
+
+/// The host is at an address that may not be reached.
+pub(super) fn refused(origin: &Origin, refused: Refused) -> Error {
+    Error::new(ErrorKind::InvalidRequest, format!("{origin} is not reached: {refused}"))
+        .with_hint("private addresses are reached only where that is allowed (`allow_private`)")
+        .with_source(refused)
 }
 
 /// The TLS handshake failed.

@@ -15,6 +15,7 @@ mod origin;
 mod outgoing;
 mod pool;
 mod proxy;
+mod reach;
 mod redirect;
 mod tls;
 mod wire;
@@ -30,6 +31,7 @@ use self::compression::{Decompressed, Encoding};
 use self::dial::Dialer;
 use self::pool::Pool;
 use self::proxy::Proxies;
+use self::reach::Reach;
 use self::tls::Tls;
 use super::{Body, BoxFuture, SendOptions, Transport};
 use crate::error::{Error, ErrorKind, Result};
@@ -62,7 +64,7 @@ struct Shared {
 impl HttpTransport {
     /// A transport as the environment says.
     pub fn new() -> Self {
-        Self::with(Proxies::from_environment(), Tls::default())
+        Self::with(Proxies::from_environment(), Tls::default(), Reach::Any)
     }
 
     /// A transport with settings of its own.
@@ -70,8 +72,13 @@ impl HttpTransport {
         HttpTransportBuilder::default()
     }
 
-    fn with(proxies: Proxies, tls: Tls) -> Self {
-        Self(Arc::new(Shared { pool: Pool::default(), dialer: Dialer::new(proxies, tls) }))
+    /// A transport that reaches public addresses only, and uses no proxy: a proxy looks names up by itself.
+    pub(crate) fn public() -> Self {
+        Self::with(Proxies::none(), Tls::default(), Reach::Public)
+    }
+
+    fn with(proxies: Proxies, tls: Tls, reach: Reach) -> Self {
+        Self(Arc::new(Shared { pool: Pool::default(), dialer: Dialer::new(proxies, tls, reach) }))
     }
 }
 

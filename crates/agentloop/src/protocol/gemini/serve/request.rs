@@ -3,8 +3,8 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
 
-use super::super::unescaped;
 use crate::error::{Error, ErrorKind, Result};
+use crate::media::unescaped;
 use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm};
 use crate::request::ChatRequest;
 

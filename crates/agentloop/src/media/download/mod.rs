@@ -1,0 +1,130 @@
+//! Fetches remote media for hosts that need their bytes. The encoders stay pure: what is fetched is put into the request
+//! before it is encoded.
+
+mod fetch;
+mod find;
+mod join;
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use self::fetch::Fetched;
+use self::find::Wanted;
+use super::{DataUrl, Download, MediaOptions};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{MAX_MEDIA_AT_ONCE, MAX_MEDIA_PER_REQUEST, MAX_MEDIA_TOTAL_BYTES};
+use crate::provider::Provider;
+use crate::request::ChatRequest;
+use crate::response::{Warning, WarningKind};
+use crate::secret::mask;
+use crate::transport::{HttpTransport, Transport};
+
+/// Fetches media, over transports of its own that know no keys.
+#[derive(Debug, Default)]
+pub(crate) struct Fetcher {
+    pub(crate) options: MediaOptions,
+    /// A transport of the caller's.
+    pub(crate) transport: Option<Arc<dyn Transport>>,
+    public: OnceLock<HttpTransport>,
+    any: OnceLock<HttpTransport>,
+}
+
+impl Fetcher {
+    pub(crate) fn new(options: MediaOptions, transport: Option<Arc<dyn Transport>>) -> Self {
+        Self { options, transport, ..Self::default() }
+    }
+
+    /// The request with the bytes of what `provider` cannot fetch by itself, and a warning for each.
+    pub(crate) async fn fetch<'r>(
+        &self,
+        request: &'r ChatRequest,
+        provider: &Provider,
+    ) -> Result<(Cow<'r, ChatRequest>, Vec<Warning>)> {
+        let options = request.media.unwrap_or(self.options);
+        if options.download == Download::Never {
+            return Ok((Cow::Borrowed(request), Vec::new()));
+        }
+        let wanted = find::wanted(request, provider, options.download);
+        if wanted.is_empty() {
+            return Ok((Cow::Borrowed(request), Vec::new()));
+        }
+        if wanted.len() > MAX_MEDIA_PER_REQUEST {
+            let count = wanted.len();
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("{count} media would be fetched, {MAX_MEDIA_PER_REQUEST} is the most"),
+            ));
+        }
+        let mut fetched = self.all(&wanted, &options).await;
+        let mut request = request.clone();
+        let mut warnings = Vec::new();
+        for (index, wanted) in wanted.iter().enumerate() {
+            let subject = wanted.subject();
+            // What is there twice was fetched once.
+            let first = wanted.same_as.unwrap_or(index);
+            let result = match fetched.get_mut(&first) {
+                Some(Ok(medium)) => Ok(medium.clone()),
+                Some(Err(error)) => Err(error.clone()),
+                None => continue,
+            };
+            match result {
+                Ok(medium) => {
+                    let place = mask::place(&wanted.url);
+                    let text = format!(
+                        "{subject}: {place} was fetched, and its {} bytes are sent ({})",
+                        medium.size, medium.mime
+                    );
+                    warnings.push(Warning::new(WarningKind::Converted, subject, text));
+                    let data = DataUrl::of_base64(medium.mime, medium.base64);
+                    find::put(&mut request, wanted, data);
+                }
+                Err(error) if request.lenient || wanted.of_answer => {
+                    let text = error.message().to_owned();
+                    warnings.push(Warning::new(WarningKind::Dropped, subject, text));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((Cow::Owned(request), warnings))
+    }
+
+    /// Each medium by its place in the list, a few at a time.
+    async fn all(
+        &self,
+        wanted: &[Wanted],
+        options: &MediaOptions,
+    ) -> HashMap<usize, Result<Fetched>> {
+        let transport = self.transport(options);
+        let distinct: Vec<(usize, &Wanted)> =
+            wanted.iter().enumerate().filter(|(_, wanted)| wanted.same_as.is_none()).collect();
+        let mut left = MAX_MEDIA_TOTAL_BYTES;
+        let mut all = HashMap::new();
+        for group in distinct.chunks(MAX_MEDIA_AT_ONCE) {
+            let limit = options.max_bytes.min(left);
+            let calls =
+                group.iter().map(|(_, wanted)| fetch::one(transport, wanted, options, limit));
+            for ((index, wanted), result) in group.iter().zip(join::all(calls).await) {
+                let result = result.and_then(|medium| {
+                    left = left.checked_sub(medium.size).ok_or_else(|| {
+                        fetch::about(wanted, &Error::new(
+                            ErrorKind::TooLarge,
+                            format!("all media together are larger than {MAX_MEDIA_TOTAL_BYTES} bytes"),
+                        ))
+                    })?;
+                    Ok(medium)
+                });
+                all.insert(*index, result);
+            }
+        }
+        all
+    }
+
+    fn transport(&self, options: &MediaOptions) -> &dyn Transport {
+        match &self.transport {
+            Some(transport) => transport.as_ref(),
+            None if options.allow_private => self.any.get_or_init(HttpTransport::new),
+            None => self.public.get_or_init(HttpTransport::public),
+        }
+    }
+}

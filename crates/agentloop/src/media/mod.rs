@@ -1,0 +1,121 @@
+//! Images, sound, video and files: what they are, where they are, and how they get there.
+//!
+//! - [`mime_of_bytes`] and [`mime_of_name`] tell a media type, and never guess one.
+//! - [`DataUrl`] reads and writes `data:` URLs.
+//! - [`MediaOptions`] says whether the client may fetch remote media for hosts that need their bytes.
+//!
+//! Parts are made with [`ContentPart::image_path`](crate::ContentPart::image_path) and its siblings, and what a model made is
+//! kept with [`ResponsePart::save`](crate::ResponsePart::save).
+
+mod data_url;
+mod download;
+mod medium;
+mod name;
+mod options;
+mod refusal;
+mod sniff;
+mod wav;
+
+pub use data_url::DataUrl;
+pub(crate) use data_url::{decoded, unescaped};
+pub(crate) use download::Fetcher;
+pub(crate) use medium::{Medium, Source, is_uploaded, is_video_page};
+pub(crate) use name::audio_format;
+pub use name::{extension_of, mime_of_name};
+pub use options::{Download, MediaOptions};
+pub(crate) use refusal::Refusal;
+pub use sniff::mime_of_bytes;
+pub(crate) use wav::{pcm_rate, with_header};
+
+use std::fmt;
+
+/// What a medium is, as far as hosts tell them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MediaKind {
+    /// Something to look at.
+    Image,
+    /// Something to listen to.
+    Audio,
+    /// Something to watch.
+    Video,
+    /// Something to read, or anything else.
+    File,
+}
+
+impl MediaKind {
+    /// The kind of a media type.
+    pub fn of_mime(mime: &str) -> Self {
+        match mime.split('/').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "image" => Self::Image,
+            "audio" => Self::Audio,
+            "video" => Self::Video,
+            _ => Self::File,
+        }
+    }
+
+    /// It with its article, for messages.
+    pub(crate) fn named(self) -> &'static str {
+        match self {
+            Self::Image => "an image",
+            Self::Audio => "audio",
+            Self::Video => "a video",
+            Self::File => "a file",
+        }
+    }
+}
+
+impl fmt::Display for MediaKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Image => "image",
+            Self::Audio => "audio",
+            Self::Video => "video",
+            Self::File => "file",
+        })
+    }
+}
+
+/// The media type of something of that kind: what its bytes say, else what it was called, else what its name tells.
+///
+/// Bytes that are of another kind for certain are told as `Err`; a type that nothing tells is `Ok(None)`.
+pub(crate) fn settle(
+    kind: MediaKind,
+    bytes: &[u8],
+    told: Option<&str>,
+    name: Option<&str>,
+) -> Result<Option<String>, String> {
+    let fits = |mime: &&str| kind == MediaKind::File || MediaKind::of_mime(mime) == kind;
+    // What servers say of everything says nothing.
+    let told = told.filter(|mime| !mime.is_empty() && !mime.ends_with("/octet-stream"));
+    let called = told.filter(fits).or_else(|| name.and_then(mime_of_name).filter(fits));
+    let Some(seen) = mime_of_bytes(bytes) else {
+        return match (called, told) {
+            (Some(called), _) => Ok(Some(called.to_owned())),
+            (None, Some(told)) => Err(told.to_owned()),
+            (None, None) => Ok(None),
+        };
+    };
+    // Text is all that can be seen of a drawing in SVG, of a table, of a page.
+    if seen == "text/plain" {
+        return match called {
+            Some(called) if kind == MediaKind::File || called.starts_with("image/svg") => {
+                Ok(Some(called.to_owned()))
+            }
+            _ if kind == MediaKind::File => Ok(Some(seen.to_owned())),
+            _ => Err(told.filter(|told| !fits(told)).unwrap_or(seen).to_owned()),
+        };
+    }
+    if fits(&seen) {
+        return Ok(Some(seen.to_owned()));
+    }
+    // Containers that hold sound alone as well as pictures.
+    let holds_both = matches!(seen, "video/mp4" | "video/webm" | "audio/ogg" | "video/x-matroska");
+    match called {
+        Some(called) if holds_both => Ok(Some(called.to_owned())),
+        _ => Err(seen.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Why a part cannot be sent.
+
+use crate::error::{Error, ErrorKind};
+
+/// Why a host cannot take a part, and what to do about it.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) why: String,
+    hint: &'static str,
+}
+
+impl Refusal {
+    /// The host has no form for it.
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        let hint = "leave the part out, use another provider, or set `lenient` to drop it with a \
+                    warning";
+        Self { why: why.into(), hint }
+    }
+
+    /// The host wants bytes, and there is only an address.
+    pub(crate) fn needs_bytes(why: impl Into<String>) -> Self {
+        let hint = "send its bytes (as a data URL or from a file), or let the client fetch it: \
+                    `download = \"when_needed\"` under `[media]` in agentloop.toml, or \
+                    `MediaOptions::when_needed()`";
+        Self { why: why.into(), hint }
+    }
+
+    /// Nothing tells what it is.
+    pub(crate) fn unknown_type(what: &str, place: &str) -> Self {
+        let hint = "send it as a `file` part with a `mime_type`, under a name that ends in its kind, \
+                    or as a data URL";
+        Self { why: format!("{what} has a media type that {place} does not tell"), hint }
+    }
+
+    /// It as an error about `subject`.
+    pub(crate) fn into_error(self, subject: &str, provider: &str) -> Error {
+        Error::new(ErrorKind::Unsupported, format!("{subject}: {}", self.why))
+            .with_provider(provider)
+            .with_hint(self.hint)
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(why: String) -> Self {
+        Self::new(why)
+    }
+}
+
+impl From<&str> for Refusal {
+    fn from(why: &str) -> Self {
+        Self::new(why)
+    }
+}

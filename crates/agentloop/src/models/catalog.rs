@@ -1,0 +1,218 @@
+//! The models that are known, and where they are looked up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::compact;
+use super::file::{self, Lines};
+use super::name::{Form, forms};
+use super::{DataFile, Date, Hints, ModelData, Source};
+use crate::error::{Error, ErrorKind, Result};
+
+const EMBEDDED: &str = include_str!("data.json");
+
+/// A user's own records, by `provider/model` in small letters.
+type Overrides = BTreeMap<String, ModelData>;
+
+/// The models that are known. It is cheap to clone.
+///
+/// A name is looked for as it stands, capitals and small letters alike; then without the day of a snapshot at its end
+/// (`-2025-08-07`, `-20250807`, `@20250807`); then, for the hosts that have them, without a variant (`:free`), and what
+/// is found then has no prices. Nothing else is tried, and what is not found is unknown.
+#[derive(Clone, Default)]
+pub struct ModelCatalog(Option<Arc<Own>>);
+
+/// What is not as it came.
+#[derive(Clone, Default)]
+struct Own {
+    /// In place of the embedded file.
+    data: Option<String>,
+    overrides: Overrides,
+}
+
+impl ModelCatalog {
+    /// The file that this version of the library carries.
+    pub fn embedded() -> Self {
+        Self(None)
+    }
+
+    /// A file that `model-data` made, in place of the embedded one.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one; the error says in which line.
+    pub fn parse(text: impl Into<String>) -> Result<Self> {
+        let text = text.into();
+        DataFile::parse(&text)?;
+        Ok(Self(Some(Arc::new(Own { data: Some(text), overrides: BTreeMap::new() }))))
+    }
+
+    /// Reads such a file.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or [`parse`](Self::parse) fails; the error names the file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let named = |error: &dyn fmt::Display| {
+            Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+        Self::parse(text).map_err(|error| named(&error.message()))
+    }
+
+    /// The same, with a user's own records over it: TOML, or JSON if it begins with a brace. What a record says counts,
+    /// field by field (all prices are one field), and what it does not say stays; a model that was not known is new.
+    ///
+    /// ```
+    /// use agentloop::models::ModelCatalog;
+    ///
+    /// let catalog = ModelCatalog::embedded().with_overrides(r#"
+    ///     ["lab/big-one"]
+    ///     context_window = 32768
+    ///     abilities = { tools = true, reasoning = false }
+    ///     prices = [{ per_million = { input = "0.10", output = "0.40" } }]
+    /// "#)?;
+    /// assert_eq!(catalog.lookup("lab", "big-one").and_then(|model| model.context_window), Some(32_768));
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When the text cannot be read, has a field that is not known, or names a model without its provider.
+    pub fn with_overrides(self, text: &str) -> Result<Self> {
+        let wrong = |line: usize, message: &dyn fmt::Display| {
+            Error::new(ErrorKind::Config, format!("line {line}: {message}"))
+        };
+        let records = if text.trim_start().starts_with('{') {
+            serde_json::from_str(text).map_err(|error| wrong(error.line(), &error))?
+        } else {
+            toml::from_str(text).map_err(|error| {
+                let before = text.get(..error.span().map_or(0, |span| span.start));
+                wrong(before.unwrap_or_default().matches('\n').count() + 1, &error.message())
+            })?
+        };
+        Ok(self.overridden(checked(records)?))
+    }
+
+    pub(crate) fn overridden(self, records: BTreeMap<String, ModelData>) -> Self {
+        let mut own = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
+        for (key, record) in records {
+            let record = match own.overrides.remove(&key) {
+                Some(before) => record.or(before),
+                None => record,
+            };
+            own.overrides.insert(key, record);
+        }
+        Self(Some(Arc::new(own)))
+    }
+
+    /// What is known of a model of a provider.
+    pub fn lookup(&self, provider: &str, model: &str) -> Option<ModelData> {
+        forms(provider, model).find_map(|Form { model, same_price }| {
+            let mut found = self.exactly(provider, model)?;
+            if !same_price {
+                found.prices.clear();
+            }
+            Some(found)
+        })
+    }
+
+    /// The little that shapes a request, without reading the rest.
+    pub(crate) fn hints(&self, provider: &str, model: &str) -> Hints {
+        if self.0.as_ref().is_some_and(|own| !own.overrides.is_empty()) {
+            return self.lookup(provider, model).map_or_else(Hints::default, |model| {
+                let efforts = model.efforts.map(|levels| levels.into_iter().collect());
+                let (context, output) = (model.context_window, model.max_output_tokens);
+                Hints::new(context, output, model.abilities, efforts)
+            });
+        }
+        let found =
+            forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
+        found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
+    }
+
+    fn exactly(&self, provider: &str, model: &str) -> Option<ModelData> {
+        let known = self
+            .lines()
+            .and_then(|lines| lines.find(provider, model))
+            .and_then(|(id, json)| compact::read(id, json).ok());
+        let overrides = self.0.as_ref().map(|own| &own.overrides).filter(|all| !all.is_empty());
+        let own = overrides
+            .and_then(|all| all.get(&format!("{provider}/{model}").to_ascii_lowercase()))
+            .cloned();
+        match (own, known) {
+            (Some(own), Some(known)) => Some(own.or(known)),
+            (own, known) => own.or(known),
+        }
+    }
+
+    /// Every model of a provider, in order.
+    pub fn of_provider(&self, provider: &str) -> Vec<ModelData> {
+        let prefix = format!("{provider}/").to_ascii_lowercase();
+        let is_of = |id: &str| {
+            id.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(&prefix))
+        };
+        let mut models = BTreeMap::new();
+        for (id, json) in self.lines().into_iter().flat_map(Lines::iter).filter_map(file::split) {
+            if is_of(id) {
+                models.insert(id.to_ascii_lowercase(), compact::read(id, json).unwrap_or_default());
+            }
+        }
+        for (key, record) in self.0.iter().flat_map(|own| &own.overrides) {
+            if is_of(key) {
+                let known = models.remove(key).unwrap_or_default();
+                models.insert(key.clone(), record.clone().or(known));
+            }
+        }
+        models.into_values().collect()
+    }
+
+    /// The day on which the data was made.
+    pub fn date(&self) -> Option<Date> {
+        file::head(self.text()).ok().map(|(date, _)| date)
+    }
+
+    /// What the data was made from, and on which terms.
+    pub fn sources(&self) -> Vec<Source> {
+        file::head(self.text()).map(|(_, sources)| sources).unwrap_or_default()
+    }
+
+    fn text(&self) -> &str {
+        self.0.as_ref().and_then(|own| own.data.as_deref()).unwrap_or(EMBEDDED)
+    }
+
+    fn lines(&self) -> Option<Lines<'_>> {
+        Lines::of(self.text())
+    }
+}
+
+/// The records under their names in small letters, each with its name.
+pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<BTreeMap<String, ModelData>> {
+    let mut overrides = Overrides::new();
+    for (id, mut record) in records {
+        if id
+            .split_once('/')
+            .is_none_or(|(provider, model)| provider.is_empty() || model.is_empty())
+        {
+            return Err(Error::new(ErrorKind::Config, format!("`{id}` names no model"))
+                .with_hint("write it as \"provider/model\""));
+        }
+        let key = id.to_ascii_lowercase();
+        record.id = id;
+        overrides.insert(key, record);
+    }
+    Ok(overrides)
+}
+
+impl fmt::Debug for ModelCatalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let own = self.0.as_ref();
+        f.debug_struct("ModelCatalog")
+            .field("embedded", &own.is_none_or(|own| own.data.is_none()))
+            .field("overrides", &own.map_or(0, |own| own.overrides.len()))
+            .finish()
+    }
+}

@@ -1,0 +1,210 @@
+//! The short form in which a data file holds a model: one line, its fields by letters.
+//!
+//! ```text
+//! "openai/gpt-x":{"c":400000,"o":128000,"a":"TIRh","e":"lmh","u":"i2.5 o15 r0.25;>272000 i5 o22.5 r0.5"}
+//! ```
+//!
+//! A price list's lines are divided by `;`, and its words by blanks: `>N` is a prompt above N tokens, `@tier` a tier of
+//! service, `+day` and `-day` are the first day and the first day after, `~` hours of the week, `q` is for each request, `name=` for each call
+//! of a provider's tool, and the other letters are the kinds of tokens, in dollars for a million.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Abilities, ModelData, ModelKind, Price};
+use crate::request::{Effort, Efforts};
+
+const EFFORTS: [(char, Effort); 7] = [
+    ('n', Effort::None),
+    ('i', Effort::Minimal),
+    ('l', Effort::Low),
+    ('m', Effort::Medium),
+    ('h', Effort::High),
+    ('x', Effort::Xhigh),
+    ('a', Effort::Max),
+];
+
+fn effort(letter: char) -> Option<Effort> {
+    EFFORTS.iter().find(|(known, _)| *known == letter).map(|(_, level)| *level)
+}
+
+/// What stands after the name.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Line<'a> {
+    /// Whether it makes vectors, and of which length (0 is unknown).
+    #[serde(rename = "v", skip_serializing_if = "Option::is_none")]
+    vectors: Option<u64>,
+    #[serde(rename = "c", skip_serializing_if = "Option::is_none")]
+    context: Option<u64>,
+    #[serde(rename = "i", skip_serializing_if = "Option::is_none")]
+    input: Option<u64>,
+    #[serde(rename = "o", skip_serializing_if = "Option::is_none")]
+    output: Option<u64>,
+    #[serde(rename = "a", borrow, skip_serializing_if = "str::is_empty")]
+    abilities: Cow<'a, str>,
+    #[serde(rename = "e", borrow, skip_serializing_if = "Option::is_none")]
+    efforts: Option<Cow<'a, str>>,
+    #[serde(rename = "k", borrow, skip_serializing_if = "Option::is_none")]
+    knowledge: Option<Cow<'a, str>>,
+    #[serde(rename = "d", borrow, skip_serializing_if = "Option::is_none")]
+    deprecated: Option<Cow<'a, str>>,
+    #[serde(rename = "u", borrow, skip_serializing_if = "str::is_empty")]
+    prices: Cow<'a, str>,
+}
+
+/// The little of it that shapes a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// How long an answer may be that leaves room for the prompt.
+    pub(crate) max_output_tokens: Option<u64>,
+    pub(crate) abilities: Abilities,
+    /// The levels of effort, where they are listed.
+    pub(crate) efforts: Option<Efforts>,
+}
+
+impl Hints {
+    /// Where the limit of an answer is all or most of the context, it is not one that a request can ask for.
+    pub(super) fn new(
+        context: Option<u64>,
+        output: Option<u64>,
+        abilities: Abilities,
+        efforts: Option<Efforts>,
+    ) -> Self {
+        let leaves_room = |most: &u64| context.is_none_or(|context| *most <= context / 2);
+        Self { max_output_tokens: output.filter(leaves_room), abilities, efforts }
+    }
+
+    pub(super) fn read(json: &str) -> Option<Self> {
+        /// Other fields are skipped, not read.
+        #[derive(Default, Deserialize)]
+        #[serde(default)]
+        struct Part<'a> {
+            #[serde(rename = "c")]
+            context: Option<u64>,
+            #[serde(rename = "o")]
+            output: Option<u64>,
+            #[serde(rename = "a", borrow)]
+            abilities: Cow<'a, str>,
+            #[serde(rename = "e", borrow)]
+            efforts: Option<Cow<'a, str>>,
+        }
+        let line: Part<'_> = serde_json::from_str(json).ok()?;
+        let abilities = Abilities::from_letters(&line.abilities)?;
+        let efforts = line.efforts.map(|letters| letters.chars().filter_map(effort).collect());
+        Some(Self::new(line.context, line.output, abilities, efforts))
+    }
+}
+
+/// Reads what stands after the name. The error says what is wrong with it.
+pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
+    let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let unknown = |what: &str| format!("`{what}` is not known");
+    Ok(ModelData {
+        id: id.to_owned(),
+        kind: Some(if line.vectors.is_some() { ModelKind::Embedding } else { ModelKind::Chat }),
+        context_window: line.context,
+        max_input_tokens: line.input,
+        max_output_tokens: line.output,
+        abilities: Abilities::from_letters(&line.abilities)
+            .ok_or_else(|| unknown(&line.abilities))?,
+        efforts: match line.efforts {
+            Some(letters) => Some(
+                letters
+                    .chars()
+                    .map(effort)
+                    .collect::<Option<_>>()
+                    .ok_or_else(|| unknown(&letters))?,
+            ),
+            None => None,
+        },
+        dimensions: line.vectors.filter(|length| *length > 0),
+        knowledge_cutoff: line.knowledge.map(Cow::into_owned),
+        deprecation_date: match line.deprecated {
+            Some(day) => Some(day.parse().map_err(|error| format!("{error}"))?),
+            None => None,
+        },
+        prices: line
+            .prices
+            .split(';')
+            .filter(|price| !price.is_empty())
+            .map(|text| read_price(text).ok_or_else(|| unknown(text)))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn read_price(text: &str) -> Option<Price> {
+    let mut price = Price::default();
+    for word in text.split(' ') {
+        if let Some((tool, usd)) = word.split_once('=') {
+            price.per_call.insert(tool.to_owned(), usd.parse().ok()?);
+            continue;
+        }
+        let first = word.chars().next()?;
+        let rest = word.get(first.len_utf8()..)?;
+        match first {
+            '>' => price.above_prompt_tokens = Some(rest.parse().ok()?),
+            '@' => price.service_tier = Some(rest.to_owned()),
+            '~' => price.hours.push(rest.parse().ok()?),
+            '+' => price.from = Some(rest.parse().ok()?),
+            '-' => price.until = Some(rest.parse().ok()?),
+            'q' => price.per_request = Some(rest.parse().ok()?),
+            letter => *price.per_million.by_letter(letter)? = Some(rest.parse().ok()?),
+        }
+    }
+    Some(price)
+}
+
+/// What stands after the name.
+pub(super) fn write(model: &ModelData) -> serde_json::Result<String> {
+    let letter = |level: &Effort| EFFORTS.iter().find(|(_, known)| known == level).map(|(l, _)| *l);
+    let is_embedding = model.kind == Some(ModelKind::Embedding);
+    let prices: Vec<String> = model.prices.iter().map(write_price).collect();
+    serde_json::to_string(&Line {
+        vectors: is_embedding.then_some(model.dimensions.unwrap_or(0)),
+        context: model.context_window,
+        input: model.max_input_tokens,
+        output: model.max_output_tokens,
+        abilities: model.abilities.letters().into(),
+        efforts: model.efforts.as_ref().map(|all| all.iter().filter_map(letter).collect()),
+        knowledge: model.knowledge_cutoff.as_deref().map(Cow::Borrowed),
+        deprecated: model.deprecation_date.map(|day| day.to_string().into()),
+        prices: prices.join(";").into(),
+    })
+}
+
+fn write_price(price: &Price) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let mut word = |first: char, rest: &dyn std::fmt::Display| {
+        let blank = if text.is_empty() { "" } else { " " };
+        let _ = write!(text, "{blank}{first}{rest}");
+    };
+    if let Some(above) = price.above_prompt_tokens {
+        word('>', &above);
+    }
+    if let Some(tier) = &price.service_tier {
+        word('@', tier);
+    }
+    if let Some(day) = price.from {
+        word('+', &day);
+    }
+    if let Some(day) = price.until {
+        word('-', &day);
+    }
+    for hours in &price.hours {
+        word('~', hours);
+    }
+    for (letter, usd) in price.per_million.letters() {
+        word(letter, &usd);
+    }
+    if let Some(usd) = price.per_request {
+        word('q', &usd);
+    }
+    for (tool, usd) in &price.per_call {
+        let _ = write!(text, " {tool}={usd}");
+    }
+    text
+}

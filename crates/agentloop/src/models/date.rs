@@ -1,0 +1,110 @@
+//! A day.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// A day of the calendar, `2026-11-15`, by universal time.
+///
+/// ```
+/// use agentloop::models::Date;
+///
+/// let day: Date = "2026-11-15".parse()?;
+/// assert!(day > "2026-02-28".parse()?);
+/// assert!("2026-02-30".parse::<Date>().is_err());
+/// # Ok::<(), agentloop::models::ParseDateError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Date {
+    year: u16,
+    month: u8,
+    day: u8,
+}
+
+const SECONDS_A_DAY: u64 = 86_400;
+
+impl Date {
+    /// The day of that year, month (1 to 12) and day (1 to 31), if there is one.
+    pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
+        let leap =
+            year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
+        let days = match month {
+            2 if leap => 29,
+            2 => 28,
+            4 | 6 | 9 | 11 => 30,
+            1..=12 => 31,
+            _ => return None,
+        };
+        (1..=days).contains(&day).then_some(Self { year, month, day })
+    }
+
+    /// The day of a moment. Moments before 1970 count as its first day.
+    pub fn of(moment: SystemTime) -> Self {
+        let days = moment.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()) / SECONDS_A_DAY;
+        // Years counted from March, so that the leap day is the last: 0000-03-01 is 719 468 days before 1970.
+        let days = days.saturating_add(719_468);
+        let era = days / 146_097;
+        let of_era = days % 146_097;
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let shifted = (5 * of_year + 2) / 153;
+        let day = of_year - (153 * shifted + 2) / 5 + 1;
+        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+        let year = year_of_era + era * 400 + u64::from(month <= 2);
+        Self {
+            year: u16::try_from(year).unwrap_or(u16::MAX),
+            month: u8::try_from(month).unwrap_or(12),
+            day: u8::try_from(day).unwrap_or(31),
+        }
+    }
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+/// The text is no day.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseDateError(String);
+
+impl fmt::Display for ParseDateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is no day: one is written 2026-11-15", self.0)
+    }
+}
+
+impl std::error::Error for ParseDateError {}
+
+impl FromStr for Date {
+    type Err = ParseDateError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDateError> {
+        let read = || {
+            let digits = text.bytes().filter(u8::is_ascii_digit).count();
+            if (text.len(), digits) != (10, 8) {
+                return None;
+            }
+            let mut parts = text.split('-');
+            let year = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+            let month = parts.next().filter(|month| month.len() == 2)?.parse().ok()?;
+            Self::new(year, month, parts.next()?.parse().ok()?)
+        };
+        read().ok_or_else(|| ParseDateError(text.to_owned()))
+    }
+}
+
+impl Serialize for Date {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}

@@ -1,0 +1,185 @@
+//! A data file: a JSON document of which each line but the first and the last is one model, in order.
+//!
+//! Nothing of it is read before something is asked for, and then by halving: only the lines that are looked at are
+//! touched, and only the one that is found is parsed.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::compact;
+use super::{Date, ModelData};
+use crate::error::{Error, ErrorKind, Result};
+
+/// What the tool writes: when, from what, and the models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DataFile {
+    /// The day on which it was made.
+    pub generated: Date,
+    /// What it was made from.
+    pub sources: Vec<Source>,
+    /// By `provider/model` in small letters.
+    pub models: BTreeMap<String, ModelData>,
+}
+
+/// What a data file was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its name.
+    pub name: String,
+    /// Which state of it: a version or a commit, and its day where that is known.
+    pub version: String,
+    /// Whose it is, and under which terms it may be used.
+    pub notice: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Head {
+    generated: Date,
+    sources: Vec<Source>,
+    #[serde(default)]
+    models: BTreeMap<String, ModelData>,
+}
+
+/// What stands at the end of the first line, and alone on the last.
+const OPEN: &str = ",\"models\":{";
+const CLOSE: &str = "}}";
+
+impl DataFile {
+    /// A file without models.
+    pub fn new(generated: Date, sources: Vec<Source>) -> Self {
+        Self { generated, sources, models: BTreeMap::new() }
+    }
+
+    /// Adds a model, in place of the one of the same name.
+    pub fn insert(&mut self, mut model: ModelData) {
+        let key = model.id.to_ascii_lowercase();
+        model.kind = model.kind.or(Some(super::ModelKind::Chat));
+        self.models.insert(key, model);
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    ///
+    /// When the name of a model cannot stand in it.
+    pub fn to_text(&self) -> Result<String> {
+        let broken = |error: serde_json::Error| bad(error.to_string());
+        let generated = serde_json::to_string(&self.generated).map_err(broken)?;
+        let sources = serde_json::to_string(&self.sources).map_err(broken)?;
+        let mut text = format!("{{\"generated\":{generated},\"sources\":{sources}{OPEN}\n");
+        let mut rest = self.models.len();
+        for model in self.models.values() {
+            let usable = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
+            if !model.id.chars().all(usable) || !model.id.contains('/') {
+                return Err(bad(format!("`{}` cannot be the name of a model", model.id)));
+            }
+            rest -= 1;
+            let comma = if rest > 0 { "," } else { "" };
+            let line = compact::write(model).map_err(broken)?;
+            text.push_str(&format!("\"{}\":{line}{comma}\n", model.id));
+        }
+        text.push_str(CLOSE);
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Reads the text of a file, all of it.
+    ///
+    /// # Errors
+    ///
+    /// When it is not one; the error says in which line.
+    pub fn parse(text: &str) -> Result<Self> {
+        let lines = Lines::of(text).ok_or_else(|| bad("it is not a file of models".to_owned()))?;
+        let (generated, sources) = head(text)?;
+        let mut file = Self { generated, sources, models: BTreeMap::new() };
+        let mut last = String::new();
+        for (number, line) in lines.iter().enumerate() {
+            // The first line is the head, and people count from one.
+            let wrong = |what: String| bad(format!("line {}: {what}", number + 2));
+            let (id, json) = split(line).ok_or_else(|| wrong("it is not a model".to_owned()))?;
+            let key = id.to_ascii_lowercase();
+            if key <= last {
+                return Err(wrong(format!("`{id}` is not in order")));
+            }
+            file.models.insert(key.clone(), compact::read(id, json).map_err(wrong)?);
+            last = key;
+        }
+        Ok(file)
+    }
+}
+
+fn bad(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}
+
+/// What the first line says.
+pub(super) fn head(text: &str) -> Result<(Date, Vec<Source>)> {
+    let first = text.lines().next().unwrap_or_default();
+    let head: Head = serde_json::from_str(&format!("{first}{CLOSE}"))
+        .map_err(|error| bad(format!("line 1: {error}")))?;
+    Ok((head.generated, head.sources))
+}
+
+/// The lines of a file that are models.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'a>(&'a str);
+
+impl<'a> Lines<'a> {
+    pub(super) fn of(text: &'a str) -> Option<Self> {
+        let end = memchr::memchr(b'\n', text.as_bytes())?;
+        let (first, rest) = (text.get(..end)?, text.get(end + 1..)?);
+        if !first.ends_with(OPEN) {
+            return None;
+        }
+        rest.trim_end().strip_suffix(CLOSE).map(Self)
+    }
+
+    pub(super) fn iter(self) -> impl Iterator<Item = &'a str> {
+        self.0.lines()
+    }
+
+    /// The name as it is written and what stands after it, by halving.
+    pub(super) fn find(self, provider: &str, model: &str) -> Option<(&'a str, &'a str)> {
+        let (mut low, mut high) = (0, self.0.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let bytes = self.0.as_bytes();
+            let start = memchr::memrchr(b'\n', &bytes[low..middle]).map_or(low, |at| low + at + 1);
+            let end = memchr::memchr(b'\n', &bytes[middle..high]).map_or(high, |at| middle + at);
+            let (id, json) = split(self.0.get(start..end)?)?;
+            match compare(id, provider, model) {
+                Ordering::Equal => return Some((id, json)),
+                Ordering::Less => low = end + 1,
+                Ordering::Greater => high = start,
+            }
+        }
+        None
+    }
+}
+
+/// `"name":{…},` in two.
+pub(super) fn split(line: &str) -> Option<(&str, &str)> {
+    let line = line.strip_prefix('"')?;
+    let end = memchr::memchr(b'"', line.as_bytes())?;
+    let json = line.get(end + 1..)?.strip_prefix(':')?;
+    Some((line.get(..end)?, json.strip_suffix(',').unwrap_or(json)))
+}
+
+/// Compares with `provider/model`, capitals and small letters alike.
+fn compare(id: &str, provider: &str, model: &str) -> Ordering {
+    let (host, rest) = id.as_bytes().split_at(id.len().min(provider.len()));
+    let before = compare_bytes(host, provider.as_bytes());
+    before.then_with(|| match rest.split_first() {
+        Some((slash, name)) => slash.cmp(&b'/').then_with(|| compare_bytes(name, model.as_bytes())),
+        None => Ordering::Less,
+    })
+}
+
+fn compare_bytes(one: &[u8], other: &[u8]) -> Ordering {
+    let pairs = one.iter().zip(other);
+    let mut differences = pairs.map(|(a, b)| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase()));
+    differences.find(|order| order.is_ne()).unwrap_or_else(|| one.len().cmp(&other.len()))
+}

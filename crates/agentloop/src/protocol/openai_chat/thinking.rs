@@ -1,0 +1,183 @@
+//! Effort and thinking, in the form that the host knows.
+
+use serde_json::json;
+
+use super::params::Params;
+use crate::error::Result;
+use crate::provider::quirks::ThinkingForm;
+use crate::provider::{Param, Provider};
+use crate::request::{ChatRequest, Effort, Efforts};
+use crate::response::{Warning, WarningKind};
+
+/// Effort and thinking, in the form that the host knows.
+pub(super) fn thinking(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+) -> Result<()> {
+    if request.thinking.is_none() && request.reasoning_effort.is_none() {
+        return Ok(());
+    }
+    let traits = provider.model_traits(model);
+    if traits.reasoning == Some(false) {
+        not_thinking(params, model, request);
+        return Ok(());
+    }
+    let quirks = &provider.quirks;
+    let mut thinking = request.thinking.unwrap_or_default();
+    let mut effort = request.reasoning_effort;
+    let has_switch = !matches!(
+        quirks.thinking,
+        ThinkingForm::EffortOnly | ThinkingForm::ReasoningFormat | ThinkingForm::ReasoningObject
+    );
+    let known = levels(quirks.efforts.as_deref(), traits.efforts);
+    let knows_none = known.as_ref().is_none_or(|known| known.contains(&Effort::None));
+    if effort == Some(Effort::None) && has_switch && !knows_none {
+        // No effort at all is the switch, where no level says it.
+        effort = None;
+        thinking.enabled.get_or_insert(false);
+    }
+    if let (Some(asked), Some(known)) = (effort, &known) {
+        effort = nearest(asked, known);
+        match effort {
+            Some(sent) if sent != asked => params.warn(
+                WarningKind::Clamped,
+                Param::ReasoningEffort,
+                &format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str()),
+            ),
+            None => params.warn(
+                WarningKind::Dropped,
+                Param::ReasoningEffort,
+                &format!("{model} does not take it"),
+            ),
+            Some(_) => {}
+        }
+    }
+    if quirks.thinking == ThinkingForm::ReasoningObject {
+        return reasoning_object(params, effort, request);
+    }
+    // Only some forms have a place for each wish.
+    let (enabled, budget, include) = match quirks.thinking {
+        ThinkingForm::TypeSwitch => (true, false, false),
+        ThinkingForm::TypeSwitchWithBudget => (true, true, false),
+        ThinkingForm::ReasoningEnabled | ThinkingForm::TemplateArgument => (true, false, false),
+        ThinkingForm::ReasoningFormat => (false, false, true),
+        ThinkingForm::EffortOnly | ThinkingForm::ReasoningObject => (false, false, false),
+    };
+    if budget && thinking.budget_tokens.is_some() {
+        // Whoever says for how long wants it.
+        thinking.enabled.get_or_insert(true);
+    }
+    if thinking.enabled == Some(false) && !enabled && effort.is_none() {
+        // Not to think is the lowest effort, where there is one.
+        let least = known.as_ref().and_then(|known| known.iter().min().copied());
+        effort = if knows_none { Some(Effort::None) } else { least };
+        match effort {
+            Some(Effort::None) => {}
+            Some(least) => {
+                let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
+                params.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+            }
+            None => params.lost("thinking.enabled"),
+        }
+    }
+    if thinking.enabled == Some(true) && !enabled && effort.is_none() {
+        params.lost("thinking.enabled");
+    }
+    params.put(Param::ReasoningEffort, effort.map(Effort::as_str))?;
+    if thinking.budget_tokens.is_some() && !budget {
+        params.lost("thinking.budget_tokens");
+    }
+    if thinking.include == Some(false) && !include {
+        params.lost("thinking.include");
+    }
+    let word = |on: bool| if on { "enabled" } else { "disabled" };
+    match (quirks.thinking, thinking.enabled) {
+        (ThinkingForm::TypeSwitch, Some(on)) => {
+            params.always("thinking", &json!({ "type": word(on) }))
+        }
+        (ThinkingForm::TypeSwitchWithBudget, Some(on)) => {
+            let mut fields = json!({ "type": word(on) });
+            if let Some(tokens) = thinking.budget_tokens {
+                fields["budget_tokens"] = tokens.into();
+            }
+            params.always("thinking", &fields)
+        }
+        (ThinkingForm::ReasoningEnabled, Some(on)) => {
+            params.always("reasoning", &json!({ "enabled": on }))
+        }
+        (ThinkingForm::TemplateArgument, Some(on)) => {
+            params.always("chat_template_kwargs", &json!({ "enable_thinking": on }))
+        }
+        (ThinkingForm::ReasoningFormat, _) => match thinking.include {
+            Some(true) => params.always("reasoning_format", "parsed"),
+            Some(false) => params.always("reasoning_format", "hidden"),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// A model that cannot think is not asked to. Not to think is what it does.
+fn not_thinking(params: &mut Params<'_>, model: &str, request: &ChatRequest) {
+    let why = format!("{model} does not think");
+    if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
+        params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+    }
+    let thinking = request.thinking.unwrap_or_default();
+    if thinking.enabled == Some(true) || thinking.budget_tokens.is_some() {
+        let text = format!("thinking: {why}");
+        params.warnings.push(Warning::new(WarningKind::Dropped, "thinking", text));
+    }
+}
+
+/// `reasoning: {effort, max_tokens, exclude, enabled}`.
+fn reasoning_object(
+    params: &mut Params<'_>,
+    effort: Option<Effort>,
+    request: &ChatRequest,
+) -> Result<()> {
+    let thinking = request.thinking.unwrap_or_default();
+    let mut fields = serde_json::Map::new();
+    if let Some(tokens) = thinking.budget_tokens {
+        // The host takes one of the two; the budget is the more exact wish.
+        fields.insert("max_tokens".to_owned(), tokens.into());
+        if effort.is_some() {
+            params.lost("reasoning_effort");
+        }
+    } else if let Some(effort) = effort {
+        fields.insert("effort".to_owned(), effort.as_str().into());
+    }
+    if let Some(include) = thinking.include {
+        fields.insert("exclude".to_owned(), (!include).into());
+    }
+    if let Some(enabled) = thinking.enabled {
+        fields.insert("enabled".to_owned(), enabled.into());
+    }
+    if fields.is_empty() { Ok(()) } else { params.always("reasoning", &fields) }
+}
+
+/// The levels that may be sent: those of the host that the model knows too; `None` when nothing is said of them.
+fn levels(host: Option<&[Effort]>, model: Option<Efforts>) -> Option<Vec<Effort>> {
+    let both = |host: &[Effort]| -> Vec<Effort> {
+        let takes = |level: &Effort| model.is_none_or(|known| known.contains(*level));
+        host.iter().copied().filter(takes).collect()
+    };
+    match (host, model) {
+        (None, None) => None,
+        (None, Some(_)) => Some(both(&Effort::ALL)),
+        (Some(host), _) => Some(both(host)),
+    }
+}
+
+/// The level that is nearest to the one asked for; of two, the one nearer to `high`, as hosts with few levels have it
+/// themselves. Only `none` itself means none.
+fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
+    known.iter().copied().filter(|level| *level == asked || *level != Effort::None).min_by_key(
+        |level| {
+            let from = |other: Effort| (*level as i32 - other as i32).abs();
+            (from(asked), from(Effort::High))
+        },
+    )
+}
