@@ -12,8 +12,6 @@
 )]
 
 mod bad;
-mod embeddings;
-mod load;
 mod suite;
 
 use agentloop::provider::Param;

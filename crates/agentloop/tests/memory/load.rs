@@ -3,17 +3,12 @@
 use agentloop::{AgentLoop, ChatRequest, ChatStreamEvent, PartDelta, Provider};
 use agentloop_sim::Server;
 
+use crate::{alone, memory};
+
 const STREAMS: usize = 200;
 const EVENTS: usize = 500;
 const WARM_UP: usize = 3;
 const ROUNDS: usize = 6;
-
-/// The memory of this process, in bytes.
-pub(crate) fn memory() -> usize {
-    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: usize = status.split(' ').nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0);
-    pages * 4096
-}
 
 async fn one(ai: AgentLoop, number: usize) {
     let request = ChatRequest::new(format!("lab/long-{EVENTS}")).user(format!("stream {number}"));
@@ -36,6 +31,7 @@ async fn one(ai: AgentLoop, number: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_streams_of_five_hundred_events_lose_nothing() {
+    let _alone = alone().await;
     let server = Server::start("127.0.0.1:0").await.unwrap();
     let ai = AgentLoop::builder()
         .provider(Provider::openai_compatible("lab", server.url()))

@@ -5,7 +5,7 @@ use agentloop::provider::quirks::EmbeddingEncoding;
 use agentloop::{AgentLoop, EmbedRequest, Provider};
 use agentloop_sim::{Server, Simulator};
 
-use crate::load::memory;
+use crate::{alone, memory};
 
 const TEXTS: usize = 10_000;
 const DIMENSIONS: u32 = 64;
@@ -37,6 +37,7 @@ async fn expected(texts: &[String]) -> Vec<Vec<f32>> {
 
 #[tokio::test]
 async fn ten_thousand_texts_keep_their_order_and_nothing_stays_behind() {
+    let _alone = alone().await;
     let texts: Vec<String> = (0..TEXTS).map(|number| format!("text number {number}")).collect();
     let expected = expected(&texts).await;
     let server = Server::start("127.0.0.1:0").await.unwrap();
@@ -65,6 +66,7 @@ async fn ten_thousand_texts_keep_their_order_and_nothing_stays_behind() {
 
 #[tokio::test]
 async fn never_more_calls_than_the_bound_are_under_way() {
+    let _alone = alone().await;
     let texts: Vec<String> = (0..120).map(|number| number.to_string()).collect();
     for (asked, bound) in [(None, EMBED_CONCURRENCY), (Some(1), 1), (Some(7), 7)] {
         let server = Server::start("127.0.0.1:0").await.unwrap();
