@@ -52,3 +52,10 @@ pub const MAX_MEDIA_AT_ONCE: usize = 4;
 
 /// The largest file that is read from a path into a part, in bytes.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
+
+/// The most models, of one provider, that a ledger of costs has sums of their own for; what is more is added up under no
+/// name.
+pub const MAX_COST_MODELS: usize = 10_000;
+
+/// The most tags that a ledger of costs has sums of their own for; what is more is added up under no name.
+pub const MAX_COST_TAGS: usize = 10_000;

@@ -63,6 +63,8 @@ pub enum ErrorKind {
     OutputNotJson,
     /// An answer is JSON, but not of the schema or type that was asked for. The error holds it.
     OutputMismatch,
+    /// The call could cost more than is left of a spending limit. Found before it is sent.
+    SpendingLimit,
     /// Anything else (a middleware's own errors). Not retryable.
     Other,
 }
@@ -99,6 +101,7 @@ impl ErrorKind {
             Self::OutputCalledTools => "output_called_tools",
             Self::OutputNotJson => "output_not_json",
             Self::OutputMismatch => "output_mismatch",
+            Self::SpendingLimit => "spending_limit",
             Self::Other => "other",
         }
     }

@@ -7,6 +7,7 @@
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
 
+mod cost;
 mod logger;
 mod warn;
 pub(crate) mod watch;
@@ -15,6 +16,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+pub use cost::{CostLedger, Costs, Totals};
 pub use logger::{LogEntry, LogStatus, Logger};
 pub use warn::WarningsTo;
 
@@ -50,6 +52,14 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => request.model = model.into(),
             Self::Embed(request) => request.model = model.into(),
+        }
+    }
+
+    /// What the caller counts the call under.
+    pub fn tags(&self) -> &[String] {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => &request.tags,
+            Self::Embed(request) => &request.tags,
         }
     }
 

@@ -137,6 +137,9 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_headers: BTreeMap<String, String>,
 
+    /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// Leave out, with a warning, the parts of messages that the host cannot take, instead of refusing them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::response::Warning;
+use crate::response::{Cost, Warning};
 use crate::timeouts::Timeouts;
 
 /// Texts to turn into vectors.
@@ -36,6 +36,9 @@ pub struct EmbedRequest {
     /// Tells the provider which of your users is asking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+    /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// More fields for the request's body, under the provider's own names, sent untouched.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
@@ -159,6 +162,9 @@ pub struct EmbedResponse {
     /// The tokens used; absent when the provider did not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<EmbedUsage>,
+    /// What it cost; absent when that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// The id by which the provider's support knows the call (the last one, when there were several).
     #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,

@@ -139,6 +139,13 @@ fn parse_decimal(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
+impl std::ops::Sub for Usd {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
 impl std::ops::Add for Usd {
     type Output = Self;
     fn add(self, other: Self) -> Self {

@@ -1,0 +1,189 @@
+//! The sums.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::client::Target;
+use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
+use crate::models::ModelData;
+use crate::response::{Cost, CostSource, Usage, Usd};
+
+/// What calls have cost so far. It is cheap to clone, and every clone is the same ledger.
+#[derive(Clone, Default)]
+pub struct CostLedger(Arc<Mutex<Sums>>);
+
+/// Sums of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Totals {
+    /// Calls that ended, in whatever way.
+    pub calls: u64,
+    /// Calls whose cost is not known.
+    pub unpriced: u64,
+    /// What the others cost.
+    pub usd: Usd,
+    /// The share of it that is an estimate: the provider never said what it used.
+    pub estimated_usd: Usd,
+    /// Calls of which that share is.
+    pub estimated_calls: u64,
+    /// Tokens read.
+    pub prompt_tokens: u64,
+    /// Tokens written.
+    pub completion_tokens: u64,
+}
+
+impl Totals {
+    fn add(&mut self, entry: &Entry) {
+        self.calls += 1;
+        match &entry.cost {
+            Some(cost) => self.usd = self.usd + cost.usd,
+            None if entry.used_something() => self.unpriced += 1,
+            None => {}
+        }
+        if entry.estimated {
+            self.estimated_calls += 1;
+        }
+        if let Some(cost) = entry.cost.as_ref().filter(|cost| cost.source == CostSource::Estimate) {
+            self.estimated_usd = self.estimated_usd + cost.usd;
+        }
+        if let Some(usage) = &entry.usage {
+            let plus = |sum: &mut u64, more: Option<u64>| {
+                *sum = sum.saturating_add(more.unwrap_or(0));
+            };
+            plus(&mut self.prompt_tokens, usage.prompt_tokens);
+            plus(&mut self.completion_tokens, usage.completion_tokens);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Sums {
+    total: Totals,
+    /// What calls that are under way can cost.
+    reserved: Usd,
+    by_model: BTreeMap<String, Totals>,
+    by_tag: BTreeMap<String, Totals>,
+    /// What was looked up, by provider and model.
+    models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
+}
+
+/// What goes into the ledger.
+#[derive(Debug)]
+pub(super) struct Entry {
+    model: String,
+    tags: Vec<String>,
+    reserved: Usd,
+    pub(super) usage: Option<Usage>,
+    pub(super) cost: Option<Cost>,
+    pub(super) estimated: bool,
+}
+
+impl Entry {
+    pub(super) fn new(target: &Target, tags: &[String], reserved: Usd) -> Self {
+        Self {
+            model: format!("{}/{}", target.provider.name, target.model),
+            tags: tags.to_vec(),
+            reserved,
+            usage: None,
+            cost: None,
+            estimated: false,
+        }
+    }
+
+    fn used_something(&self) -> bool {
+        self.usage.as_ref().is_none_or(|usage| !usage.is_empty())
+    }
+}
+
+impl CostLedger {
+    /// All calls.
+    pub fn total(&self) -> Totals {
+        self.sums().total
+    }
+
+    /// What is set aside for calls that are under way.
+    pub fn reserved(&self) -> Usd {
+        self.sums().reserved
+    }
+
+    /// The calls of each model, by `provider/model`.
+    pub fn by_model(&self) -> BTreeMap<String, Totals> {
+        self.sums().by_model.clone()
+    }
+
+    /// The calls of each tag. A call with several tags is in each of them.
+    pub fn by_tag(&self) -> BTreeMap<String, Totals> {
+        self.sums().by_tag.clone()
+    }
+
+    /// Forgets what was counted. What is set aside stays.
+    pub fn reset(&self) {
+        let mut sums = self.sums();
+        sums.total = Totals::default();
+        sums.by_model.clear();
+        sums.by_tag.clear();
+    }
+
+    /// What is known of the model: looked up once.
+    pub(super) fn model(&self, target: &Target) -> Option<Arc<ModelData>> {
+        let mut sums = self.sums();
+        let known = sums.models.get(target.provider.name.as_ref());
+        if let Some(found) = known.and_then(|models| models.get(&target.model)) {
+            return found.clone();
+        }
+        let found = target.provider.catalog.lookup(&target.provider.name, &target.model);
+        let found = found.filter(|model| !model.prices.is_empty()).map(Arc::new);
+        let models = sums.models.entry(target.provider.name.to_string()).or_default();
+        if models.len() < MAX_COST_MODELS {
+            models.insert(target.model.clone(), found.clone());
+        }
+        found
+    }
+
+    /// Sets an amount aside, if it is left; else says how much is.
+    pub(super) fn reserve(&self, most: Usd, limit: Usd) -> Result<(), Usd> {
+        let mut sums = self.sums();
+        let taken = sums.total.usd + sums.reserved;
+        if taken + most > limit {
+            return Err(limit - taken);
+        }
+        sums.reserved = sums.reserved + most;
+        Ok(())
+    }
+
+    /// Enters a call, and gives back what was set aside for it.
+    pub(super) fn settle(&self, entry: &Entry) {
+        let mut guard = self.sums();
+        let sums = &mut *guard;
+        sums.reserved = sums.reserved - entry.reserved;
+        sums.total.add(entry);
+        add_to(&mut sums.by_model, &entry.model, MAX_COST_MODELS, entry);
+        for tag in &entry.tags {
+            add_to(&mut sums.by_tag, tag, MAX_COST_TAGS, entry);
+        }
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        // Nothing that is done under the lock panics, and sums stay sums.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds to the sums of that name; past the limit to those of no name.
+fn add_to(sums: &mut BTreeMap<String, Totals>, name: &str, most: usize, entry: &Entry) {
+    if let Some(totals) = sums.get_mut(name) {
+        return totals.add(entry);
+    }
+    let name = if sums.len() < most { name } else { "" };
+    sums.entry(name.to_owned()).or_default().add(entry);
+}
+
+impl fmt::Debug for CostLedger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CostLedger").field(&self.total()).finish()
+    }
+}

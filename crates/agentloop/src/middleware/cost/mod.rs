@@ -1,0 +1,235 @@
+//! What calls cost: on every answer, in sums, and never more than was allowed.
+
+mod estimate;
+mod ledger;
+mod priced;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+pub use ledger::{CostLedger, Totals};
+
+use self::estimate::Estimate;
+use self::ledger::Entry;
+use self::priced::Pricing;
+use super::watch::{Ending, Seen, Watch};
+use crate::client::Target;
+use crate::error::{Error, ErrorKind, Result};
+use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::models::ModelData;
+use crate::response::{Cost, CostSource, Usage, Usd};
+use crate::transport::BoxFuture;
+
+type Clock = dyn Fn() -> SystemTime + Send + Sync;
+
+/// Says what each answer cost, adds it up, and stops before a limit is passed.
+///
+/// - The provider's own figure counts first; else the cost is worked out from the usage and the
+///   [price list](crate::models). What is not known is absent, never zero.
+/// - Every call is in the [ledger](CostLedger): by model, and by the `tags` of its request. A call that was cut or dropped
+///   before the provider said what it used is estimated, and said to be.
+/// - With a [limit](Self::limit), the most that a call can cost is set aside before it is made. A call for which nothing is
+///   left is a [`SpendingLimit`](ErrorKind::SpendingLimit) error, also with many calls at once.
+///
+/// Inside of retry and fallback it sees every try, which is what is paid for; inside of a cache it sees no hits.
+///
+/// ```
+/// use agentloop::{AgentLoop, middleware::Costs};
+///
+/// let costs = Costs::new().limit("10".parse()?);
+/// let ledger = costs.ledger();
+/// let ai = AgentLoop::builder().layer(costs).build()?;
+/// // … calls …
+/// println!("spent {} USD", ledger.total().usd);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Costs {
+    ledger: CostLedger,
+    limit: Option<Usd>,
+    allow_unpriced: bool,
+    clock: Option<Arc<Clock>>,
+}
+
+impl Default for Costs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Costs {
+    /// Counts, and limits nothing.
+    pub fn new() -> Self {
+        Self { ledger: CostLedger::default(), limit: None, allow_unpriced: false, clock: None }
+    }
+
+    /// Stops before more than this is spent by all calls together.
+    #[must_use]
+    pub fn limit(mut self, usd: Usd) -> Self {
+        self.limit = Some(usd);
+        self
+    }
+
+    /// Lets calls pass a limit whose price is not known. They are counted, and cost nothing that is known.
+    #[must_use]
+    pub fn allow_unpriced(mut self) -> Self {
+        self.allow_unpriced = true;
+        self
+    }
+
+    /// Adds up in a ledger that others use too.
+    #[must_use]
+    pub fn sharing(mut self, ledger: CostLedger) -> Self {
+        self.ledger = ledger;
+        self
+    }
+
+    /// Another clock than the system's, for prices that change with the time.
+    #[must_use]
+    pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.clock = Some(Arc::new(now));
+        self
+    }
+
+    /// The sums. It can be kept, and read at any time.
+    pub fn ledger(&self) -> CostLedger {
+        self.ledger.clone()
+    }
+
+    fn now(&self) -> SystemTime {
+        self.clock.as_ref().map_or_else(SystemTime::now, |now| now())
+    }
+
+    /// Sets the most that the call can cost aside.
+    fn reserve(
+        &self,
+        request: &Request,
+        target: &Target,
+        model: Option<&ModelData>,
+        estimate: &Estimate,
+    ) -> Result<Usd> {
+        let Some(limit) = self.limit else { return Ok(Usd::default()) };
+        let named = |error: Error| {
+            error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
+        };
+        let most = model.and_then(|model| estimate.most(request, model, self.now()));
+        let Some(most) = most else {
+            if self.allow_unpriced {
+                return Ok(Usd::default());
+            }
+            let message = format!(
+                "the price of {}/{} is not known, so that the spending limit cannot be kept",
+                target.provider.name, target.model
+            );
+            return Err(named(Error::new(ErrorKind::SpendingLimit, message).with_hint(
+                "give its price in `[models]` of agentloop.toml, or allow models without a price",
+            )));
+        };
+        self.ledger.reserve(most, limit).map_err(|left| {
+            let message = format!(
+                "the spending limit of {limit} USD: this call can cost up to {most}, and {left} is left"
+            );
+            named(Error::new(ErrorKind::SpendingLimit, message))
+        })?;
+        Ok(most)
+    }
+}
+
+impl Middleware for Costs {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+        Box::pin(async move {
+            let target = next.resolve(request.model())?;
+            let model = self.ledger.model(&target);
+            let estimate = Estimate::of(&request);
+            let reserved = self.reserve(&request, &target, model.as_deref(), &estimate)?;
+            let tier = request.chat().and_then(|chat| chat.service_tier.clone());
+            let pricing = Pricing { model, tier, when: self.now() };
+            let mut call = Call {
+                ledger: self.ledger.clone(),
+                entry: Entry::new(&target, request.tags(), reserved),
+                pricing: pricing.clone(),
+                estimate,
+            };
+            let watch = Watch::new(move |ending: Ending<'_>, seen: &Seen| call.end(ending, seen));
+            let answer = next.run(request).await.map(|answer| pricing.apply(answer));
+            watch.see(answer)
+        })
+    }
+}
+
+/// A call that will be entered into the ledger.
+struct Call {
+    ledger: CostLedger,
+    entry: Entry,
+    pricing: Pricing,
+    estimate: Estimate,
+}
+
+impl Call {
+    fn end(&mut self, ending: Ending<'_>, seen: &Seen) {
+        match ending {
+            Ending::Answered(response) => {
+                self.entry.usage = Some(response.usage.clone());
+                self.entry.cost = response.cost.clone();
+                if response.usage.is_empty() {
+                    // The provider never said what it used.
+                    self.estimated(None, seen.content_bytes);
+                }
+            }
+            Ending::Embedded(response) => {
+                self.entry.usage = response.usage.map(|usage| priced::usage_of(&usage));
+                self.entry.cost = response.cost.clone();
+                if response.usage.is_none() {
+                    self.estimated(None, 0);
+                }
+            }
+            Ending::Failed(error) => match error.partial() {
+                Some(partial) => {
+                    let known = partial.usage.clone();
+                    self.estimated(Some(known), seen.content_bytes);
+                }
+                // An answer that never began is not paid for; whether it had begun, a broken connection does not say.
+                None if error.status().is_none() && may_have_begun(error.kind()) => {
+                    self.estimated(None, 0);
+                }
+                None => self.entry.usage = Some(Usage::default()),
+            },
+            Ending::Dropped => self.estimated(seen.usage.clone(), seen.content_bytes),
+        }
+        self.ledger.settle(&self.entry);
+    }
+
+    /// Enters what is known, and for the rest what it may have been.
+    fn estimated(&mut self, known: Option<Usage>, content_bytes: u64) {
+        let mut usage = known.unwrap_or_default();
+        let prompt = *usage.prompt_tokens.get_or_insert(self.estimate.prompt_tokens);
+        let seen = estimate::tokens_of(content_bytes);
+        let completion = usage.completion_tokens.map_or(seen, |said| said.max(seen));
+        usage.completion_tokens = Some(completion);
+        usage.total_tokens = Some(prompt.saturating_add(completion));
+        self.entry.cost = self
+            .pricing
+            .cost(&usage, None)
+            .map(|cost| Cost { source: CostSource::Estimate, ..cost });
+        self.entry.usage = Some(usage);
+        self.entry.estimated = true;
+    }
+}
+
+fn may_have_begun(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Timeout
+            | ErrorKind::IncompleteStream
+            | ErrorKind::Protocol
+            | ErrorKind::TooLarge
+            | ErrorKind::Cancelled
+    )
+}
+
+impl fmt::Debug for Costs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Costs").field("limit", &self.limit).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! Puts the cost on an answer.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+use futures_core::Stream;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::event::ChatStreamEvent;
+use crate::middleware::Answer;
+use crate::models::ModelData;
+use crate::request::EmbedUsage;
+use crate::response::{Cost, Usage};
+use crate::stream::ChatStream;
+
+/// Where an answer's provider says which tier it was served in.
+const TIER: &str = "serviceTier";
+
+/// What an answer is paid with.
+#[derive(Clone, Debug)]
+pub(super) struct Pricing {
+    /// What is known of the model; `None` when it is not known.
+    pub(super) model: Option<Arc<ModelData>>,
+    /// The tier that was asked for.
+    pub(super) tier: Option<String>,
+    pub(super) when: SystemTime,
+}
+
+impl Pricing {
+    /// The cost, if it is known; `served` is the tier that the provider says.
+    pub(super) fn cost(&self, usage: &Usage, served: Option<&str>) -> Option<Cost> {
+        self.model.as_ref()?.cost(usage, self.when, served.or(self.tier.as_deref()))
+    }
+
+    /// The answer, with its cost where its provider named none.
+    pub(super) fn apply(self, answer: Answer) -> Answer {
+        match answer {
+            Answer::Events(events) if self.model.is_some() => {
+                Answer::Events(ChatStream::new(Priced { events, pricing: self, served: None }))
+            }
+            Answer::Embedding(mut response) => {
+                if response.cost.is_none() {
+                    let usage = response.usage.map(|usage| usage_of(&usage));
+                    response.cost = usage.and_then(|usage| self.cost(&usage, None));
+                }
+                Answer::Embedding(response)
+            }
+            other => other,
+        }
+    }
+}
+
+/// The usage of an embeddings call in the form of a chat's.
+pub(super) fn usage_of(usage: &EmbedUsage) -> Usage {
+    Usage {
+        prompt_tokens: Some(usage.prompt_tokens),
+        total_tokens: Some(usage.total_tokens),
+        ..Usage::default()
+    }
+}
+
+struct Priced {
+    events: ChatStream,
+    pricing: Pricing,
+    /// The tier that the provider says.
+    served: Option<String>,
+}
+
+impl Priced {
+    fn price(&mut self, event: &mut ChatStreamEvent) {
+        match event {
+            ChatStreamEvent::Metadata { provider_metadata } => {
+                if let Some(Value::String(tier)) = provider_metadata.get(TIER) {
+                    self.served = Some(tier.clone());
+                }
+            }
+            ChatStreamEvent::Usage { usage, cost } if cost.is_none() => {
+                *cost = self.pricing.cost(usage, self.served.as_deref());
+            }
+            ChatStreamEvent::MessageDone { response } if response.cost.is_none() => {
+                response.cost = self.pricing.cost(&response.usage, self.served.as_deref());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Stream for Priced {
+    type Item = Result<ChatStreamEvent>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let mut item = Pin::new(&mut this.events).poll_next(context);
+        if let Poll::Ready(Some(Ok(event))) = &mut item {
+            this.price(event);
+        }
+        item
+    }
+}
