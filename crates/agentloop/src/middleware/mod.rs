@@ -16,7 +16,7 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-pub use cost::{CostLedger, Costs, Totals};
+pub use cost::{CostEntry, CostLedger, Costs, Totals};
 pub use logger::{LogEntry, LogStatus, Logger};
 pub use warn::WarningsTo;
 

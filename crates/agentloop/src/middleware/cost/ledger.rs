@@ -37,11 +37,11 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, entry: &Entry) {
+    fn add(&mut self, entry: &CostEntry) {
         self.calls += 1;
         match &entry.cost {
             Some(cost) => self.usd = self.usd + cost.usd,
-            None if entry.used_something() => self.unpriced += 1,
+            None if !entry.usage.is_empty() => self.unpriced += 1,
             None => {}
         }
         if entry.estimated {
@@ -50,13 +50,9 @@ impl Totals {
         if let Some(cost) = entry.cost.as_ref().filter(|cost| cost.source == CostSource::Estimate) {
             self.estimated_usd = self.estimated_usd + cost.usd;
         }
-        if let Some(usage) = &entry.usage {
-            let plus = |sum: &mut u64, more: Option<u64>| {
-                *sum = sum.saturating_add(more.unwrap_or(0));
-            };
-            plus(&mut self.prompt_tokens, usage.prompt_tokens);
-            plus(&mut self.completion_tokens, usage.completion_tokens);
-        }
+        let plus = |sum: &mut u64, more: Option<u64>| *sum = sum.saturating_add(more.unwrap_or(0));
+        plus(&mut self.prompt_tokens, entry.usage.prompt_tokens);
+        plus(&mut self.completion_tokens, entry.usage.completion_tokens);
     }
 }
 
@@ -71,31 +67,34 @@ struct Sums {
     models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
 }
 
-/// What goes into the ledger.
-#[derive(Debug)]
-pub(super) struct Entry {
-    model: String,
-    tags: Vec<String>,
-    reserved: Usd,
-    pub(super) usage: Option<Usage>,
-    pub(super) cost: Option<Cost>,
-    pub(super) estimated: bool,
+/// What one call cost, as it goes into the ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CostEntry {
+    /// The model, as `provider/model`.
+    pub model: String,
+    /// What the caller counts it under.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// The tokens used; empty when nothing was.
+    pub usage: Usage,
+    /// What it cost, if that is known. A call that used nothing has no cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+    /// Whether the tokens are an estimate, because the provider never said how many there were.
+    pub estimated: bool,
 }
 
-impl Entry {
-    pub(super) fn new(target: &Target, tags: &[String], reserved: Usd) -> Self {
+impl CostEntry {
+    pub(super) fn new(target: &Target, tags: &[String]) -> Self {
         Self {
             model: format!("{}/{}", target.provider.name, target.model),
             tags: tags.to_vec(),
-            reserved,
-            usage: None,
+            usage: Usage::default(),
             cost: None,
             estimated: false,
         }
-    }
-
-    fn used_something(&self) -> bool {
-        self.usage.as_ref().is_none_or(|usage| !usage.is_empty())
     }
 }
 
@@ -156,10 +155,10 @@ impl CostLedger {
     }
 
     /// Enters a call, and gives back what was set aside for it.
-    pub(super) fn settle(&self, entry: &Entry) {
+    pub(super) fn settle(&self, entry: &CostEntry, reserved: Usd) {
         let mut guard = self.sums();
         let sums = &mut *guard;
-        sums.reserved = sums.reserved - entry.reserved;
+        sums.reserved = sums.reserved - reserved;
         sums.total.add(entry);
         add_to(&mut sums.by_model, &entry.model, MAX_COST_MODELS, entry);
         for tag in &entry.tags {
@@ -174,7 +173,7 @@ impl CostLedger {
 }
 
 /// Adds to the sums of that name; past the limit to those of no name.
-fn add_to(sums: &mut BTreeMap<String, Totals>, name: &str, most: usize, entry: &Entry) {
+fn add_to(sums: &mut BTreeMap<String, Totals>, name: &str, most: usize, entry: &CostEntry) {
     if let Some(totals) = sums.get_mut(name) {
         return totals.add(entry);
     }

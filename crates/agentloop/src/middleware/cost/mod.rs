@@ -8,10 +8,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-pub use ledger::{CostLedger, Totals};
+pub use ledger::{CostEntry, CostLedger, Totals};
 
 use self::estimate::Estimate;
-use self::ledger::Entry;
 use self::priced::Pricing;
 use super::watch::{Ending, Seen, Watch};
 use crate::client::Target;
@@ -21,6 +20,7 @@ use crate::models::ModelData;
 use crate::response::{Cost, CostSource, Usage, Usd};
 use crate::transport::BoxFuture;
 
+type Tell = dyn Fn(&CostEntry) + Send + Sync;
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
 /// Says what each answer cost, adds it up, and stops before a limit is passed.
@@ -50,6 +50,7 @@ pub struct Costs {
     limit: Option<Usd>,
     allow_unpriced: bool,
     clock: Option<Arc<Clock>>,
+    tell: Option<Arc<Tell>>,
 }
 
 impl Default for Costs {
@@ -61,7 +62,13 @@ impl Default for Costs {
 impl Costs {
     /// Counts, and limits nothing.
     pub fn new() -> Self {
-        Self { ledger: CostLedger::default(), limit: None, allow_unpriced: false, clock: None }
+        Self {
+            ledger: CostLedger::default(),
+            limit: None,
+            allow_unpriced: false,
+            clock: None,
+            tell: None,
+        }
     }
 
     /// Stops before more than this is spent by all calls together.
@@ -89,6 +96,14 @@ impl Costs {
     #[must_use]
     pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(now));
+        self
+    }
+
+    /// Hands every entry to a function, to keep it somewhere else. It is called on the task that makes the call: it must not
+    /// wait.
+    #[must_use]
+    pub fn on_call(mut self, tell: impl Fn(&CostEntry) + Send + Sync + 'static) -> Self {
+        self.tell = Some(Arc::new(tell));
         self
     }
 
@@ -147,7 +162,9 @@ impl Middleware for Costs {
             let pricing = Pricing { model, tier, when: self.now() };
             let mut call = Call {
                 ledger: self.ledger.clone(),
-                entry: Entry::new(&target, request.tags(), reserved),
+                tell: self.tell.clone(),
+                entry: CostEntry::new(&target, request.tags()),
+                reserved,
                 pricing: pricing.clone(),
                 estimate,
             };
@@ -161,7 +178,9 @@ impl Middleware for Costs {
 /// A call that will be entered into the ledger.
 struct Call {
     ledger: CostLedger,
-    entry: Entry,
+    tell: Option<Arc<Tell>>,
+    entry: CostEntry,
+    reserved: Usd,
     pricing: Pricing,
     estimate: Estimate,
 }
@@ -170,7 +189,7 @@ impl Call {
     fn end(&mut self, ending: Ending<'_>, seen: &Seen) {
         match ending {
             Ending::Answered(response) => {
-                self.entry.usage = Some(response.usage.clone());
+                self.entry.usage = response.usage.clone();
                 self.entry.cost = response.cost.clone();
                 if response.usage.is_empty() {
                     // The provider never said what it used.
@@ -178,10 +197,10 @@ impl Call {
                 }
             }
             Ending::Embedded(response) => {
-                self.entry.usage = response.usage.map(|usage| priced::usage_of(&usage));
                 self.entry.cost = response.cost.clone();
-                if response.usage.is_none() {
-                    self.estimated(None, 0);
+                match &response.usage {
+                    Some(usage) => self.entry.usage = priced::usage_of(usage),
+                    None => self.estimated(None, 0),
                 }
             }
             Ending::Failed(error) => match error.partial() {
@@ -193,11 +212,14 @@ impl Call {
                 None if error.status().is_none() && may_have_begun(error.kind()) => {
                     self.estimated(None, 0);
                 }
-                None => self.entry.usage = Some(Usage::default()),
+                None => {}
             },
             Ending::Dropped => self.estimated(seen.usage.clone(), seen.content_bytes),
         }
-        self.ledger.settle(&self.entry);
+        self.ledger.settle(&self.entry, self.reserved);
+        if let Some(tell) = &self.tell {
+            tell(&self.entry);
+        }
     }
 
     /// Enters what is known, and for the rest what it may have been.
@@ -212,7 +234,7 @@ impl Call {
             .pricing
             .cost(&usage, None)
             .map(|cost| Cost { source: CostSource::Estimate, ..cost });
-        self.entry.usage = Some(usage);
+        self.entry.usage = usage;
         self.entry.estimated = true;
     }
 }
