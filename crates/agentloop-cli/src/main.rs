@@ -10,6 +10,8 @@ mod notes;
 mod output;
 mod setup;
 mod sim;
+#[cfg(feature = "otel")]
+mod telemetry;
 
 use std::process::ExitCode;
 
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
     let setup = Setup::read(cli.config.as_deref(), notes)?;
+    #[cfg(feature = "otel")]
+    let _telemetry = telemetry::Telemetry::start(notes);
     // For a server Ctrl-C is the way to end, and no failure: it listens for it itself.
     let is_server = matches!(cli.command, Command::Sim(_));
     // One thread is enough for one call, and starts faster than a pool of them.

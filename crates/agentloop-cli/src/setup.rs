@@ -36,7 +36,13 @@ impl Setup {
 
     fn builder(&self) -> AgentLoopBuilder {
         // The simulator comes first, so that a provider of the same name in the file replaces it.
-        AgentLoop::builder().provider(sim::provider()).config(&self.config)
+        let builder = AgentLoop::builder().provider(sim::provider());
+        #[cfg(feature = "otel")]
+        let builder = match crate::telemetry::is_wanted() {
+            true => builder.layer(agentloop::middleware::Logger::new()),
+            false => builder,
+        };
+        builder.config(&self.config)
     }
 
     /// How long to wait when the whole call may take so long.

@@ -1,0 +1,98 @@
+//! Every call as a span over OTLP, to where the standard variables say (`OTEL_EXPORTER_OTLP_ENDPOINT` and its kin).
+
+use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
+use bytes::Bytes;
+use http::{Request, Response};
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_http::{HttpClient, HttpError};
+use opentelemetry_otlp::{SpanExporter, WithHttpConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use tokio::runtime::Runtime;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::notes::Notes;
+
+/// The variables that turn it on.
+const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
+
+/// The largest answer of a collector that is read.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// Whether the environment asks for it.
+pub(crate) fn is_wanted() -> bool {
+    let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    VARIABLES.iter().any(|name| set(name))
+}
+
+/// Spans are exported while it lives; what is left is sent when it is dropped.
+pub(crate) struct Telemetry {
+    provider: SdkTracerProvider,
+    notes: Notes,
+}
+
+impl Telemetry {
+    /// Starts to export, if the environment asks for it.
+    pub(crate) fn start(notes: Notes) -> Option<Self> {
+        if !is_wanted() {
+            return None;
+        }
+        let started = Client::new().map_err(|error| error.to_string()).and_then(|client| {
+            let exporter = SpanExporter::builder().with_http().with_http_client(client).build();
+            exporter.map_err(|error| error.to_string())
+        });
+        let exporter = match started {
+            Ok(exporter) => exporter,
+            Err(error) => {
+                notes.note(&format!("no telemetry: {error}"));
+                return None;
+            }
+        };
+        let resource = Resource::builder().with_service_name("agentloop").build();
+        let provider = SdkTracerProvider::builder()
+            .with_batch_exporter(exporter)
+            .with_resource(resource)
+            .build();
+        let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("agentloop"));
+        if let Err(error) = tracing_subscriber::registry().with(layer).try_init() {
+            notes.note(&format!("no telemetry: {error}"));
+        }
+        Some(Self { provider, notes })
+    }
+}
+
+impl Drop for Telemetry {
+    fn drop(&mut self) {
+        if let Err(error) = self.provider.shutdown() {
+            self.notes.note(&format!("the telemetry could not be sent: {error}"));
+        }
+    }
+}
+
+/// Sends over the library's own transport. The exporter has a thread of its own, and no runtime there.
+#[derive(Debug)]
+struct Client {
+    runtime: Runtime,
+    transport: HttpTransport,
+}
+
+impl Client {
+    fn new() -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { runtime, transport: HttpTransport::new() })
+    }
+}
+
+#[async_trait::async_trait]
+impl HttpClient for Client {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let sent = self.runtime.block_on(async {
+            let response = self.transport.send(request, SendOptions::default()).await?;
+            let (head, body) = response.into_parts();
+            let body = body.collect(MAX_ANSWER_BYTES).await?;
+            Ok::<_, agentloop::Error>(Response::from_parts(head, body))
+        });
+        Ok(sent?)
+    }
+}
