@@ -23,7 +23,7 @@ const MAX_ANSWER_BYTES: usize = 1 << 20;
 /// Whether the environment asks for it.
 pub(crate) fn is_wanted() -> bool {
     let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    VARIABLES.iter().any(|name| set(name))
+    VARIABLES.iter().any(set)
 }
 
 /// Spans are exported while it lives; what is left is sent when it is dropped.
