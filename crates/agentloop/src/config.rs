@@ -1,4 +1,4 @@
-//! `agentloop.toml`: providers, keys, default model, aliases.
+//! `agentloop.toml`: providers, keys, default model, aliases, middleware.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::middleware::{Fallback, FallbackTable, Retry, RetryTable};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
 use crate::timeouts::Timeouts;
@@ -31,6 +32,12 @@ pub(crate) const FILE_NAME: &str = "agentloop.toml";
 ///     base_url = "http://localhost:8000/v1"
 ///     strip = ["logit_bias"]
 ///     quirks = { token_cap = "max_completion_tokens" }
+///
+///     [retry]                               # an empty table is the usual
+///     max_retries = 3
+///
+///     [fallback]
+///     models = ["anthropic/claude-sonnet-4-6"]
 /// "#)?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
@@ -47,6 +54,10 @@ pub struct Config {
     pub default_model: Option<String>,
     /// How long to wait.
     pub timeouts: Option<Timeouts>,
+    /// Whether calls are tried again.
+    pub retry: Option<Retry>,
+    /// Whether other models are asked.
+    pub fallback: Option<Fallback>,
 }
 
 /// The file, as it is written.
@@ -58,6 +69,8 @@ struct File {
     aliases: BTreeMap<String, String>,
     providers: BTreeMap<String, Row>,
     timeouts: Option<TimeoutsTable>,
+    retry: Option<RetryTable>,
+    fallback: Option<FallbackTable>,
 }
 
 /// A provider's table.
@@ -124,6 +137,8 @@ impl Config {
             default_provider: file.default_provider,
             default_model: file.default_model,
             timeouts: file.timeouts.map(|table| table.timeouts()).transpose()?,
+            retry: file.retry.map(|table| table.retry()).transpose()?,
+            fallback: file.fallback.map(FallbackTable::fallback).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
+use crate::middleware::order::Configured;
 use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
@@ -23,6 +24,7 @@ pub struct AgentLoopBuilder {
     default_model: Option<String>,
     environment: BTreeMap<String, String>,
     middleware: Vec<Arc<dyn Middleware>>,
+    configured: Configured,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
 }
@@ -36,6 +38,7 @@ impl AgentLoopBuilder {
             default_model: None,
             environment: BTreeMap::new(),
             middleware: Vec::new(),
+            configured: Configured::default(),
             transport: None,
             timeouts: Timeouts::default(),
         }
@@ -51,6 +54,9 @@ impl AgentLoopBuilder {
     }
 
     /// Applies what a configuration file says.
+    ///
+    /// Its middlewares come after those that are given in code, whatever is called first, and in this order: fallback,
+    /// retry.
     pub fn config(mut self, config: &Config) -> Self {
         for provider in &config.providers {
             self = self.provider(provider.clone());
@@ -60,6 +66,12 @@ impl AgentLoopBuilder {
         self.default_model = config.default_model.clone().or(self.default_model);
         if let Some(timeouts) = config.timeouts {
             self.timeouts = timeouts;
+        }
+        if let Some(fallback) = &config.fallback {
+            self.configured.fallback = Some(Arc::new(fallback.clone()));
+        }
+        if let Some(retry) = &config.retry {
+            self.configured.retry = Some(Arc::new(retry.clone()));
         }
         self
     }
@@ -149,7 +161,7 @@ impl AgentLoopBuilder {
                 self.default_model,
                 self.environment,
             ),
-            middleware: self.middleware,
+            middleware: self.middleware.into_iter().chain(self.configured.in_order()).collect(),
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
         }

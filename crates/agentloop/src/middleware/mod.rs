@@ -7,12 +7,21 @@
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
 
+mod fallback;
+pub(crate) mod order;
+mod retry;
+mod seconds;
+mod settle;
 mod warn;
 
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+pub(crate) use fallback::FallbackTable;
+pub use fallback::{Cooldown, Fallback};
+pub(crate) use retry::RetryTable;
+pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 
 use crate::client::{Inner, Target};
@@ -47,6 +56,14 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => request.model = model.into(),
             Self::Embed(request) => request.model = model.into(),
+        }
+    }
+
+    /// The request's own list of models to fall back to, which is then no longer in it.
+    pub(crate) fn take_fallbacks(&mut self) -> Vec<String> {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => std::mem::take(&mut request.fallbacks),
+            Self::Embed(request) => std::mem::take(&mut request.fallbacks),
         }
     }
 
