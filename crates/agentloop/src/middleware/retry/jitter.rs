@@ -45,7 +45,9 @@ impl Jitter {
             Source::Fixed(share) => *share,
             Source::Random(state) => share(state),
         };
-        ceiling.mul_f64(share).min(ceiling)
+        // Rounding may lead past what a duration can hold.
+        let wait = Duration::try_from_secs_f64(ceiling.as_secs_f64() * share);
+        wait.unwrap_or(ceiling).min(ceiling)
     }
 }
 
