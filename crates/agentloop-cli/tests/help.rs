@@ -107,6 +107,14 @@ fn help_of_chat() {
           --extra <NAME=JSON>
               A field of the provider's own for the request's body, its value as JSON; may be given more than once
 
+          --schema <FILE|JSON>
+              Answer with JSON that matches this JSON Schema: a file, or the schema itself
+
+          --strategy <WAY>
+              How the schema is asked for, instead of the best way that the model has
+              
+              [possible values: native, tool, prompt]
+
           --fallback <MODEL>
               A model to ask when the one before cannot answer; may be given more than once
 

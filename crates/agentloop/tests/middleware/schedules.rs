@@ -85,9 +85,9 @@ proptest! {
         seed in any::<u64>(),
     ) {
         run(async {
-            let (mut calls, mut causes) = (0_u64, 0);
+            let (mut calls, mut causes) = (0_usize, 0);
             let expected = loop {
-                let fault = faults.get(calls as usize).cloned().flatten();
+                let fault = faults.get(calls).cloned().flatten();
                 let seen = alone(&fault, kind, protocol).await;
                 calls += 1;
                 let again = seen.error.as_ref().is_some_and(|error| {
@@ -95,7 +95,7 @@ proptest! {
                         && error.is_retryable()
                         && error.retry_after() < Some(Duration::from_secs(60))
                 });
-                if !again || calls > u64::from(max_retries) {
+                if !again || calls > max_retries as usize {
                     break seen;
                 }
                 causes += 1;
@@ -104,7 +104,7 @@ proptest! {
             let retry = Retry::new().max_retries(max_retries).jitter(Jitter::seeded(seed));
             let ai = patient(builder([&lab]).layer(retry));
             let seen = ask(&ai, kind, "lab").await;
-            assert_eq!(lab.calls(), calls);
+            assert_eq!(lab.calls(), calls as u64);
             same(&seen, &expected);
             match &seen.error {
                 Some(error) if seen.at_once => assert_eq!(error.causes().len(), causes),

@@ -14,15 +14,13 @@ pub use cooldown::Cooldown;
 
 use candidates::{Candidate, candidates};
 use cooldown::Health;
-use predicate::Predicate;
+use predicate::{Judged, Predicate};
 use tried::Tried;
 
-use super::settle::{warned, whole};
+use super::settle::warned;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::ChatStreamEvent;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::response::ChatResponse;
-use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 
 /// Asks other models when the one that was asked cannot answer.
@@ -120,48 +118,30 @@ impl Fallback {
         self
     }
 
-    /// An answer that may be handed on, or one that leads on.
-    async fn judge(&self, wanted_whole: bool, answer: Answer) -> Result<Judged> {
-        let Answer::Events(mut events) = answer else {
-            return Ok(Judged::Good(answer));
+    /// Which candidates are asked, and why the others are not.
+    fn choose(&self, all: &[Candidate]) -> Vec<Result<()>> {
+        let left: Vec<_> =
+            all.iter().map(|candidate| self.health.cooling(candidate.target()?)).collect();
+        // When all are left alone, the first to come back is asked anyway.
+        let soonest = match left.iter().all(Option::is_some) {
+            true => left.iter().enumerate().min_by_key(|(_, left)| **left).map(|(at, _)| at),
+            false => None,
         };
-        if wanted_whole || self.buffers {
-            events = whole(events).await?;
-        }
-        let Some(falls) = &self.predicate.response else {
-            return Ok(Judged::Good(Answer::Events(events)));
-        };
-        let mut first = Vec::new();
-        while let Some(event) = events.next().await {
-            let event = event?;
-            let content = event.is_content() && !wanted_whole && !self.buffers;
-            let poor = match &event {
-                ChatStreamEvent::MessageDone { response } => falls(response),
-                _ => false,
-            };
-            first.push(event);
-            if poor {
-                return Ok(Judged::Poor(Answer::Events(ChatStream::ready(first, None))));
-            }
-            if content {
-                break;
-            }
-        }
-        Ok(Judged::Good(Answer::Events(ChatStream::ready(first, Some(events)))))
+        let chosen = left.iter().zip(all).enumerate().map(|(at, (left, candidate))| match left {
+            Some(left) if soonest != Some(at) => Err(candidate.named(
+                Error::new(ErrorKind::Overloaded, "it keeps failing and is left alone for now")
+                    .with_retry_after(Some(*left)),
+            )),
+            _ => Ok(()),
+        });
+        chosen.collect()
     }
 
     async fn ask(&self, request: Request, next: &Next) -> Result<Judged> {
-        let wanted_whole = matches!(request, Request::Chat(_));
+        let all = self.buffers || matches!(request, Request::Chat(_));
         let answer = next.run(request).await?;
-        self.judge(wanted_whole, answer).await
+        self.predicate.judge(all, answer).await
     }
-}
-
-/// What is thought of an answer.
-enum Judged {
-    Good(Answer),
-    /// It leads on to the next model.
-    Poor(Answer),
 }
 
 impl Middleware for Fallback {
@@ -204,27 +184,6 @@ impl Middleware for Fallback {
             }
             poor.ok_or_else(|| tried.all_failed())
         })
-    }
-}
-
-impl Fallback {
-    /// Which candidates are asked, and why the others are not.
-    fn choose(&self, all: &[Candidate]) -> Vec<Result<()>> {
-        let left: Vec<_> =
-            all.iter().map(|candidate| self.health.cooling(candidate.target()?)).collect();
-        // When all are left alone, the first to come back is asked anyway.
-        let soonest = match left.iter().all(Option::is_some) {
-            true => left.iter().enumerate().min_by_key(|(_, left)| **left).map(|(at, _)| at),
-            false => None,
-        };
-        let chosen = left.iter().zip(all).enumerate().map(|(at, (left, candidate))| match left {
-            Some(left) if soonest != Some(at) => Err(candidate.named(
-                Error::new(ErrorKind::Overloaded, "it keeps failing and is left alone for now")
-                    .with_retry_after(Some(*left)),
-            )),
-            _ => Ok(()),
-        });
-        chosen.collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod backoff;
 mod budget;
 mod config;
+mod earlier;
 mod jitter;
 mod policy;
 
@@ -16,13 +17,13 @@ pub use backoff::Backoff;
 pub use budget::RetryBudget;
 pub(crate) use config::RetryTable;
 pub use jitter::Jitter;
+
+use earlier::{Earlier, Stop};
 use policy::Policy;
 
-use super::settle::{in_a_line, warned, whole};
+use super::settle::{warned, whole};
 use crate::error::{Error, Result};
-use crate::limits::MAX_CAUSES;
 use crate::middleware::{Answer, Middleware, Next, Request};
-use crate::response::{Warning, WarningKind};
 use crate::transport::BoxFuture;
 
 /// Tries again what may succeed later.
@@ -39,7 +40,7 @@ use crate::transport::BoxFuture;
 ///   several calls are tried again as a whole.
 /// - [`Timeouts`](crate::Timeouts) are those of one try.
 ///
-/// An answer that took several tries has a warning of the kind [`Retried`](WarningKind::Retried), which says why. When all
+/// An answer that took several tries has a warning of the kind [`Retried`](crate::WarningKind::Retried), which says why. When all
 /// tries fail, the last error is told, with those before it in [`Error::causes`].
 ///
 /// ```
@@ -81,18 +82,6 @@ pub struct Retrying<'a> {
     pub wait: Duration,
     /// The model that was asked, as the request names it.
     pub model: &'a str,
-}
-
-/// Why no further try is made.
-enum Stop {
-    /// It would not help, or there have been enough.
-    Enough,
-    /// The provider asks for a longer wait than anyone has patience for.
-    Asks(Duration),
-    /// The time for all tries would be over.
-    Late(Duration),
-    /// All calls together have retried too much.
-    Spent,
 }
 
 impl Retry {
@@ -171,7 +160,9 @@ impl Retry {
         }
         // To be asked to wait for no time is not to be asked.
         let wait = match error.retry_after().filter(|wait| !wait.is_zero()) {
-            Some(asked) if asked > self.max_wait => return Err(Stop::Asks(asked)),
+            Some(asked) if asked > self.max_wait => {
+                return Err(Stop::Asks { asked, most: self.max_wait });
+            }
             Some(asked) => asked,
             None => self.jitter.wait(self.backoff.ceiling(retry)).min(self.max_wait),
         };
@@ -184,32 +175,6 @@ impl Retry {
             Some(budget) if !budget.take() => Err(Stop::Spent),
             _ => Ok(wait),
         }
-    }
-
-    /// The error that the call fails with.
-    fn last(&self, error: Error, stop: Stop, earlier: Vec<Error>) -> Error {
-        let seconds = |time: Duration| time.as_secs_f64();
-        let hint = match stop {
-            Stop::Enough => None,
-            Stop::Asks(asked) => Some(format!(
-                "the provider asks to wait {} s; a retry waits at most {} s",
-                seconds(asked),
-                seconds(self.max_wait)
-            )),
-            Stop::Late(total) => {
-                Some(format!("no retry begins later than {} s after the call", seconds(total)))
-            }
-            Stop::Spent => Some("too many calls fail: their budget of retries is spent".to_owned()),
-        };
-        let error = match hint {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        };
-        // An error of several models holds theirs already.
-        if earlier.is_empty() || !error.causes().is_empty() {
-            return error;
-        }
-        error.with_causes(earlier)
     }
 }
 
@@ -227,7 +192,7 @@ impl Middleware for Retry {
                 budget.call();
             }
             let wanted_whole = matches!(request, Request::Chat(_));
-            let mut earlier: Vec<Error> = Vec::new();
+            let mut earlier = Earlier::default();
             let mut retry = 0;
             loop {
                 let again = (retry < self.max_retries).then(|| request.clone());
@@ -238,40 +203,26 @@ impl Middleware for Retry {
                     answer => answer,
                 };
                 let error = match answer {
-                    Ok(answer) => return Ok(warned(answer, told(&earlier, retry))),
+                    Ok(answer) => return Ok(warned(answer, earlier.told(retry + 1))),
                     Err(error) => error,
                 };
                 let Some(again) = again else {
-                    return Err(self.last(error, Stop::Enough, earlier));
+                    return Err(earlier.end(error, Stop::Enough));
                 };
                 let wait = match self.wait(&error, retry, began) {
                     Ok(wait) => wait,
-                    Err(stop) => return Err(self.last(error, stop, earlier)),
+                    Err(stop) => return Err(earlier.end(error, stop)),
                 };
                 retry += 1;
                 if let Some(hook) = &self.on_retry {
                     hook(&Retrying { attempt: retry, error: &error, wait, model: again.model() });
                 }
-                if earlier.len() == MAX_CAUSES {
-                    earlier.remove(0);
-                }
-                earlier.push(error);
+                earlier.add(error);
                 request = again;
                 tokio::time::sleep(wait).await;
             }
         })
     }
-}
-
-/// What the answer says of the tries before it.
-fn told(earlier: &[Error], retries: u32) -> Vec<Warning> {
-    let Some(last) = earlier.last() else {
-        return Vec::new();
-    };
-    let reasons: Vec<String> = earlier.iter().map(in_a_line).collect();
-    let message = format!("answered at try {}, after {}", retries + 1, reasons.join("; "));
-    let subject = last.provider().unwrap_or("call");
-    vec![Warning::new(WarningKind::Retried, subject, message)]
 }
 
 impl fmt::Debug for Retry {

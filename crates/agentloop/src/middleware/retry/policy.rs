@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind};
 
+type Allows = dyn Fn(&Error) -> bool + Send + Sync;
+
 /// Which errors are worth another try.
 #[derive(Clone, Default)]
-pub(super) struct Policy(Option<Arc<dyn Fn(&Error) -> bool + Send + Sync>>);
+pub(super) struct Policy(Option<Arc<Allows>>);
 
 impl Policy {
     pub(super) fn new(allows: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
