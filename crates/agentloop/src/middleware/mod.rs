@@ -171,6 +171,14 @@ impl Next {
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.client.registry.resolve(model)
     }
+
+    /// The name of a model as `provider/model`, for people; as it is where it leads nowhere.
+    fn full_name(&self, model: &str) -> String {
+        match self.resolve(model) {
+            Ok(target) => format!("{}/{}", target.provider.name, target.model),
+            Err(_) => model.to_owned(),
+        }
+    }
 }
 
 impl fmt::Debug for Next {

@@ -168,7 +168,7 @@ async fn aliases_are_followed_for_each_model() {
     let ai = ai.layer(Fallback::new(["second"])).build().unwrap();
     let seen = chat(&ai, question("first")).await;
     assert_eq!((seen.provider.as_str(), seen.text.as_str()), ("b", ANSWER));
-    assert_eq!(seen.warnings[0].subject.as_deref(), Some("first"));
+    assert_eq!(seen.warnings[0].subject.as_deref(), Some("a/long-8"));
 }
 
 #[tokio::test(start_paused = true)]

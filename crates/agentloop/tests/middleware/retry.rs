@@ -28,6 +28,7 @@ async fn what_fails_twice_answers_at_the_third_try_and_says_so() {
         for words in ["try 3", "server", "500", "connection"] {
             assert!(told[0].message.contains(words), "{}", told[0]);
         }
+        assert!(told[0].subject.as_deref().unwrap().starts_with("lab/"));
         assert!(kind == Kind::Embed || seen.text == ANSWER);
         assert_eq!(lab.calls(), 3);
         assert_eq!(began.elapsed(), Duration::from_millis(500 + 1_000));

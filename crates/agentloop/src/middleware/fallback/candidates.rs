@@ -10,7 +10,9 @@ use crate::response::{Warning, WarningKind};
 #[derive(Debug)]
 pub(super) struct Candidate {
     /// As the request or the list names it.
-    pub(super) name: String,
+    name: String,
+    /// As `provider/model`, for people.
+    pub(super) full_name: String,
     /// Where the name leads; a name that leads nowhere fails by itself when it is asked.
     target: Option<Target>,
 }
@@ -19,7 +21,11 @@ pub(super) struct Candidate {
 pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> Vec<Candidate> {
     let mut all: Vec<Candidate> = Vec::with_capacity(1 + list.len().min(MAX_FALLBACKS));
     for name in std::iter::once(asked).chain(list.iter().map(String::as_str)) {
-        let candidate = Candidate { name: name.to_owned(), target: next.resolve(name).ok() };
+        let candidate = Candidate {
+            name: name.to_owned(),
+            full_name: next.full_name(name),
+            target: next.resolve(name).ok(),
+        };
         if all.len() < MAX_FALLBACKS && !all.iter().any(|known| known.is(&candidate)) {
             all.push(candidate);
         }
@@ -56,7 +62,11 @@ impl Candidate {
             warnings.push(Warning::new(
                 WarningKind::Dropped,
                 "protocol",
-                format!("{} is asked in its own protocol, not in {}", self.name, protocol.name()),
+                format!(
+                    "{} is asked in its own protocol, not in {}",
+                    self.full_name,
+                    protocol.name()
+                ),
             ));
         }
         (request, warnings)

@@ -155,7 +155,7 @@ impl Middleware for Fallback {
             let chosen = self.choose(&all);
             for (at, candidate) in all.iter().enumerate() {
                 if let Err(cooling) = &chosen[at] {
-                    tried.add(&candidate.name, cooling.clone());
+                    tried.add(&candidate.full_name, cooling.clone());
                     continue;
                 }
                 let (again, mut warnings) = candidate.request(&request, &all);
@@ -167,7 +167,7 @@ impl Middleware for Fallback {
                     }
                     Ok(Judged::Poor(answer)) => {
                         candidate.target().inspect(|target| self.health.answered(target));
-                        tried.add(&candidate.name, candidate.poor());
+                        tried.add(&candidate.full_name, candidate.poor());
                         warnings.splice(0..0, tried.warnings());
                         poor = Some(warned(answer, warnings));
                     }
@@ -178,7 +178,7 @@ impl Middleware for Fallback {
                         candidate
                             .target()
                             .inspect(|target| self.health.failed(target, &error, &self.cooldown));
-                        tried.add(&candidate.name, error);
+                        tried.add(&candidate.full_name, error);
                     }
                 }
             }

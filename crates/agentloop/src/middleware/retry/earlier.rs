@@ -9,7 +9,11 @@ use crate::response::{Warning, WarningKind};
 
 /// The errors of the tries before, oldest first; the latest are kept.
 #[derive(Debug, Default)]
-pub(super) struct Earlier(Vec<Error>);
+pub(super) struct Earlier {
+    errors: Vec<Error>,
+    /// The model that was asked, as `provider/model`.
+    model: String,
+}
 
 /// Why no further try is made.
 #[derive(Clone, Copy, Debug)]
@@ -25,22 +29,23 @@ pub(super) enum Stop {
 }
 
 impl Earlier {
-    pub(super) fn add(&mut self, error: Error) {
-        if self.0.len() == MAX_CAUSES {
-            self.0.remove(0);
+    pub(super) fn add(&mut self, model: String, error: Error) {
+        if self.errors.len() == MAX_CAUSES {
+            self.errors.remove(0);
         }
-        self.0.push(error);
+        self.errors.push(error);
+        self.model = model;
     }
 
     /// What the answer of this try, counted from 1, says of those before it.
     pub(super) fn told(&self, attempt: u32) -> Vec<Warning> {
-        let Some(last) = self.0.last() else {
+        if self.errors.is_empty() {
             return Vec::new();
-        };
-        let reasons: Vec<String> = self.0.iter().map(in_a_line).collect();
-        let message = format!("answered at try {attempt}, after {}", reasons.join("; "));
-        let subject = last.provider().unwrap_or("call");
-        vec![Warning::new(WarningKind::Retried, subject, message)]
+        }
+        let reasons: Vec<String> = self.errors.iter().map(in_a_line).collect();
+        let message =
+            format!("{} answered at try {attempt}, after {}", self.model, reasons.join("; "));
+        vec![Warning::new(WarningKind::Retried, &self.model, message)]
     }
 
     /// The error that the call fails with.
@@ -50,10 +55,10 @@ impl Earlier {
             None => error,
         };
         // An error of several models holds theirs already.
-        if self.0.is_empty() || !error.causes().is_empty() {
+        if self.errors.is_empty() || !error.causes().is_empty() {
             return error;
         }
-        error.with_causes(self.0)
+        error.with_causes(self.errors)
     }
 }
 

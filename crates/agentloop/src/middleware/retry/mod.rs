@@ -80,7 +80,7 @@ pub struct Retrying<'a> {
     pub error: &'a Error,
     /// How long it will be waited now.
     pub wait: Duration,
-    /// The model that was asked, as the request names it.
+    /// The model that was asked, as `provider/model`.
     pub model: &'a str,
 }
 
@@ -214,10 +214,11 @@ impl Middleware for Retry {
                     Err(stop) => return Err(earlier.end(error, stop)),
                 };
                 retry += 1;
+                let model = next.full_name(again.model());
                 if let Some(hook) = &self.on_retry {
-                    hook(&Retrying { attempt: retry, error: &error, wait, model: again.model() });
+                    hook(&Retrying { attempt: retry, error: &error, wait, model: &model });
                 }
-                earlier.add(error);
+                earlier.add(model, error);
                 request = again;
                 tokio::time::sleep(wait).await;
             }
