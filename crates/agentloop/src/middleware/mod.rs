@@ -6,6 +6,8 @@
 //!
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
+//!
+//! [`Retry`] tries again, [`Fallback`] asks another model, [`WarningsTo`] tells of warnings.
 
 mod fallback;
 pub(crate) mod order;

@@ -60,13 +60,18 @@ async fn a_stream_without_any_content_is_looked_at() {
 
 #[tokio::test]
 async fn a_poor_answer_is_more_than_an_error() {
-    for then in ["b/refuse", "c/echo"] {
-        let labs = [Lab::well("a"), Lab::well("b"), Lab::failing("c", "status=503")];
+    for then in ["b/refuse", "c/echo", "d/echo"] {
+        let labs = [
+            Lab::well("a"),
+            Lab::well("b"),
+            Lab::failing("c", "status=503"),
+            Lab::failing("d", "status=400"),
+        ];
         let layer = Fallback::new([then]).on_response(filtered).buffer_streams();
         let ai = client(&labs, layer);
         for seen in [chat(&ai, question("a/refuse")).await, stream(&ai, question("a/refuse")).await]
         {
-            assert!(seen.error.is_none() && !seen.told(WarningKind::Fallback).is_empty());
+            assert_eq!(seen.told(WarningKind::Fallback).len(), 2, "each that was asked");
         }
     }
 }

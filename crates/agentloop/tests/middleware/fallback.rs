@@ -252,3 +252,16 @@ async fn inside_of_it_each_model_is_tried_again_outside_of_it_the_whole_list() {
         assert_eq!((labs[0].calls(), labs[1].calls()), (2, 1));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_too_long_says_so() {
+    let most = agentloop::limits::MAX_FALLBACKS;
+    let long = |model: &str| (0..most + 4).map(|at| format!("{model}-{at}")).collect::<Vec<_>>();
+    let a = Lab::failing("a", "status=503");
+    let error = chat(&client([&a], Fallback::new(long("a/m"))), question("a/m")).await.error;
+    assert!(error.as_ref().unwrap().message().contains("5 more"), "{error:?}");
+    assert_eq!(a.calls(), most as u64);
+    let b = Lab::well("b");
+    let seen = chat(&client([&b], Fallback::new(long("b/m"))), question("b/echo")).await;
+    assert_eq!(seen.told(WarningKind::Dropped)[0].subject.as_deref(), Some("fallbacks"));
+}

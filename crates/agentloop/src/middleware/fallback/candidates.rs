@@ -17,8 +17,9 @@ pub(super) struct Candidate {
     target: Option<Target>,
 }
 
-/// The model of the request, then those of the list that are not there yet.
-pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> Vec<Candidate> {
+/// The model of the request, then those of the list that are not there yet; and how many are too many.
+pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> (Vec<Candidate>, usize) {
+    let mut left_out = 0;
     let mut all: Vec<Candidate> = Vec::with_capacity(1 + list.len().min(MAX_FALLBACKS));
     for name in std::iter::once(asked).chain(list.iter().map(String::as_str)) {
         let candidate = Candidate {
@@ -26,11 +27,16 @@ pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> Vec<Candi
             full_name: next.full_name(name),
             target: next.resolve(name).ok(),
         };
-        if all.len() < MAX_FALLBACKS && !all.iter().any(|known| known.is(&candidate)) {
+        if all.iter().any(|known| known.is(&candidate)) {
+            continue;
+        }
+        if all.len() < MAX_FALLBACKS {
             all.push(candidate);
+        } else {
+            left_out += 1;
         }
     }
-    all
+    (all, left_out)
 }
 
 impl Candidate {

@@ -149,40 +149,45 @@ impl Middleware for Fallback {
         Box::pin(async move {
             let own = request.take_fallbacks();
             let list = if own.is_empty() { &self.models } else { &own };
-            let all = candidates(request.model(), list, &next);
-            let mut tried = Tried::default();
-            let mut poor: Option<Answer> = None;
+            let (all, left_out) = candidates(request.model(), list, &next);
+            let mut tried = Tried::new(left_out);
+            let mut poor = None;
             let chosen = self.choose(&all);
             for (at, candidate) in all.iter().enumerate() {
                 if let Err(cooling) = &chosen[at] {
                     tried.add(&candidate.full_name, cooling.clone());
                     continue;
                 }
-                let (again, mut warnings) = candidate.request(&request, &all);
+                let (again, warnings) = candidate.request(&request, &all);
                 match self.ask(again, &next).await {
                     Ok(Judged::Good(answer)) => {
                         candidate.target().inspect(|target| self.health.answered(target));
-                        warnings.splice(0..0, tried.warnings());
-                        return Ok(warned(answer, warnings));
+                        return Ok(warned(answer, tried.warnings(warnings)));
                     }
                     Ok(Judged::Poor(answer)) => {
                         candidate.target().inspect(|target| self.health.answered(target));
                         tried.add(&candidate.full_name, candidate.poor());
-                        warnings.splice(0..0, tried.warnings());
-                        poor = Some(warned(answer, warnings));
+                        poor = Some((answer, warnings));
                     }
                     Err(error) => {
-                        if !self.predicate.falls(&error) {
+                        let falls = self.predicate.falls(&error);
+                        if !falls && (poor.is_none() || error.kind() == ErrorKind::Cancelled) {
                             return Err(tried.ended_by(error));
                         }
-                        candidate
-                            .target()
-                            .inspect(|target| self.health.failed(target, &error, &self.cooldown));
+                        if let Some(target) = candidate.target().filter(|_| falls) {
+                            self.health.failed(target, &error, &self.cooldown);
+                        }
                         tried.add(&candidate.full_name, error);
+                        if !falls {
+                            break;
+                        }
                     }
                 }
             }
-            poor.ok_or_else(|| tried.all_failed())
+            match poor {
+                Some((answer, warnings)) => Ok(warned(answer, tried.warnings(warnings))),
+                None => Err(tried.all_failed()),
+            }
         })
     }
 }
