@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use agentloop::middleware::Fallback;
 use agentloop::provider::KeySource;
-use agentloop::{AgentLoop, AgentLoopBuilder, Config, Provider, Timeouts};
+use agentloop::{AgentLoop, Config, Provider, Timeouts};
 
 use crate::failure::Failure;
 use crate::notes::Notes;
@@ -31,10 +32,22 @@ impl Setup {
 
     /// The client.
     pub(crate) fn client(&self) -> Result<AgentLoop, Failure> {
-        Ok(self.builder().build()?)
+        self.client_that(None, false)
     }
 
-    fn builder(&self) -> AgentLoopBuilder {
+    /// The client that also tries again and falls back, where the command line says more than the configuration.
+    pub(crate) fn client_that(
+        &self,
+        retries: Option<u32>,
+        falls_back: bool,
+    ) -> Result<AgentLoop, Failure> {
+        let mut config = self.config.clone();
+        if let Some(retries) = retries {
+            config.retry = Some(config.retry.unwrap_or_default().max_retries(retries));
+        }
+        if falls_back && config.fallback.is_none() {
+            config.fallback = Some(Fallback::new::<String>([]));
+        }
         // The simulator comes first, so that a provider of the same name in the file replaces it.
         let builder = AgentLoop::builder().provider(sim::provider());
         #[cfg(feature = "otel")]
@@ -42,7 +55,7 @@ impl Setup {
             true => builder.layer(agentloop::middleware::Logger::new()),
             false => builder,
         };
-        builder.config(&self.config)
+        Ok(builder.config(&config).build()?)
     }
 
     /// How long to wait when the whole call may take so long.

@@ -130,8 +130,14 @@ fn help_of_chat() {
               
               [possible values: native, tool, prompt]
 
+          --fallback <MODEL>
+              A model to ask when the one before cannot answer; may be given more than once
+
+          --retries <N>
+              How often to try again what may succeed later; else as the configuration says
+
           --timeout <SECONDS>
-              The longest that the whole call may take
+              The longest that the whole call may take; where it is tried again, each try
 
       -h, --help
               Print help (see a summary with '-h')

@@ -1,4 +1,4 @@
-//! `agentloop.toml`: providers, keys, default model, aliases.
+//! `agentloop.toml`: providers, keys, default model, aliases, middleware.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,9 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
+use crate::middleware::{
+    CostTable, Costs, Fallback, FallbackTable, LogTable, Logger, Retry, RetryTable,
+};
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
@@ -37,6 +40,11 @@ pub(crate) const FILE_NAME: &str = "agentloop.toml";
 ///     [models."lab/big-one"]                # what you know better of a model
 ///     context_window = 32768
 ///     prices = [{ per_million = { input = "0.10", output = "0.40" } }]
+///     [retry]                               # an empty table is the usual
+///     max_retries = 3
+///
+///     [fallback]
+///     models = ["anthropic/claude-sonnet-4-6"]
 /// "#)?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
@@ -59,6 +67,14 @@ pub struct Config {
     pub models: BTreeMap<String, ModelData>,
     /// Whether and how remote media are fetched.
     pub media: Option<MediaOptions>,
+    /// Whether a record of each call is written.
+    pub log: Option<Logger>,
+    /// Whether the cost of calls is counted and limited.
+    pub cost: Option<Costs>,
+    /// Whether calls are tried again.
+    pub retry: Option<Retry>,
+    /// Whether other models are asked.
+    pub fallback: Option<Fallback>,
 }
 
 /// The file, as it is written.
@@ -73,6 +89,10 @@ struct File {
     model_data: Option<PathBuf>,
     models: BTreeMap<String, ModelData>,
     media: Option<MediaTable>,
+    log: Option<LogTable>,
+    cost: Option<CostTable>,
+    retry: Option<RetryTable>,
+    fallback: Option<FallbackTable>,
 }
 
 /// A provider's table.
@@ -160,6 +180,10 @@ impl Config {
             },
             models: models::checked(file.models)?,
             media: file.media.map(|table| table.options()).transpose()?,
+            log: file.log.map(|table| table.logger()),
+            cost: file.cost.map(CostTable::costs).transpose()?,
+            retry: file.retry.map(|table| table.retry()).transpose()?,
+            fallback: file.fallback.map(FallbackTable::fallback).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {

@@ -78,6 +78,11 @@ pub use stream::ChatStream;
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 
+/// The examples of the documentation compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/middleware.md")]
+struct MiddlewareExamples;
+
 /// The README's examples compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -59,3 +59,16 @@ pub const MAX_COST_MODELS: usize = 10_000;
 
 /// The most tags that a ledger of costs has sums of their own for; what is more is added up under no name.
 pub const MAX_COST_TAGS: usize = 10_000;
+
+/// The most errors of earlier tries that one error holds. The latest are kept.
+pub const MAX_CAUSES: usize = 16;
+
+/// The most models, the one that is asked included, that a call falls back to. Further ones are left alone.
+pub const MAX_FALLBACKS: usize = 16;
+
+/// The most providers and models of which one [`Fallback`](crate::middleware::Fallback) remembers how they fare.
+pub const MAX_COOLDOWNS: usize = 1 << 10;
+
+/// The longest time that a [`Fallback`](crate::middleware::Fallback) leaves a provider or a model alone, whatever wait it
+/// asks for, in seconds.
+pub const MAX_COOLDOWN_SECONDS: u64 = 60 * 60;

@@ -31,17 +31,26 @@ impl ChatStream {
 
     /// The events of an answer that is already there.
     pub fn from_response(response: &ChatResponse) -> Self {
-        struct Ready(std::vec::IntoIter<ChatStreamEvent>);
+        Self::ready(response.unfold(), None)
+    }
+
+    /// These events, and then those of `rest`.
+    pub(crate) fn ready(first: Vec<ChatStreamEvent>, rest: Option<Self>) -> Self {
+        struct Ready(std::vec::IntoIter<ChatStreamEvent>, Option<ChatStream>);
         impl Stream for Ready {
             type Item = Result<ChatStreamEvent>;
             fn poll_next(
                 mut self: Pin<&mut Self>,
-                _: &mut Context<'_>,
+                context: &mut Context<'_>,
             ) -> Poll<Option<Self::Item>> {
-                Poll::Ready(self.0.next().map(Ok))
+                match (self.0.next(), &mut self.1) {
+                    (Some(event), _) => Poll::Ready(Some(Ok(event))),
+                    (None, Some(rest)) => Pin::new(rest).poll_next(context),
+                    (None, None) => Poll::Ready(None),
+                }
             }
         }
-        Self::new(Ready(response.unfold().into_iter()))
+        Self::new(Ready(first.into_iter(), rest))
     }
 
     /// The same events, shown to `look` as they pass.

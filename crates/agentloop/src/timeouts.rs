@@ -5,6 +5,10 @@ use std::time::Duration;
 /// How long to wait for each stage of a call. Each stage that takes longer is a
 /// [`Timeout`](crate::ErrorKind::Timeout) error that names the stage.
 ///
+/// They are those of one try. Where a [`Retry`](crate::middleware::Retry) makes several, each has them anew, and
+/// [`Retry::total`](crate::middleware::Retry::total) bounds them all; a caller who wants the whole bounded to the second
+/// puts `tokio::time::timeout` around the call: dropping it ends everything.
+///
 /// ```
 /// use std::time::Duration;
 /// use agentloop::Timeouts;

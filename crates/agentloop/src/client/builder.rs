@@ -8,6 +8,7 @@ use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
 use crate::media::{Fetcher, MediaOptions};
+use crate::middleware::order::Configured;
 use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
 use crate::models::ModelCatalog;
 use crate::provider::Provider;
@@ -25,6 +26,7 @@ pub struct AgentLoopBuilder {
     default_model: Option<String>,
     environment: BTreeMap<String, String>,
     middleware: Vec<Arc<dyn Middleware>>,
+    configured: Configured,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
     models: Option<ModelCatalog>,
@@ -41,6 +43,7 @@ impl AgentLoopBuilder {
             default_model: None,
             environment: BTreeMap::new(),
             middleware: Vec::new(),
+            configured: Configured::default(),
             transport: None,
             timeouts: Timeouts::default(),
             models: None,
@@ -59,6 +62,9 @@ impl AgentLoopBuilder {
     }
 
     /// Applies what a configuration file says.
+    ///
+    /// Its middlewares come after those that are given in code, whatever is called first, and in this order: fallback,
+    /// retry.
     pub fn config(mut self, config: &Config) -> Self {
         for provider in &config.providers {
             self = self.provider(provider.clone());
@@ -78,6 +84,18 @@ impl AgentLoopBuilder {
         }
         if let Some(media) = config.media {
             self.media = media;
+        }
+        if let Some(log) = &config.log {
+            self.configured.log = Some(Arc::new(log.clone()));
+        }
+        if let Some(cost) = &config.cost {
+            self.configured.cost = Some(Arc::new(cost.clone()));
+        }
+        if let Some(fallback) = &config.fallback {
+            self.configured.fallback = Some(Arc::new(fallback.clone()));
+        }
+        if let Some(retry) = &config.retry {
+            self.configured.retry = Some(Arc::new(retry.clone()));
         }
         self
     }
@@ -203,7 +221,7 @@ impl AgentLoopBuilder {
                 self.default_model,
                 self.environment,
             ),
-            middleware: self.middleware,
+            middleware: self.middleware.into_iter().chain(self.configured.in_order()).collect(),
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
             models: self.models.unwrap_or_default(),

@@ -16,7 +16,7 @@ use crate::model_info::ModelInfo;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
 use crate::request::ChatRequest;
-use crate::response::Warning;
+use crate::response::{Warning, WarningKind};
 use crate::secret::mask;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
@@ -93,7 +93,8 @@ impl Inner {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
         let names = encoded.names.clone();
-        let (http, warnings) = self.http_request(&target.provider, encoded).map_err(named)?;
+        let (http, mut warnings) = self.http_request(&target.provider, encoded).map_err(named)?;
+        warnings.extend(unused_fallbacks(&request.fallbacks));
         let emitter = Emitter::new(target.provider.name.as_ref(), None, warnings)
             .with_names(names)
             .with_form(form);
@@ -106,8 +107,12 @@ impl Inner {
             Ok(reply)
         };
         let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
-        let limit = shorter(timeouts.first_content, left);
-        let stage = if stream { "the first content" } else { "the answer" };
+        let (stage, limit) = match (timeouts.first_content, left) {
+            (Some(first), Some(left)) if first >= left => ("the whole answer", Some(left)),
+            (None, left) => ("the whole answer", left),
+            (first, _) if stream => ("the first content", first),
+            (first, _) => ("the answer", first),
+        };
         let reply = within(limit, stage, first).await.map_err(named)?;
         Ok(ChatStream::new(reply))
     }
@@ -241,11 +246,12 @@ impl Inner {
     }
 }
 
-fn shorter(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
+/// What is said of other models that nobody will ask.
+pub(super) fn unused_fallbacks(models: &[String]) -> Option<Warning> {
+    (!models.is_empty()).then(|| {
+        let message = "no fallback middleware is set up, so that no other model would be asked";
+        Warning::new(WarningKind::Dropped, "fallbacks", message)
+    })
 }
 
 /// Waits for `future`, but not longer than `limit`.

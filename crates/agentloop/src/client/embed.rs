@@ -4,7 +4,7 @@ mod at_once;
 
 use std::ops::Range;
 
-use super::call::within;
+use super::call::{unused_fallbacks, within};
 use super::{Inner, Registry, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
@@ -91,6 +91,7 @@ impl Inner {
         within(timeouts.total, "all vectors", calls).await.map_err(|error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         })?;
+        sum.response.warnings.extend(unused_fallbacks(&request.fallbacks));
         Ok(sum.response())
     }
 

@@ -51,7 +51,7 @@ pub enum ErrorKind {
     Config,
     /// The caller stopped it. Never retried.
     Cancelled,
-    /// Several tries were made, and all failed.
+    /// Several models were asked, and all failed. Retryable if one of them is.
     AllFailed,
     /// An answer that should match a schema was cut by a token limit. The error holds it.
     OutputTruncated,

@@ -123,7 +123,8 @@ impl Error {
         self.0.partial.as_deref()
     }
 
-    /// The errors of all tries, when several were made.
+    /// The errors of the other tries, when several were made: those of all models of an
+    /// [`AllFailed`](ErrorKind::AllFailed), else those that came before this one, oldest first.
     pub fn causes(&self) -> &[Error] {
         &self.0.causes
     }
@@ -209,7 +210,7 @@ impl Error {
         self
     }
 
-    /// The same, with the errors of all tries.
+    /// The same, with the errors of the other tries.
     #[must_use]
     pub fn with_causes(mut self, causes: Vec<Error>) -> Self {
         self.0.causes = causes;
@@ -237,7 +238,7 @@ impl fmt::Display for Error {
             (None, None) => {}
         }
         for cause in self.causes() {
-            write!(f, "\n  - {cause}")?;
+            write!(f, "\n  - {}", cause.to_string().replace('\n', "\n  "))?;
         }
         Ok(())
     }

@@ -6,9 +6,17 @@
 //!
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
+//!
+//! [`Retry`] tries again, [`Fallback`] asks another model, [`Costs`] counts the money, [`Logger`] writes a record of each
+//! call, [`WarningsTo`] tells of warnings.
 
 mod cost;
+mod fallback;
 mod logger;
+pub(crate) mod order;
+mod retry;
+mod seconds;
+mod settle;
 mod warn;
 pub(crate) mod watch;
 
@@ -16,8 +24,14 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+pub(crate) use cost::CostTable;
 pub use cost::{CostEntry, CostLedger, Costs, Totals};
+pub(crate) use fallback::FallbackTable;
+pub use fallback::{Cooldown, Fallback};
+pub(crate) use logger::LogTable;
 pub use logger::{LogEntry, LogStatus, Logger};
+pub(crate) use retry::RetryTable;
+pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 
 use crate::client::{Inner, Target};
@@ -60,6 +74,14 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => &request.tags,
             Self::Embed(request) => &request.tags,
+        }
+    }
+
+    /// The request's own list of models to fall back to, which is then no longer in it.
+    pub(crate) fn take_fallbacks(&mut self) -> Vec<String> {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => std::mem::take(&mut request.fallbacks),
+            Self::Embed(request) => std::mem::take(&mut request.fallbacks),
         }
     }
 
@@ -166,6 +188,14 @@ impl Next {
     /// When it leads to none.
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.client.registry.resolve(model)
+    }
+
+    /// The name of a model as `provider/model`, for people; as it is where it leads nowhere.
+    fn full_name(&self, model: &str) -> String {
+        match self.resolve(model) {
+            Ok(target) => format!("{}/{}", target.provider.name, target.model),
+            Err(_) => model.to_owned(),
+        }
     }
 }
 

@@ -19,7 +19,8 @@ pub(crate) fn of_status(provider: &str, status: u16, headers: &HeaderMap, body: 
             _ => {}
         }
     }
-    let wait = retry_after::from_headers(headers).or(found.retry_after);
+    let reset = || retry_after::from_resets(headers).filter(|_| status == 429);
+    let wait = retry_after::from_headers(headers).or(found.retry_after).or_else(reset);
     error.with_retry_after(wait).with_request_id(request_id(headers).or(found.request_id))
 }
 
@@ -113,7 +114,8 @@ impl Found {
                 .or_else(|| nested_word(inner, &["metadata", "error_type"])),
             status,
             request_id: word("request_id"),
-            retry_after: retry_after::from_details(inner.get("details")),
+            retry_after: retry_after::from_details(inner.get("details"))
+                .or_else(|| retry_after::from_listed_resets(inner.get("metadata")?.get("headers"))),
         }
     }
 

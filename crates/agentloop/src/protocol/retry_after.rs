@@ -24,6 +24,62 @@ pub(crate) fn from_details(details: Option<&Value>) -> Option<Duration> {
         .find_map(|text| seconds(text, 1.0))
 }
 
+/// From the time at which a limit of a rate is reset, where nothing else says how long to wait. Of several limits (of
+/// requests, of tokens) those count of which nothing remains, and of those the last to be reset.
+pub(crate) fn from_resets(headers: &HeaderMap) -> Option<Duration> {
+    resets(SystemTime::now(), |name| headers.get(name)?.to_str().ok())
+}
+
+/// The same, from headers that a proxy repeats inside of a body.
+pub(crate) fn from_listed_resets(listed: Option<&Value>) -> Option<Duration> {
+    let listed = listed?.as_object()?;
+    resets(SystemTime::now(), |name| {
+        let mut all = listed.iter();
+        all.find(|(key, _)| key.eq_ignore_ascii_case(name)).and_then(|(_, value)| value.as_str())
+    })
+}
+
+fn resets<'a>(now: SystemTime, get: impl Fn(&str) -> Option<&'a str>) -> Option<Duration> {
+    ["", "-requests", "-tokens"]
+        .into_iter()
+        .filter(|kind| {
+            get(&format!("x-ratelimit-remaining{kind}")).is_some_and(|n| n.trim() == "0")
+        })
+        .filter_map(|kind| reset(get(&format!("x-ratelimit-reset{kind}"))?.trim(), now))
+        .max()
+}
+
+/// A time with units (`6m0s`, `2m59.5s`, `120ms`), in seconds, or as a date in seconds or milliseconds since 1970.
+fn reset(text: &str, now: SystemTime) -> Option<Duration> {
+    if let Ok(number) = text.parse::<f64>() {
+        // No limit is reset later than thirty years from now, and no date lies before 2001.
+        let since_1970 = match number {
+            ..1e9 => return Duration::try_from_secs_f64(number).ok(),
+            1e9..1e12 => Duration::try_from_secs_f64(number).ok()?,
+            _ => Duration::try_from_secs_f64(number / 1e3).ok()?,
+        };
+        let at = UNIX_EPOCH.checked_add(since_1970)?;
+        return Some(at.duration_since(now).unwrap_or_default());
+    }
+    let (mut rest, mut sum) = (text, 0.0);
+    while !rest.is_empty() {
+        let (number, after) = rest.split_at(rest.find(|c: char| c.is_ascii_alphabetic())?);
+        let (unit, after) =
+            after.split_at(after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len()));
+        let unit = match unit {
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        sum += number.parse::<f64>().ok()? * unit;
+        rest = after;
+    }
+    Duration::try_from_secs_f64(sum).ok().filter(|_| !text.is_empty())
+}
+
 fn seconds(text: &str, unit: f64) -> Option<Duration> {
     let number: f64 = text.parse().ok()?;
     Duration::try_from_secs_f64(number * unit).ok()
@@ -71,6 +127,40 @@ mod tests {
         assert_eq!(wait("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), Some(Duration::ZERO));
         let details = serde_json::json!([{"@type": "x"}, {"retryDelay": "46s"}]);
         assert_eq!(from_details(Some(&details)), Some(Duration::from_secs(46)));
+    }
+
+    #[test]
+    fn a_limit_of_which_nothing_remains_says_when_it_is_reset() {
+        let now = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        for (text, wait) in [
+            ("1s", Some(1_000)),
+            ("6m0s", Some(360_000)),
+            ("2m59.5s", Some(179_500)),
+            ("120ms", Some(120)),
+            ("1h0m1s", Some(3_601_000)),
+            ("30", Some(30_000)),
+            ("1800000012", Some(12_000)),
+            ("1800000012500", Some(12_500)),
+            ("1700000000", Some(0)),
+            ("", None),
+            ("soon", None),
+            ("5 parsecs", None),
+            ("-1s", None),
+            ("1e300", None),
+        ] {
+            assert_eq!(reset(text, now), wait.map(Duration::from_millis), "{text}");
+        }
+        let mut all = headers("x-ratelimit-remaining-requests", "0");
+        all.extend(headers("x-ratelimit-reset-requests", "2s"));
+        all.extend(headers("x-ratelimit-remaining-tokens", "17"));
+        all.extend(headers("x-ratelimit-reset-tokens", "9s"));
+        assert_eq!(from_resets(&all), Some(Duration::from_secs(2)));
+        all.insert("x-ratelimit-remaining-tokens", "0".parse().unwrap());
+        assert_eq!(from_resets(&all), Some(Duration::from_secs(9)));
+        assert_eq!(from_resets(&headers("x-ratelimit-reset", "2s")), None);
+        let listed =
+            serde_json::json!({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1744230360000"});
+        assert_eq!(from_listed_resets(Some(&listed)), Some(Duration::ZERO));
     }
 
     #[test]

@@ -153,6 +153,10 @@ pub struct ChatRequest {
     /// The protocol to speak, if the provider speaks several and it shall not be the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
+    /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
+    /// middleware, which does it: without it this is a warning. It is not sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
@@ -331,6 +335,13 @@ impl ChatRequest {
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = Some(protocol);
+        self
+    }
+
+    /// Sets `fallbacks`.
+    #[must_use]
+    pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
+        self.fallbacks = models.into_iter().map(Into::into).collect();
         self
     }
 

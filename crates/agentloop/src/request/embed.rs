@@ -45,6 +45,10 @@ pub struct EmbedRequest {
     /// More headers. They never replace the ones that authenticate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_headers: BTreeMap<String, String>,
+    /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
+    /// middleware, which does it: without it this is a warning. It is not sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
     /// How many calls may be under way at once, where the texts need more than one; else
     /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). No part of the question: it is not written as JSON.
     #[serde(skip)]
@@ -71,6 +75,13 @@ impl EmbedRequest {
     #[must_use]
     pub fn input_type(mut self, input_type: EmbedInputType) -> Self {
         self.input_type = Some(input_type);
+        self
+    }
+
+    /// Sets `fallbacks`.
+    #[must_use]
+    pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
+        self.fallbacks = models.into_iter().map(Into::into).collect();
         self
     }
 

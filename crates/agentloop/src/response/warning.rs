@@ -59,4 +59,8 @@ pub enum WarningKind {
     Response,
     /// The provider's own warning.
     Provider,
+    /// The call was tried more than once.
+    Retried,
+    /// Another model than the one that was asked has answered, or was tried.
+    Fallback,
 }

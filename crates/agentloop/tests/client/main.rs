@@ -15,5 +15,6 @@ mod fake;
 mod keys;
 mod middleware;
 mod replies;
+mod retry;
 mod routing;
 mod timeouts;

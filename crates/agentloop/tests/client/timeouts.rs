@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
-use agentloop::{ErrorKind, Timeouts};
+use agentloop::middleware::{Jitter, Retry};
+use agentloop::transport::{Body, SendOptions, Transport};
+use agentloop::{BoxFuture, EmbedRequest, Error, ErrorKind, Result, Timeouts};
+use bytes::Bytes;
+use http::{Request, Response};
 
 use crate::fake::{Fake, Reply, ask};
 
@@ -74,4 +78,38 @@ async fn a_request_s_own_limits_win_over_the_client_s() {
     let mut request = ask();
     request.timeouts = Some(Timeouts::none());
     assert_eq!(client(reply, strict).chat(request).await.unwrap().text(), "hi");
+}
+
+/// Nobody is there: it takes as long as a connection may.
+#[derive(Debug)]
+struct Nobody;
+
+impl Transport for Nobody {
+    fn send<'a>(
+        &'a self,
+        _: Request<Bytes>,
+        options: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        Box::pin(async move {
+            tokio::time::sleep(options.connect_timeout.unwrap()).await;
+            Err(Error::new(ErrorKind::Timeout, "connect: nobody is there"))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_try_has_the_whole_time_to_connect() {
+    let timeouts = Timeouts { connect: Some(3 * SECOND), ..Timeouts::none() };
+    let layers = Fake::new([]).builder().transport(Nobody).timeouts(timeouts);
+    let ai = layers.layer(Retry::new().jitter(Jitter::fixed(0.0))).build().unwrap();
+    let began = tokio::time::Instant::now();
+    for error in [
+        ai.chat(ask()).await.unwrap_err(),
+        ai.stream(ask()).await.unwrap_err(),
+        ai.embed(EmbedRequest::new("lab/e", "x")).await.unwrap_err(),
+    ] {
+        assert!(error.message().contains("connect"), "{error}");
+        assert_eq!((error.kind(), error.causes().len()), (ErrorKind::Timeout, 2));
+    }
+    assert_eq!(began.elapsed(), 3 * 3 * 3 * SECOND);
 }

@@ -66,7 +66,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "WAY", requires = "schema", value_parser = strategy())]
     strategy: Option<OutputStrategy>,
 
-    /// The longest that the whole call may take.
+    /// A model to ask when the one before cannot answer; may be given more than once.
+    #[arg(long = "fallback", value_name = "MODEL")]
+    pub(super) fallbacks: Vec<String>,
+
+    /// How often to try again what may succeed later; else as the configuration says.
+    #[arg(long, value_name = "N")]
+    pub(super) retries: Option<u32>,
+
+    /// The longest that the whole call may take; where it is tried again, each try.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
 
@@ -146,6 +154,7 @@ impl Args {
         request.max_tokens = self.max_tokens;
         request.reasoning_effort = self.effort;
         request.output_strategy = self.strategy;
+        request.fallbacks = self.fallbacks;
         request.extra_body.extend(self.extras);
         request.timeouts = setup.timeouts(self.timeout);
         Ok(request)

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.client()?;
+    let client = setup.client_that(args.retries, !args.fallbacks.is_empty())?;
     let typed = args.model.clone();
     let form = match (args.json, args.events) {
         (true, _) => Form::Json,

@@ -1,5 +1,6 @@
 //! What calls cost: on every answer, in sums, and never more than was allowed.
 
+mod config;
 mod estimate;
 mod ledger;
 mod priced;
@@ -8,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+pub(crate) use config::CostTable;
 pub use ledger::{CostEntry, CostLedger, Totals};
 
 use self::estimate::Estimate;

@@ -1,11 +1,13 @@
 //! One record a call: for people, for programs, and for OpenTelemetry.
 
+mod config;
 mod entry;
 mod span;
 
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use config::LogTable;
 pub use entry::{LogEntry, LogStatus};
 use tokio::time::Instant;
 use tracing::Instrument as _;

@@ -1,0 +1,30 @@
+//! `[cost]` of `agentloop.toml`.
+
+use serde::Deserialize;
+
+use super::Costs;
+use crate::error::{Error, ErrorKind, Result};
+use crate::response::Usd;
+
+/// The table, as it is written. An empty one counts, and limits nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct CostTable {
+    /// Dollars, as text: `"2.50"`.
+    limit: Option<String>,
+    allow_unpriced: bool,
+}
+
+impl CostTable {
+    pub(crate) fn costs(self) -> Result<Costs> {
+        let mut costs = Costs::new();
+        if let Some(limit) = self.limit {
+            let usd: Usd = limit.parse().map_err(|error| {
+                Error::new(ErrorKind::Config, format!("cost.limit: {error}"))
+                    .with_hint("write dollars as text, `limit = \"2.50\"`")
+            })?;
+            costs = costs.limit(usd);
+        }
+        Ok(if self.allow_unpriced { costs.allow_unpriced() } else { costs })
+    }
+}

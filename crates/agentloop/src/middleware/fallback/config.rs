@@ -1,0 +1,38 @@
+//! The table `[fallback]` of `agentloop.toml`.
+
+use serde::Deserialize;
+
+use super::{Cooldown, Fallback};
+use crate::error::Result;
+use crate::middleware::seconds::duration;
+
+/// `[fallback]`, as it is written. Times are in seconds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct FallbackTable {
+    models: Vec<String>,
+    /// How long a model that fails is left alone; 0 is not at all.
+    cooldown: Option<f64>,
+    cooldown_after: Option<u32>,
+    cooldown_asked: Option<f64>,
+}
+
+impl FallbackTable {
+    pub(crate) fn fallback(self) -> Result<Fallback> {
+        let mut cooldown = Cooldown::new();
+        if let Some(failures) = self.cooldown_after {
+            cooldown = cooldown.after(failures);
+        }
+        if let Some(seconds) = self.cooldown_asked {
+            cooldown = cooldown.asked(duration("fallback.cooldown_asked", seconds)?);
+        }
+        match self.cooldown {
+            Some(0.0) => cooldown = Cooldown::never(),
+            Some(seconds) => {
+                cooldown = cooldown.lasting(duration("fallback.cooldown", seconds)?);
+            }
+            None => {}
+        }
+        Ok(Fallback::new(self.models).cooldown(cooldown))
+    }
+}

@@ -1,0 +1,69 @@
+//! The table `[retry]` of `agentloop.toml`.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Backoff, Retry, RetryBudget};
+use crate::error::{Error, ErrorKind, Result};
+use crate::middleware::seconds::duration;
+
+/// `[retry]`, as it is written. Times are in seconds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct RetryTable {
+    max_retries: Option<u32>,
+    first_wait: Option<f64>,
+    factor: Option<f64>,
+    max_backoff: Option<f64>,
+    max_wait: Option<f64>,
+    /// 0 is for ever.
+    total: Option<f64>,
+    budget: Option<BudgetTable>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BudgetTable {
+    share: f64,
+    #[serde(default)]
+    per_second: f64,
+}
+
+impl RetryTable {
+    pub(crate) fn retry(&self) -> Result<Retry> {
+        let time = |key: &str, seconds: Option<f64>| {
+            seconds.map(|seconds| duration(&format!("retry.{key}"), seconds)).transpose()
+        };
+        let mut retry = Retry::new();
+        retry.max_retries = self.max_retries.unwrap_or(retry.max_retries);
+        let usual = retry.backoff;
+        let factor = self.factor.unwrap_or(usual.factor());
+        if !(factor >= 1.0 && factor.is_finite()) {
+            return Err(wrong("factor", "must be a number from 1 on"));
+        }
+        retry.backoff = Backoff::exponential(
+            time("first_wait", self.first_wait)?.unwrap_or(usual.ceiling(0)),
+            factor,
+            time("max_backoff", self.max_backoff)?.unwrap_or(usual.cap()),
+        );
+        retry.max_wait = time("max_wait", self.max_wait)?.unwrap_or(retry.max_wait);
+        retry.total = match time("total", self.total)? {
+            None => retry.total,
+            Some(Duration::ZERO) => None,
+            total => total,
+        };
+        if let Some(BudgetTable { share, per_second }) = self.budget {
+            let usable = |number: f64| number >= 0.0 && number.is_finite();
+            if !usable(share) || !usable(per_second) {
+                return Err(wrong("budget", "must be numbers from 0 on"));
+            }
+            retry = retry.budget(RetryBudget::new(share, per_second));
+        }
+        Ok(retry)
+    }
+}
+
+fn wrong(key: &str, what: &str) -> Error {
+    Error::new(ErrorKind::Config, format!("retry.{key}: {what}"))
+}

@@ -1,0 +1,11 @@
+//! Times as `agentloop.toml` writes them.
+
+use std::time::Duration;
+
+use crate::error::{Error, ErrorKind, Result};
+
+/// A number of seconds; the error names the key.
+pub(super) fn duration(key: &str, seconds: f64) -> Result<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|error| Error::new(ErrorKind::Config, format!("{key}: {error}")))
+}

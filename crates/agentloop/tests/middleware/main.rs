@@ -1,0 +1,19 @@
+//! Retry and fallback, against the simulator: chat, stream and embed, every protocol, and a clock that is paused.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that fails, fails"
+)]
+
+mod answers;
+mod budget;
+mod config;
+mod cooldown;
+mod fallback;
+mod lab;
+mod retry;
+mod schedules;
+mod timeouts;
