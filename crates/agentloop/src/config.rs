@@ -1,4 +1,4 @@
-//! `agentloop.toml`: providers, keys, default model, aliases.
+//! `agentloop.toml`: providers, keys, default model, aliases, the cache.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::middleware::{Cache, CacheTable};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
 use crate::timeouts::Timeouts;
@@ -47,6 +48,8 @@ pub struct Config {
     pub default_model: Option<String>,
     /// How long to wait.
     pub timeouts: Option<Timeouts>,
+    /// The cache, which every client of this configuration shares.
+    pub cache: Option<Cache>,
 }
 
 /// The file, as it is written.
@@ -58,6 +61,7 @@ struct File {
     aliases: BTreeMap<String, String>,
     providers: BTreeMap<String, Row>,
     timeouts: Option<TimeoutsTable>,
+    cache: Option<CacheTable>,
 }
 
 /// A provider's table.
@@ -124,6 +128,7 @@ impl Config {
             default_provider: file.default_provider,
             default_model: file.default_model,
             timeouts: file.timeouts.map(|table| table.timeouts()).transpose()?,
+            cache: file.cache.map(CacheTable::cache).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {

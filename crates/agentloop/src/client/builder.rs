@@ -61,7 +61,10 @@ impl AgentLoopBuilder {
         if let Some(timeouts) = config.timeouts {
             self.timeouts = timeouts;
         }
-        self
+        match &config.cache {
+            Some(cache) => self.layer(cache.clone()),
+            None => self,
+        }
     }
 
     /// Another name for a model.

@@ -7,16 +7,22 @@
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
 
+mod cache;
 mod warn;
 
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+pub(crate) use cache::CacheTable;
+#[cfg(feature = "redis")]
+pub use cache::RedisStore;
+pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
 pub use warn::WarningsTo;
 
 use crate::client::{Inner, Target};
 use crate::error::Result;
+use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
@@ -153,6 +159,11 @@ impl Next {
     /// When it leads to none.
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.client.registry.resolve(model)
+    }
+
+    /// The address that calls to this provider go to.
+    pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
+        self.client.registry.base_url(provider)
     }
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AudioOutput, ChatMessage, Effort, MessageContent, OutputStrategy, ResponseFormat, Thinking,
+    AudioOutput, CacheMode, ChatMessage, Effort, MessageContent, OutputStrategy, ResponseFormat, Thinking,
     ToolChoice, ToolDefinition,
 };
 use crate::protocol::Protocol;
@@ -146,6 +146,9 @@ pub struct ChatRequest {
     /// The protocol to speak, if the provider speaks several and it shall not be the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
+    /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheMode>,
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
@@ -313,6 +316,13 @@ impl ChatRequest {
     #[must_use]
     pub fn protocol(mut self, protocol: Protocol) -> Self {
         self.protocol = Some(protocol);
+        self
+    }
+
+    /// Sets `cache`.
+    #[must_use]
+    pub fn cache(mut self, mode: CacheMode) -> Self {
+        self.cache = Some(mode);
         self
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::CacheMode;
 use crate::response::Warning;
 use crate::timeouts::Timeouts;
 
@@ -42,6 +43,9 @@ pub struct EmbedRequest {
     /// More headers. They never replace the ones that authenticate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_headers: BTreeMap<String, String>,
+    /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheMode>,
     /// How many calls may be under way at once, where the texts need more than one; else
     /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). No part of the question: it is not written as JSON.
     #[serde(skip)]
@@ -68,6 +72,13 @@ impl EmbedRequest {
     #[must_use]
     pub fn input_type(mut self, input_type: EmbedInputType) -> Self {
         self.input_type = Some(input_type);
+        self
+    }
+
+    /// Sets `cache`.
+    #[must_use]
+    pub fn cache(mut self, mode: CacheMode) -> Self {
+        self.cache = Some(mode);
         self
     }
 
@@ -162,6 +173,10 @@ pub struct EmbedResponse {
     /// The id by which the provider's support knows the call (the last one, when there were several).
     #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// Whether they come from a [cache](crate::middleware::Cache). Then nobody was asked, and the usage is that of the
+    /// call that was stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
     /// Every parameter that was dropped, renamed or clamped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
