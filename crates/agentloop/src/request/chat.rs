@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AudioOutput, CacheMode, ChatMessage, Effort, MessageContent, OutputStrategy, ResponseFormat, Thinking,
-    ToolChoice, ToolDefinition,
+    AudioOutput, CacheMode, ChatMessage, Effort, MessageContent, OutputStrategy, ResponseFormat,
+    Thinking, ToolChoice, ToolDefinition,
 };
 use crate::protocol::Protocol;
 use crate::timeouts::Timeouts;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agentloop::{ChatRequest, Effort, OutputStrategy};
+use agentloop::{CacheMode, ChatRequest, Effort, OutputStrategy};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
@@ -56,6 +56,10 @@ pub(crate) struct Args {
     /// How the schema is asked for, instead of the best way that the model has.
     #[arg(long, value_name = "WAY", requires = "schema", value_parser = strategy())]
     strategy: Option<OutputStrategy>,
+
+    /// Ask also what was asked before, and leave the configuration's [cache] as it is.
+    #[arg(long)]
+    no_cache: bool,
 
     /// The longest that the whole call may take.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -131,6 +135,7 @@ impl Args {
         request.reasoning_effort = self.effort;
         request.output_strategy = self.strategy;
         request.extra_body.extend(self.extras);
+        request.cache = self.no_cache.then_some(CacheMode::Bypass);
         request.timeouts = setup.timeouts(self.timeout);
         Ok(request)
     }

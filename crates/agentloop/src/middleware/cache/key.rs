@@ -195,10 +195,7 @@ impl Route<'_> {
     }
 }
 
-fn headers<'a>(
-    canonical: &mut Canonical,
-    headers: impl Iterator<Item = (&'a str, &'a str)>,
-) {
+fn headers<'a>(canonical: &mut Canonical, headers: impl Iterator<Item = (&'a str, &'a str)>) {
     let shaping: Vec<(String, &str)> = headers
         .map(|(name, value)| (name.to_ascii_lowercase(), value))
         .filter(|(name, _)| {

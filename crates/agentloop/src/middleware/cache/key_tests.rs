@@ -130,12 +130,12 @@ fn a_change_anywhere_is_another_key() {
 struct Dice(u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    fn below(&mut self, bound: u64) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut x = self.0;
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % bound
+        usize::try_from((x ^ (x >> 31)) % bound).unwrap()
     }
 
     /// Small values of every kind, so that different requests are as alike as can be.
@@ -145,7 +145,7 @@ impl Dice {
             1 => json!(self.below(2) == 0),
             2 => json!(self.below(3)),
             3 => json!(self.below(3) as f64 / 2.0),
-            4 | 5 => json!(["", "a", "b", "ab", "1", "null"][self.below(6) as usize]),
+            4 | 5 => json!(["", "a", "b", "ab", "1", "null"][self.below(6)]),
             6 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
             _ => Value::Object(self.fields(depth - 1)),
         }
@@ -154,7 +154,7 @@ impl Dice {
     fn fields(&mut self, depth: u64) -> Map<String, Value> {
         let mut fields = Map::new();
         for _ in 0..self.below(4) {
-            let name = ["a", "b", "ab", "c"][self.below(4) as usize];
+            let name = ["a", "b", "ab", "c"][self.below(4)];
             fields.insert(name.to_owned(), self.value(depth));
         }
         fields
@@ -163,7 +163,7 @@ impl Dice {
     fn request(&mut self) -> ChatRequest {
         let mut request = ChatRequest::new("lab/m");
         for _ in 0..=self.below(3) {
-            let text = ["a", "b", "ab", "a\nb"][self.below(4) as usize];
+            let text = ["a", "b", "ab", "a\nb"][self.below(4)];
             request = match self.below(3) {
                 0 => request.user(text),
                 1 => request.system(text),
@@ -172,10 +172,10 @@ impl Dice {
         }
         request.extra_body = self.fields(3);
         request.metadata = (self.below(3) == 0).then(|| self.fields(1));
-        request.temperature = [None, Some(0.0), Some(1.0)][self.below(3) as usize];
-        request.top_p = [None, Some(0.0), Some(1.0)][self.below(3) as usize];
-        request.seed = [None, Some(0), Some(1)][self.below(3) as usize];
-        request.user = [None, Some("a".to_owned())][self.below(2) as usize].clone();
+        request.temperature = [None, Some(0.0), Some(1.0)][self.below(3)];
+        request.top_p = [None, Some(0.0), Some(1.0)][self.below(3)];
+        request.seed = [None, Some(0), Some(1)][self.below(3)];
+        request.user = [None, Some("a".to_owned())][self.below(2)].clone();
         request
     }
 }
@@ -266,10 +266,13 @@ fn another_place_is_another_key() {
         lab().header("x-beta", "1"),
         lab().strip([Param::Seed]),
         lab().default_field("seed", 1),
-        lab().quirks(|quirks| quirks.token_cap = crate::provider::quirks::TokenCap::MaxCompletionTokens),
+        lab().quirks(|quirks| {
+            quirks.token_cap = crate::provider::quirks::TokenCap::MaxCompletionTokens;
+        }),
         Provider { protocol: Protocol::Anthropic, ..lab() },
     ];
-    let mut keys: Vec<CacheKey> = rows.iter().map(|row| route(row).chat(&request).unwrap()).collect();
+    let mut keys: Vec<CacheKey> =
+        rows.iter().map(|row| route(row).chat(&request).unwrap()).collect();
     let lab = lab();
     keys.push(Route { model: "n", ..route(&lab) }.chat(&request).unwrap());
     keys.push(Route { namespace: "n", ..route(&lab) }.chat(&request).unwrap());

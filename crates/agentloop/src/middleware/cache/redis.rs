@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use ::redis::aio::MultiplexedConnection;
 use ::redis::{
-    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, FromRedisValue,
-    IntoConnectionInfo, cmd,
+    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo,
+    cmd,
 };
 use bytes::Bytes;
 use tokio::net::TcpStream;
@@ -121,7 +121,8 @@ impl CacheStore for RedisStore {
         ttl: Duration,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            let milliseconds = u64::try_from(ttl.min(CACHE_MAX_TTL).as_millis()).unwrap_or(u64::MAX);
+            let milliseconds =
+                u64::try_from(ttl.min(CACHE_MAX_TTL).as_millis()).unwrap_or(u64::MAX);
             if value.len() > CACHE_MAX_REDIS_VALUE_BYTES || milliseconds == 0 {
                 return Ok(());
             }

@@ -1,5 +1,6 @@
 //! Where answers are kept.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -53,4 +54,19 @@ pub trait CacheStore: Send + Sync {
         value: Bytes,
         ttl: Duration,
     ) -> BoxFuture<'a, Result<()>>;
+}
+
+impl<S: CacheStore + ?Sized> CacheStore for Arc<S> {
+    fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Bytes>>> {
+        (**self).get(key)
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a CacheKey,
+        value: Bytes,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<()>> {
+        (**self).put(key, value, ttl)
+    }
 }

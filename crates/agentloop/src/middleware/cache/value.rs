@@ -27,7 +27,8 @@ struct Read<T> {
 
 /// The bytes of a chat's answer that came from `provider`, if it is one to keep: whole, and from whom it was wanted.
 pub(super) fn of_chat(response: &ChatResponse, provider: &str) -> Option<Bytes> {
-    let whole = |reason: &FinishReason| matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+    let whole =
+        |reason: &FinishReason| matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
     let keep = !response.cached
         && response.provider == provider
         && !response.choices.is_empty()
