@@ -57,7 +57,7 @@ impl Change {
         let mut lines = Vec::new();
         match self {
             Self::Refused(error) => {
-                lines.push(format!("refused, {}: {}", error.kind(), error.message()))
+                lines.push(format!("refused, {}: {}", error.kind(), error.message()));
             }
             Self::Sent { fields, warnings } => {
                 lines.extend(fields.iter().map(|(name, value)| format!("{name}: {value}")));
