@@ -107,6 +107,17 @@ fn help_of_chat() {
           --extra <NAME=JSON>
               A field of the provider's own for the request's body, its value as JSON; may be given more than once
 
+          --schema <FILE|JSON>
+              Answer with JSON that matches this JSON Schema: a file, or the schema itself
+
+          --strategy <WAY>
+              How the schema is asked for, instead of the best way that the model has
+              
+              [possible values: native, tool, prompt]
+
+          --no-cache
+              Ask also what was asked before, and leave the configuration's [cache] as it is
+
           --timeout <SECONDS>
               The longest that the whole call may take
 
@@ -237,6 +248,9 @@ fn help_of_embed() {
 
           --concurrency <N>
               How many calls may be under way at once, where the texts need several
+
+          --no-cache
+              Ask also what was asked before, and leave the configuration's [cache] as it is
 
           --json
               The whole EmbedResponse as JSON
