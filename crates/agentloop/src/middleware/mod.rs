@@ -9,6 +9,7 @@
 
 mod cache;
 mod warn;
+mod witness;
 
 use std::fmt;
 use std::future::Future;
@@ -19,12 +20,14 @@ pub(crate) use cache::CacheTable;
 pub use cache::RedisStore;
 pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
 pub use warn::WarningsTo;
+pub(crate) use witness::Witness;
 
 use crate::client::{Inner, Target};
 use crate::error::Result;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::stream::ChatStream;
+use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
 /// A call on its way in.
@@ -130,11 +133,12 @@ where
 pub struct Next {
     client: Arc<Inner>,
     at: usize,
+    witness: Option<Witness>,
 }
 
 impl Next {
     pub(crate) fn new(client: Arc<Inner>) -> Self {
-        Self { client, at: 0 }
+        Self { client, at: 0, witness: None }
     }
 
     /// Hands the request on. It can be done more than once.
@@ -145,10 +149,17 @@ impl Next {
     pub async fn run(&self, request: Request) -> Result<Answer> {
         match self.client.middleware.get(self.at) {
             Some(middleware) => {
-                let next = Self { client: Arc::clone(&self.client), at: self.at + 1 };
+                let next = Self { at: self.at + 1, ..self.clone() };
                 middleware.call(request, next).await
             }
-            None => self.client.dispatch(request).await,
+            None => {
+                if let Some(witness) = &self.witness
+                    && let Ok(target) = self.resolve(request.model())
+                {
+                    witness.saw(target);
+                }
+                self.client.dispatch(request).await
+            }
         }
     }
 
@@ -159,6 +170,17 @@ impl Next {
     /// When it leads to none.
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.client.registry.resolve(model)
+    }
+
+    /// The same, with a witness of which model is asked in the end.
+    pub(crate) fn witnessed(mut self) -> (Self, Witness) {
+        let witness = self.witness.get_or_insert_default().clone();
+        (self, witness)
+    }
+
+    /// How long a call waits that says nothing else.
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.client.timeouts
     }
 
     /// The address that calls to this provider go to.

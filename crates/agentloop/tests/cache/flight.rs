@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use agentloop::middleware::Cache;
-use agentloop::{AgentLoop, ChatRequest, Result};
+use agentloop::{AgentLoop, ChatRequest, Result, Timeouts};
 use agentloop_sim::{Fault, Faults, Simulator};
 use futures_util::future::join_all;
 use tokio::time::Instant;
@@ -102,6 +102,20 @@ async fn nobody_waits_for_ever_for_a_stream_that_nobody_reads() {
         assert!(!unread.response().await.unwrap().cached);
         assert!(kind.ask(&ai, "sim/long-9", "a").await.unwrap());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_has_less_time_waits_less() {
+    let simulator = Simulator::new();
+    let ai = client(&simulator, Cache::new());
+    let unread = ai.stream(ChatRequest::new("sim/long-9").user("a")).await.unwrap();
+    let began = Instant::now();
+    let mut request = ChatRequest::new("sim/long-9").user("a");
+    let total = Duration::from_secs(2);
+    request.timeouts = Some(Timeouts { total: Some(total), ..Timeouts::default() });
+    assert!(!ai.chat(request).await.unwrap().cached);
+    assert_eq!(began.elapsed(), total + SLOW);
+    drop(unread);
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::canonical::Canonical;
+use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Next, Request};
 use crate::provider::{AUTH_HEADERS, Provider};
@@ -65,9 +66,9 @@ pub(super) struct Route<'a> {
     pub(super) base_url: &'a str,
 }
 
-/// The key of a request, and the name of the provider that it goes to. A request that leads nowhere has none; the call
+/// The key of a request, and the model that it goes to. A request that leads nowhere has none; the call
 /// itself says why.
-pub(super) fn of(namespace: &str, next: &Next, request: &Request) -> Result<(CacheKey, String)> {
+pub(super) fn of(namespace: &str, next: &Next, request: &Request) -> Result<(CacheKey, Target)> {
     let target = next.resolve(request.model())?;
     let wanted = request.chat().and_then(|chat| chat.protocol);
     let provider = target.provider.speaking(wanted.unwrap_or(target.provider.protocol));
@@ -77,7 +78,7 @@ pub(super) fn of(namespace: &str, next: &Next, request: &Request) -> Result<(Cac
         Request::Chat(request) | Request::Stream(request) => route.chat(request),
         Request::Embed(request) => route.embed(request),
     }?;
-    Ok((key, provider.name.clone().into_owned()))
+    Ok((key, target))
 }
 
 impl Route<'_> {

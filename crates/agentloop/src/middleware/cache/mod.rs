@@ -35,6 +35,7 @@ use crate::limits::{
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::request::CacheMode;
 use crate::stream::ChatStream;
+use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
 /// Answers a question that was asked before, without asking again.
@@ -112,7 +113,7 @@ impl Cache {
     }
 
     /// How long to wait for the answer to an equal question that is being asked, before asking too. Else
-    /// [`CACHE_WAIT`].
+    /// [`CACHE_WAIT`]. A call that has less time for its first content, or in all, waits no longer than that.
     pub fn wait(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
@@ -127,13 +128,17 @@ impl Cache {
         if mode == CacheMode::Bypass {
             return next.run(request).await;
         }
-        let Ok((key, provider)) = key::of(&self.namespace, &next, &request) else {
+        let Ok((key, wanted)) = key::of(&self.namespace, &next, &request) else {
             return next.run(request).await;
         };
         let store = Arc::clone(&self.store);
-        let mut ticket = Ticket { store, key, ttl: self.ttl, provider, lead: None };
+        let (next, witness) = next.witnessed();
+        let mut ticket = Ticket { store, key, ttl: self.ttl, wanted, witness, lead: None };
         if mode == CacheMode::Use {
-            match self.look(key, &request).await {
+            let timeouts = request.timeouts().unwrap_or(next.timeouts());
+            let limits = [Some(self.wait), timeouts.first_content, timeouts.total];
+            let wait = limits.into_iter().flatten().min().unwrap_or(self.wait);
+            match self.look(key, &request, wait).await {
                 Found::Answer(answer) => return Ok(answer),
                 Found::Nothing(lead) => ticket.lead = lead,
             }
@@ -143,7 +148,7 @@ impl Cache {
                 Ok(Answer::Events(ChatStream::new(Recording::new(events, ticket))))
             }
             Answer::Embedding(response) => {
-                if let Some(bytes) = value::of_vectors(&response, &ticket.provider) {
+                if let Some(bytes) = ticket.of_vectors(&response) {
                     ticket.keep(bytes).await;
                 }
                 Ok(Answer::Embedding(response))
@@ -152,7 +157,7 @@ impl Cache {
     }
 
     /// Looks in the store, and waits for those who are asking the same.
-    async fn look(&self, key: CacheKey, request: &Request) -> Found {
+    async fn look(&self, key: CacheKey, request: &Request, wait: Duration) -> Found {
         let waiting = async {
             for _ in 0..CACHE_MAX_LEADERS {
                 match self.flights.board(key) {
@@ -177,7 +182,7 @@ impl Cache {
             }
             Found::Nothing(None)
         };
-        tokio::time::timeout(self.wait, waiting).await.unwrap_or(Found::Nothing(None))
+        tokio::time::timeout(wait, waiting).await.unwrap_or(Found::Nothing(None))
     }
 }
 
@@ -196,6 +201,13 @@ impl Request {
             Self::Embed(request) => request.cache,
         };
         mode.unwrap_or_default()
+    }
+
+    fn timeouts(&self) -> Option<Timeouts> {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => request.timeouts,
+            Self::Embed(request) => request.timeouts,
+        }
     }
 }
 

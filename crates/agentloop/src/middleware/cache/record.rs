@@ -11,8 +11,12 @@ use futures_core::Stream;
 use super::flight::Lead;
 use super::guarded::Guarded;
 use super::{CacheKey, value};
+use crate::client::Target;
 use crate::error::Result;
 use crate::event::ChatStreamEvent;
+use crate::middleware::Witness;
+use crate::request::EmbedResponse;
+use crate::response::ChatResponse;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 
@@ -21,12 +25,27 @@ pub(super) struct Ticket {
     pub(super) store: Arc<Guarded>,
     pub(super) key: CacheKey,
     pub(super) ttl: Duration,
-    /// Who is asked: the answer of another (a middleware's own choice) is not kept under this key.
-    pub(super) provider: String,
+    /// Who shall answer: what another model says (a fallback's, say) is not kept under this key.
+    pub(super) wanted: Target,
+    pub(super) witness: Witness,
     pub(super) lead: Option<Lead>,
 }
 
 impl Ticket {
+    /// What to keep of a chat's answer.
+    fn of_chat(&self, response: &ChatResponse) -> Option<Bytes> {
+        self.is_from_wanted().then(|| value::of_chat(response)).flatten()
+    }
+
+    /// What to keep of vectors.
+    pub(super) fn of_vectors(&self, response: &EmbedResponse) -> Option<Bytes> {
+        self.is_from_wanted().then(|| value::of_vectors(response)).flatten()
+    }
+
+    fn is_from_wanted(&self) -> bool {
+        self.witness.saw_last(&self.wanted)
+    }
+
     /// Gives the answer to everyone who waits for it, and stores it.
     pub(super) async fn keep(self, answer: Bytes) {
         if let Some(lead) = &self.lead {
@@ -81,7 +100,7 @@ impl Stream for Recording {
         let Some(Ok(ChatStreamEvent::MessageDone { response })) = item else {
             return Poll::Ready(item);
         };
-        let bytes = value::of_chat(&response, &ticket.provider);
+        let bytes = ticket.of_chat(&response);
         let last = ChatStreamEvent::MessageDone { response };
         match bytes {
             None => Poll::Ready(Some(Ok(last))),

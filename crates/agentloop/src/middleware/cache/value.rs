@@ -25,20 +25,19 @@ struct Read<T> {
     answer: T,
 }
 
-/// The bytes of a chat's answer that came from `provider`, if it is one to keep: whole, and from whom it was wanted.
-pub(super) fn of_chat(response: &ChatResponse, provider: &str) -> Option<Bytes> {
+/// The bytes of a chat's answer, if it is one to keep: whole.
+pub(super) fn of_chat(response: &ChatResponse) -> Option<Bytes> {
     let whole =
         |reason: &FinishReason| matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
     let keep = !response.cached
-        && response.provider == provider
         && !response.choices.is_empty()
         && response.choices.iter().all(|choice| whole(&choice.finish_reason));
     keep.then(|| write(response)).flatten()
 }
 
 /// The same for vectors.
-pub(super) fn of_vectors(response: &EmbedResponse, provider: &str) -> Option<Bytes> {
-    let keep = !response.cached && response.provider == provider && !response.embeddings.is_empty();
+pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
+    let keep = !response.cached && !response.embeddings.is_empty();
     keep.then(|| write(response)).flatten()
 }
 
