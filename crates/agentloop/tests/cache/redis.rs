@@ -68,10 +68,16 @@ async fn many_calls_at_once_share_a_few_connections_and_nothing_is_left_running(
         assert!(answers.into_iter().all(|cached| cached.unwrap() == round));
     }
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
-    let clients =
-        redis.says("CLIENT LIST").unwrap().lines().filter(|l| l.starts_with("id=")).count();
-    // The one that asks for the list is on it, and closed ones may not have been noticed yet.
-    assert!(clients <= 2 * agentloop::limits::CACHE_MAX_REDIS_LINKS, "{clients}");
+    // The one that asks for the list is on it. Redis notices in its own time who has gone.
+    let clients = || {
+        let list = redis.says("CLIENT LIST").unwrap();
+        list.lines().filter(|line| line.starts_with("id=")).count()
+    };
+    let few = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        clients() <= agentloop::limits::CACHE_MAX_REDIS_LINKS + 1
+    });
+    assert!(few, "{} connections", clients());
 }
 
 #[test]
