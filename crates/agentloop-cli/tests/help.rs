@@ -136,6 +136,9 @@ fn help_of_chat() {
           --retries <N>
               How often to try again what may succeed later; else as the configuration says
 
+          --no-cache
+              Ask also what was asked before, and leave the configuration's [cache] as it is
+
           --timeout <SECONDS>
               The longest that the whole call may take; where it is tried again, each try
 
@@ -266,6 +269,9 @@ fn help_of_embed() {
 
           --concurrency <N>
               How many calls may be under way at once, where the texts need several
+
+          --no-cache
+              Ask also what was asked before, and leave the configuration's [cache] as it is
 
           --json
               The whole EmbedResponse as JSON

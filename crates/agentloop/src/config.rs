@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
 use crate::middleware::{
-    CostTable, Costs, Fallback, FallbackTable, LogTable, Logger, Retry, RetryTable,
+    Cache, CacheTable, CostTable, Costs, Fallback, FallbackTable, LogTable, Logger, Retry,
+    RetryTable,
 };
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
@@ -75,6 +76,8 @@ pub struct Config {
     pub retry: Option<Retry>,
     /// Whether other models are asked.
     pub fallback: Option<Fallback>,
+    /// The cache, which every client of this configuration shares.
+    pub cache: Option<Cache>,
 }
 
 /// The file, as it is written.
@@ -93,6 +96,7 @@ struct File {
     cost: Option<CostTable>,
     retry: Option<RetryTable>,
     fallback: Option<FallbackTable>,
+    cache: Option<CacheTable>,
 }
 
 /// A provider's table.
@@ -184,6 +188,7 @@ impl Config {
             cost: file.cost.map(CostTable::costs).transpose()?,
             retry: file.retry.map(|table| table.retry()).transpose()?,
             fallback: file.fallback.map(FallbackTable::fallback).transpose()?,
+            cache: file.cache.map(CacheTable::cache).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {

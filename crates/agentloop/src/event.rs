@@ -46,6 +46,9 @@ pub enum ChatStreamEvent {
         /// How the answer's shape was asked for, if a schema was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_strategy: Option<OutputStrategy>,
+        /// Whether the answer comes from a cache.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cached: bool,
     },
     /// A part begins.
     #[serde(rename = "content.start", rename_all = "camelCase")]

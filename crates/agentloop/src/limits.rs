@@ -1,7 +1,10 @@
 //! Every bound on what comes over the wire, in one place.
 //!
 //! Past a bound the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
-//! refused for its size, but it can never take the process's memory.
+//! refused for its size, but it can never take the process's memory. The bounds of the [cache](crate::middleware::Cache) make
+//! no call fail.
+
+use std::time::Duration;
 
 /// The longest line of a stream, in bytes. A generated image comes as base64 on one line.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
@@ -72,3 +75,33 @@ pub const MAX_COOLDOWNS: usize = 1 << 10;
 /// The longest time that a [`Fallback`](crate::middleware::Fallback) leaves a provider or a model alone, whatever wait it
 /// asks for, in seconds.
 pub const MAX_COOLDOWN_SECONDS: u64 = 60 * 60;
+
+/// The most bytes of answers that a cache keeps in memory, unless it is told otherwise.
+pub const CACHE_MAX_BYTES: u64 = 64 << 20;
+
+/// How long a cache keeps an answer, unless it is told otherwise.
+pub const CACHE_TTL: Duration = Duration::from_secs(300);
+
+/// The longest that Redis is told to keep an answer.
+pub const CACHE_MAX_TTL: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+/// The largest answer that a cache stores or shares, in bytes.
+pub const CACHE_MAX_VALUE_BYTES: usize = 16 << 20;
+
+/// The largest answer that is stored in Redis, in bytes: what a network carries within [`CACHE_STORE_DEADLINE`].
+pub const CACHE_MAX_REDIS_VALUE_BYTES: usize = 1 << 20;
+
+/// The most idle connections to Redis.
+pub const CACHE_MAX_REDIS_LINKS: usize = 8;
+
+/// How long an operation of a cache's store may take, unless it is told otherwise; then the call goes on without it.
+pub const CACHE_STORE_DEADLINE: Duration = Duration::from_millis(50);
+
+/// How long a cache's store is left alone after it failed.
+pub const CACHE_STORE_REST: Duration = Duration::from_secs(5);
+
+/// How long a call waits for the answer to an equal one, unless it is told otherwise; then it asks too.
+pub const CACHE_WAIT: Duration = Duration::from_secs(60);
+
+/// How many equal calls a call waits for, one after the other, that end without an answer; then it asks too.
+pub const CACHE_MAX_LEADERS: usize = 4;

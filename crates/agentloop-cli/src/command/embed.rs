@@ -1,6 +1,6 @@
 //! `agentloop embed`: texts → vectors.
 
-use agentloop::{EmbedInputType, EmbedRequest};
+use agentloop::{CacheMode, EmbedInputType, EmbedRequest};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use crate::failure::Failure;
@@ -26,6 +26,10 @@ pub(crate) struct Args {
     /// How many calls may be under way at once, where the texts need several.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     concurrency: Option<u16>,
+
+    /// Ask also what was asked before, and leave the configuration's [cache] as it is.
+    #[arg(long)]
+    no_cache: bool,
 
     /// The whole EmbedResponse as JSON.
     #[arg(long)]
@@ -60,6 +64,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     request.dimensions = args.dimensions;
     request.input_type = args.input_type;
     request.concurrency = args.concurrency.map(usize::from);
+    request.cache = args.no_cache.then_some(CacheMode::Bypass);
     let mut output = Output::new();
     let response = match client.embed(request).await {
         Ok(response) => response,

@@ -41,6 +41,7 @@ pub(super) fn perform(turn: &Turn, request: &ChatRequest) -> Result<Vec<ChatStre
         created: Some(CREATED),
         request_id: None,
         output_strategy: None,
+        cached: false,
     }];
     events.extend(side_by_side(performed));
     events.push(ChatStreamEvent::Usage {

@@ -58,6 +58,7 @@ pub(super) fn rebuilt(part: &ResponsePart, deltas: &[PartDelta]) -> ResponsePart
         created: None,
         request_id: None,
         output_strategy: None,
+        cached: false,
     };
     let open =
         ChatStreamEvent::ContentStart { choice_index: 0, part_index: 0, part: PartStart::of(part) };

@@ -91,6 +91,9 @@ impl AgentLoopBuilder {
         if let Some(cost) = &config.cost {
             self.configured.cost = Some(Arc::new(cost.clone()));
         }
+        if let Some(cache) = &config.cache {
+            self.configured.cache = Some(Arc::new(cache.clone()));
+        }
         if let Some(fallback) = &config.fallback {
             self.configured.fallback = Some(Arc::new(fallback.clone()));
         }

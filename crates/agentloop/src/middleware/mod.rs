@@ -10,6 +10,7 @@
 //! [`Retry`] tries again, [`Fallback`] asks another model, [`Costs`] counts the money, [`Logger`] writes a record of each
 //! call, [`WarningsTo`] tells of warnings.
 
+mod cache;
 mod cost;
 mod fallback;
 mod logger;
@@ -19,11 +20,16 @@ mod seconds;
 mod settle;
 mod warn;
 pub(crate) mod watch;
+mod witness;
 
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+pub(crate) use cache::CacheTable;
+#[cfg(feature = "redis")]
+pub use cache::RedisStore;
+pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
 pub(crate) use cost::CostTable;
 pub use cost::{CostEntry, CostLedger, Costs, Totals};
 pub(crate) use fallback::FallbackTable;
@@ -33,11 +39,14 @@ pub use logger::{LogEntry, LogStatus, Logger};
 pub(crate) use retry::RetryTable;
 pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
+pub(crate) use witness::Witness;
 
 use crate::client::{Inner, Target};
 use crate::error::Result;
+use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::stream::ChatStream;
+use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
 /// A call on its way in.
@@ -159,11 +168,12 @@ where
 pub struct Next {
     client: Arc<Inner>,
     at: usize,
+    witness: Option<Witness>,
 }
 
 impl Next {
     pub(crate) fn new(client: Arc<Inner>) -> Self {
-        Self { client, at: 0 }
+        Self { client, at: 0, witness: None }
     }
 
     /// Hands the request on. It can be done more than once.
@@ -174,10 +184,17 @@ impl Next {
     pub async fn run(&self, request: Request) -> Result<Answer> {
         match self.client.middleware.get(self.at) {
             Some(middleware) => {
-                let next = Self { client: Arc::clone(&self.client), at: self.at + 1 };
+                let next = Self { at: self.at + 1, ..self.clone() };
                 middleware.call(request, next).await
             }
-            None => self.client.dispatch(request).await,
+            None => {
+                if let Some(witness) = &self.witness
+                    && let Ok(target) = self.resolve(request.model())
+                {
+                    witness.saw(target);
+                }
+                self.client.dispatch(request).await
+            }
         }
     }
 
@@ -196,6 +213,22 @@ impl Next {
             Ok(target) => format!("{}/{}", target.provider.name, target.model),
             Err(_) => model.to_owned(),
         }
+    }
+
+    /// The same, with a witness of which model is asked in the end.
+    pub(crate) fn witnessed(mut self) -> (Self, Witness) {
+        let witness = self.witness.get_or_insert_default().clone();
+        (self, witness)
+    }
+
+    /// How long a call waits that says nothing else.
+    pub(crate) fn timeouts(&self) -> Timeouts {
+        self.client.timeouts
+    }
+
+    /// The address that calls to this provider go to.
+    pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
+        self.client.registry.base_url(provider)
     }
 }
 

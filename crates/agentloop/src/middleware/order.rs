@@ -19,6 +19,7 @@ use super::Middleware;
 pub(crate) struct Configured {
     // Each field is a place; they stand in the order of the places.
     pub(crate) log: Option<Arc<dyn Middleware>>,
+    pub(crate) cache: Option<Arc<dyn Middleware>>,
     pub(crate) fallback: Option<Arc<dyn Middleware>>,
     pub(crate) retry: Option<Arc<dyn Middleware>>,
     pub(crate) cost: Option<Arc<dyn Middleware>>,
@@ -27,7 +28,7 @@ pub(crate) struct Configured {
 impl Configured {
     /// Outermost first.
     pub(crate) fn in_order(self) -> impl Iterator<Item = Arc<dyn Middleware>> {
-        let Self { log, fallback, retry, cost } = self;
-        [log, fallback, retry, cost].into_iter().flatten()
+        let Self { log, cache, fallback, retry, cost } = self;
+        [log, cache, fallback, retry, cost].into_iter().flatten()
     }
 }

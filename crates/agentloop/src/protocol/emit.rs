@@ -98,6 +98,7 @@ impl Emitter {
             created,
             request_id: self.request_id.clone(),
             output_strategy: self.strategy,
+            cached: false,
         });
         for warning in std::mem::take(&mut self.early_warnings) {
             self.warn(warning);

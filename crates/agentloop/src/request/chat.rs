@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AudioOutput, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy, ResponseFormat,
-    Thinking, ToolChoice, ToolDefinition,
+    AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy,
+    ResponseFormat, Thinking, ToolChoice, ToolDefinition,
 };
 use crate::media::MediaOptions;
 use crate::protocol::Protocol;
@@ -157,6 +157,9 @@ pub struct ChatRequest {
     /// middleware, which does it: without it this is a warning. It is not sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
+    /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheMode>,
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
@@ -342,6 +345,13 @@ impl ChatRequest {
     #[must_use]
     pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
         self.fallbacks = models.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets `cache`.
+    #[must_use]
+    pub fn cache(mut self, mode: CacheMode) -> Self {
+        self.cache = Some(mode);
         self
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::CacheMode;
 use crate::response::{Cost, Warning};
 use crate::timeouts::Timeouts;
 
@@ -49,6 +50,9 @@ pub struct EmbedRequest {
     /// middleware, which does it: without it this is a warning. It is not sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
+    /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheMode>,
     /// How many calls may be under way at once, where the texts need more than one; else
     /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). No part of the question: it is not written as JSON.
     #[serde(skip)]
@@ -82,6 +86,13 @@ impl EmbedRequest {
     #[must_use]
     pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
         self.fallbacks = models.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets `cache`.
+    #[must_use]
+    pub fn cache(mut self, mode: CacheMode) -> Self {
+        self.cache = Some(mode);
         self
     }
 
@@ -179,6 +190,10 @@ pub struct EmbedResponse {
     /// The id by which the provider's support knows the call (the last one, when there were several).
     #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// Whether they come from a [cache](crate::middleware::Cache). Then nobody was asked, and the usage is that of the
+    /// call that was stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
     /// Every parameter that was dropped, renamed or clamped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

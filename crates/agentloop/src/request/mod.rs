@@ -1,5 +1,6 @@
 //! What is asked: the types that a caller fills in.
 
+mod cache;
 mod chat;
 mod content;
 mod embed;
@@ -9,6 +10,7 @@ mod output;
 mod reasoning;
 mod tool;
 
+pub use cache::CacheMode;
 pub use chat::{ChatRequest, Stop, StreamOptions};
 pub use content::{
     AudioInput, ContentPart, FileInput, ImageDetail, ImageUrl, MediaUrl, MessageContent,

@@ -22,6 +22,11 @@ impl Cost {
         Self { usd, source: CostSource::Provider }
     }
 
+    /// Nothing was spent: the answer comes from a cache.
+    pub fn of_cached() -> Self {
+        Self { usd: Usd::default(), source: CostSource::Cache }
+    }
+
     /// Both together; the sum is only as sure as the less sure of the two.
     #[must_use]
     pub fn plus(&self, more: &Self) -> Self {
@@ -39,6 +44,8 @@ impl Cost {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CostSource {
+    /// Nobody was asked: the answer was stored.
+    Cache,
     /// The provider named it.
     Provider,
     /// Worked out from the usage and the price list.

@@ -92,8 +92,10 @@ impl Fold {
                 created,
                 request_id,
                 output_strategy,
+                cached,
             } => {
                 let request_id = request_id.as_deref();
+                self.response.cached = *cached;
                 self.start(id, model, provider, *created, request_id, *output_strategy)
             }
             _ if !self.started => broken("the first event is not message.start"),

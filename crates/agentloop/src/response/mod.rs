@@ -63,6 +63,10 @@ pub struct ChatResponse {
     /// How the answer's shape was asked for; absent when no schema was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_strategy: Option<OutputStrategy>,
+    /// Whether it comes from a [cache](crate::middleware::Cache). Then nobody was asked: the cost is zero, and all the
+    /// rest, the usage and the ids too, is that of the call that was stored.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
     /// Every parameter that was dropped, renamed or clamped, every oddity of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,

@@ -12,6 +12,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
         created: response.created,
         request_id: response.request_id.clone(),
         output_strategy: response.output_strategy,
+        cached: response.cached,
     }];
     for warning in &response.warnings {
         events.push(ChatStreamEvent::Warning { warning: warning.clone() });

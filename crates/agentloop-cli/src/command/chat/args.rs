@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use agentloop::{ChatRequest, ContentPart, Effort, OutputStrategy};
+use agentloop::{CacheMode, ChatRequest, ContentPart, Effort, OutputStrategy};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
@@ -73,6 +73,10 @@ pub(crate) struct Args {
     /// How often to try again what may succeed later; else as the configuration says.
     #[arg(long, value_name = "N")]
     pub(super) retries: Option<u32>,
+
+    /// Ask also what was asked before, and leave the configuration's [cache] as it is.
+    #[arg(long)]
+    no_cache: bool,
 
     /// The longest that the whole call may take; where it is tried again, each try.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -156,6 +160,7 @@ impl Args {
         request.output_strategy = self.strategy;
         request.fallbacks = self.fallbacks;
         request.extra_body.extend(self.extras);
+        request.cache = self.no_cache.then_some(CacheMode::Bypass);
         request.timeouts = setup.timeouts(self.timeout);
         Ok(request)
     }

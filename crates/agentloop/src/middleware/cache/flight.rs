@@ -1,0 +1,69 @@
+//! Equal questions that are asked at the same time are asked once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::watch;
+
+use super::CacheKey;
+
+/// The questions that are being asked.
+#[derive(Clone, Default)]
+pub(super) struct Flights(Arc<Mutex<HashMap<CacheKey, watch::Receiver<Option<Bytes>>>>>);
+
+/// A place in a flight.
+pub(super) enum Seat {
+    /// The first: it asks.
+    Lead(Lead),
+    /// Everyone else: they wait.
+    Follow(Follow),
+}
+
+impl Flights {
+    /// Takes a place in the flight of `key`.
+    pub(super) fn board(&self, key: CacheKey) -> Seat {
+        let mut flights = self.lock();
+        if let Some(answer) = flights.get(&key) {
+            return Seat::Follow(Follow(answer.clone()));
+        }
+        let (answer, followers) = watch::channel(None);
+        flights.insert(key, followers);
+        Seat::Lead(Lead { flights: self.clone(), key, answer })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<CacheKey, watch::Receiver<Option<Bytes>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The one that asks. When it is dropped, with an answer or without, the flight is over.
+pub(super) struct Lead {
+    flights: Flights,
+    key: CacheKey,
+    answer: watch::Sender<Option<Bytes>>,
+}
+
+impl Lead {
+    /// Gives everyone in the flight the answer.
+    pub(super) fn share(&self, answer: Bytes) {
+        self.answer.send_replace(Some(answer));
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        // Before the followers wake, which is when `answer` is dropped: the first of them then leads.
+        self.flights.lock().remove(&self.key);
+    }
+}
+
+/// One that waits.
+pub(super) struct Follow(watch::Receiver<Option<Bytes>>);
+
+impl Follow {
+    /// The answer; `None` when the one that asked got none that can be shared.
+    pub(super) async fn answer(mut self) -> Option<Bytes> {
+        self.0.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone())
+    }
+}

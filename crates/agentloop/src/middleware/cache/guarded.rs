@@ -1,0 +1,69 @@
+//! A store that cannot slow a call down.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::{Instant, timeout};
+
+use super::{CacheKey, CacheStore};
+use crate::error::Result;
+use crate::limits::CACHE_STORE_REST;
+
+/// A store whose operations have a deadline, and which is left alone for a while when it fails or misses one.
+///
+/// After the rest one operation finds out whether the store is back, while the others go on without it.
+pub(super) struct Guarded {
+    store: Arc<dyn CacheStore>,
+    deadline: Duration,
+    resting_until: Mutex<Option<Instant>>,
+}
+
+impl Guarded {
+    pub(super) fn new(store: Arc<dyn CacheStore>, deadline: Duration) -> Self {
+        Self { store, deadline, resting_until: Mutex::new(None) }
+    }
+
+    /// The same store with another deadline.
+    pub(super) fn with_deadline(&self, deadline: Duration) -> Self {
+        Self::new(Arc::clone(&self.store), deadline)
+    }
+
+    pub(super) async fn get(&self, key: &CacheKey) -> Option<Bytes> {
+        self.attempt(|| self.store.get(key)).await.flatten()
+    }
+
+    pub(super) async fn put(&self, key: &CacheKey, value: Bytes, ttl: Duration) {
+        self.attempt(|| self.store.put(key, value, ttl)).await;
+    }
+
+    async fn attempt<T, F>(&self, operation: impl FnOnce() -> F) -> Option<T>
+    where
+        F: Future<Output = Result<T>>,
+    {
+        if !self.may_ask() {
+            return None;
+        }
+        let outcome = timeout(self.deadline, operation()).await.ok().and_then(Result::ok);
+        let rest = if outcome.is_some() { None } else { Some(Instant::now() + CACHE_STORE_REST) };
+        *self.resting_until() = rest;
+        outcome
+    }
+
+    fn may_ask(&self) -> bool {
+        let mut resting_until = self.resting_until();
+        match *resting_until {
+            None => true,
+            Some(until) if Instant::now() < until => false,
+            Some(_) => {
+                *resting_until = Some(Instant::now() + CACHE_STORE_REST);
+                true
+            }
+        }
+    }
+
+    fn resting_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.resting_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,225 @@
+//! The key: all that shapes an answer, and nothing else.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::canonical::Canonical;
+use crate::client::Target;
+use crate::error::{Error, ErrorKind, Result};
+use crate::middleware::{Next, Request};
+use crate::provider::{AUTH_HEADERS, Provider};
+use crate::request::{ChatRequest, EmbedRequest};
+
+/// Changes when the same question would be written in another way.
+const VERSION: &str = "agentloop cache key 1";
+
+/// The fields of a request that are no part of the question, or stand in the key in another form.
+pub(super) const NOT_IN_THE_KEY: [&str; 8] = [
+    "model",
+    "protocol",
+    "stream",
+    "stream_options",
+    "cache",
+    "extra_headers",
+    "tags",
+    "fallbacks",
+];
+
+/// Headers that name a call and say nothing about its answer.
+pub(super) const NAMES_OF_CALLS: [&str; 9] = [
+    "baggage",
+    "idempotency-key",
+    "traceparent",
+    "tracestate",
+    "user-agent",
+    "x-client-request-id",
+    "x-correlation-id",
+    "x-idempotency-key",
+    "x-request-id",
+];
+
+/// What an answer is stored under: 256 bits that two requests share only if they are the same question to the same
+/// model. Nothing of the request can be read from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CacheKey([u8; 32]);
+
+impl CacheKey {
+    /// The bits.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// As 64 hexadecimal digits.
+impl fmt::Display for CacheKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for CacheKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CacheKey({self})")
+    }
+}
+
+/// Where a question goes.
+pub(super) struct Route<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) provider: &'a Provider,
+    pub(super) model: &'a str,
+    pub(super) base_url: &'a str,
+}
+
+/// The key of a request, and the model that it goes to. A request that leads nowhere has none; the call
+/// itself says why.
+pub(super) fn of(namespace: &str, next: &Next, request: &Request) -> Result<(CacheKey, Target)> {
+    let target = next.resolve(request.model())?;
+    let wanted = request.chat().and_then(|chat| chat.protocol);
+    let provider = target.provider.speaking(wanted.unwrap_or(target.provider.protocol));
+    let base_url = next.base_url(&provider)?;
+    let route = Route { namespace, provider: &provider, model: &target.model, base_url: &base_url };
+    let key = match request {
+        Request::Chat(request) | Request::Stream(request) => route.chat(request),
+        Request::Embed(request) => route.embed(request),
+    }?;
+    Ok((key, target))
+}
+
+impl Route<'_> {
+    pub(super) fn chat(&self, request: &ChatRequest) -> Result<CacheKey> {
+        // Every field is named here, so that a new one cannot be forgotten: the ones that are written as JSON are in the
+        // key, except for `NOT_IN_THE_KEY`.
+        let ChatRequest {
+            model: _, // as it was resolved
+            messages: _,
+            temperature: _,
+            top_p: _,
+            top_k: _,
+            max_tokens: _,
+            stop: _,
+            seed: _,
+            n: _,
+            frequency_penalty: _,
+            presence_penalty: _,
+            tools: _,
+            tool_choice: _,
+            parallel_tool_calls: _,
+            response_format: _,
+            modalities: _,
+            audio: _,
+            image: _,
+            verbosity: _,
+            reasoning_effort: _,
+            thinking: _,
+            logprobs: _,
+            top_logprobs: _,
+            logit_bias: _,
+            stream: _,         // whole or streamed, it is the same answer
+            stream_options: _, // the same
+            service_tier: _,
+            prompt_cache_key: _,
+            user: _,     // one user's answer is not shown to another
+            metadata: _, // nor that of one label to another
+            extra_body: _,
+            extra_headers, // by name, whatever its case
+            tags: _,       // what it is counted under
+            fallbacks: _,  // only an answer of the model that was asked is kept
+            media: _,      // how what is sent is fetched
+            lenient: _,
+            strict: _,
+            output_strategy: _,
+            protocol: _, // as it was resolved
+            cache: _,    // what to do with the key
+            timeouts: _, // how long to wait for the answer
+        } = request;
+        self.digest("chat", request, extra_headers)
+    }
+
+    pub(super) fn embed(&self, request: &EmbedRequest) -> Result<CacheKey> {
+        let EmbedRequest {
+            model: _,
+            input: _,
+            dimensions: _,
+            input_type: _,
+            user: _,
+            extra_body: _,
+            extra_headers,
+            tags: _,
+            fallbacks: _,
+            cache: _,
+            concurrency: _, // how the answer is fetched
+            timeouts: _,
+        } = request;
+        self.digest("embed", request, extra_headers)
+    }
+
+    fn digest(
+        &self,
+        kind: &str,
+        request: &impl Serialize,
+        extra_headers: &BTreeMap<String, String>,
+    ) -> Result<CacheKey> {
+        let mut request = serde_json::to_value(request).map_err(|error| {
+            Error::new(ErrorKind::Other, "the request has no JSON").with_source(error)
+        })?;
+        if let Value::Object(fields) = &mut request {
+            fields.retain(|name, _| !NOT_IN_THE_KEY.contains(&name.as_str()));
+            // One text is a list of one.
+            if let Some(input) = fields.get_mut("input").filter(|input| input.is_string()) {
+                *input = Value::Array(vec![input.take()]);
+            }
+        }
+        let mut canonical = Canonical::new();
+        for text in [VERSION, self.namespace, kind, self.model, self.base_url] {
+            canonical.text(text);
+        }
+        self.row(&mut canonical);
+        headers(&mut canonical, extra_headers.iter().map(|(name, value)| (&**name, &**value)));
+        canonical.value(&request);
+        Ok(CacheKey(canonical.finish()))
+    }
+
+    /// What the row of the provider makes of a request: two clients that share a store may have different ones under the
+    /// same name.
+    fn row(&self, canonical: &mut Canonical) {
+        let Provider {
+            name,
+            base_url: _, // as it was resolved
+            protocol,
+            endpoints: _, // as it was resolved
+            auth: _,
+            key: _,
+            headers: row_headers,
+            rules,
+            allow,
+            quirks,
+            models: _,  // by the model that is asked
+            catalog: _, // the same
+            serves: _,
+            makes: _,
+            transport: _,
+        } = self.provider;
+        canonical.text(name);
+        canonical.text(protocol.name());
+        headers(canonical, row_headers.iter().map(|(name, value)| (&**name, &**value)));
+        let traits = self.provider.model_traits(self.model);
+        canonical.text(&format!("{rules:?} {allow:?} {quirks:?} {traits:?}"));
+    }
+}
+
+fn headers<'a>(canonical: &mut Canonical, headers: impl Iterator<Item = (&'a str, &'a str)>) {
+    let shaping: Vec<(String, &str)> = headers
+        .map(|(name, value)| (name.to_ascii_lowercase(), value))
+        .filter(|(name, _)| {
+            !AUTH_HEADERS.contains(&name.as_str()) && !NAMES_OF_CALLS.contains(&name.as_str())
+        })
+        .collect();
+    canonical.list(&shaping, |canonical, (name, value)| {
+        canonical.text(name);
+        canonical.text(value);
+    });
+}

@@ -1,0 +1,93 @@
+//! Answers in this process's memory.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use tokio::time::Instant;
+
+use super::{CacheKey, CacheStore};
+use crate::error::Result;
+use crate::transport::BoxFuture;
+
+/// What an answer takes beside its own bytes: its key and its place.
+const PLACE_BYTES: u64 = 160;
+
+/// How many answers are expected in a store: a hint for the size of its table.
+const EXPECTED_BYTES: u64 = 4096;
+
+/// Keeps answers in memory, so many bytes of them; the ones that were not used for long go first.
+pub struct MemoryStore(Cache<CacheKey, Kept, Weight>);
+
+#[derive(Clone)]
+struct Kept {
+    value: Bytes,
+    /// `None` is never.
+    until: Option<Instant>,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<CacheKey, Kept> for Weight {
+    fn weight(&self, _: &CacheKey, kept: &Kept) -> u64 {
+        kept.value.len() as u64 + PLACE_BYTES
+    }
+}
+
+impl MemoryStore {
+    /// Keeps at most `max_bytes`. An answer that is larger is not kept.
+    pub fn new(max_bytes: u64) -> Self {
+        let items = usize::try_from(max_bytes / EXPECTED_BYTES).unwrap_or(usize::MAX);
+        // One shard, so that one answer may take all the bytes: the calls that a cache saves are far slower than a lock.
+        let options = OptionsBuilder::new()
+            .shards(1)
+            .estimated_items_capacity(items.clamp(16, 1 << 16))
+            .weight_capacity(max_bytes)
+            .build();
+        Self(match options {
+            Ok(options) => Cache::with_options(
+                options,
+                Weight,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
+            Err(_) => Cache::with_weighter(16, max_bytes, Weight),
+        })
+    }
+
+    /// How many bytes are taken now.
+    pub fn bytes(&self) -> u64 {
+        self.0.weight()
+    }
+}
+
+impl CacheStore for MemoryStore {
+    fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Bytes>>> {
+        let now = Instant::now();
+        let found = self.0.get(key);
+        let fresh = found.filter(|kept| kept.until.is_none_or(|until| now < until));
+        if fresh.is_none() {
+            self.0.remove_if(key, |kept| kept.until.is_some_and(|until| until <= now));
+        }
+        Box::pin(std::future::ready(Ok(fresh.map(|kept| kept.value))))
+    }
+
+    fn put<'a>(
+        &'a self,
+        key: &'a CacheKey,
+        value: Bytes,
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.0.insert(*key, Kept { value, until: Instant::now().checked_add(ttl) });
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}

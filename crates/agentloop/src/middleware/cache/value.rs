@@ -1,0 +1,69 @@
+//! Answers as bytes, and which of them are kept.
+
+use bytes::Bytes;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::CACHE_MAX_VALUE_BYTES;
+use crate::middleware::{Answer, Request};
+use crate::request::EmbedResponse;
+use crate::response::{ChatResponse, Cost, FinishReason};
+use crate::stream::ChatStream;
+
+/// Changes when stored answers can no longer be read.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Written<'a, T> {
+    v: u32,
+    answer: &'a T,
+}
+
+#[derive(Deserialize)]
+struct Read<T> {
+    v: u32,
+    answer: T,
+}
+
+/// The bytes of a chat's answer, if it is one to keep: whole.
+pub(super) fn of_chat(response: &ChatResponse) -> Option<Bytes> {
+    let whole =
+        |reason: &FinishReason| matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
+    let keep = !response.cached
+        && !response.choices.is_empty()
+        && response.choices.iter().all(|choice| whole(&choice.finish_reason));
+    keep.then(|| write(response)).flatten()
+}
+
+/// The same for vectors.
+pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
+    let keep = !response.cached && !response.embeddings.is_empty();
+    keep.then(|| write(response)).flatten()
+}
+
+/// The stored answer to `request`; `None` when the bytes are not one.
+pub(super) fn answer(request: &Request, bytes: &[u8]) -> Option<Answer> {
+    match request {
+        Request::Chat(_) | Request::Stream(_) => {
+            let mut response: ChatResponse = read(bytes)?;
+            response.cached = true;
+            response.cost = Some(Cost::of_cached());
+            Some(Answer::Events(ChatStream::from_response(&response)))
+        }
+        Request::Embed(_) => {
+            let mut response: EmbedResponse = read(bytes)?;
+            response.cached = true;
+            Some(Answer::Embedding(response))
+        }
+    }
+}
+
+fn write(answer: &impl Serialize) -> Option<Bytes> {
+    let bytes = serde_json::to_vec(&Written { v: VERSION, answer }).ok()?;
+    (bytes.len() <= CACHE_MAX_VALUE_BYTES).then(|| bytes.into())
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let read: Read<T> = serde_json::from_slice(bytes).ok()?;
+    (read.v == VERSION).then_some(read.answer)
+}
