@@ -21,12 +21,14 @@ use crate::response::ChatResponse;
 pub struct ChatStream {
     events: Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>,
     ended: bool,
+    /// Whether all events are there already.
+    whole: bool,
 }
 
 impl ChatStream {
     /// A stream of these events. It is the duty of `events` to follow the grammar of [`ChatStreamEvent`].
     pub fn new(events: impl Stream<Item = Result<ChatStreamEvent>> + Send + 'static) -> Self {
-        Self { events: Box::pin(events), ended: false }
+        Self { events: Box::pin(events), ended: false, whole: false }
     }
 
     /// The events of an answer that is already there.
@@ -50,7 +52,13 @@ impl ChatStream {
                 }
             }
         }
-        Self::new(Ready(first.into_iter(), rest))
+        let whole = rest.is_none();
+        Self { whole, ..Self::new(Ready(first.into_iter(), rest)) }
+    }
+
+    /// Whether all events are there already.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// The same events, shown to `look` as they pass.

@@ -73,7 +73,7 @@ impl AgentLoop {
     ///
     /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
     pub async fn chat(&self, request: ChatRequest) -> Result<ChatResponse> {
-        match self.run(Request::Chat(request)).await? {
+        match self.run(Request::Chat(Arc::new(request))).await? {
             Answer::Events(events) => events.response().await,
             Answer::Embedding(_) => Err(wrong_answer()),
         }
@@ -87,7 +87,7 @@ impl AgentLoop {
     ///
     /// When the answer never began.
     pub async fn stream(&self, request: ChatRequest) -> Result<ChatStream> {
-        match self.run(Request::Stream(request)).await? {
+        match self.run(Request::Stream(Arc::new(request))).await? {
             Answer::Events(events) => Ok(events),
             Answer::Embedding(_) => Err(wrong_answer()),
         }
@@ -102,7 +102,7 @@ impl AgentLoop {
     ///
     /// When there is no text, the provider has no embeddings, a call fails, or a vector is missing.
     pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
-        match self.run(Request::Embed(request)).await? {
+        match self.run(Request::Embed(Arc::new(request))).await? {
             Answer::Embedding(response) => Ok(response),
             Answer::Events(_) => Err(wrong_answer()),
         }
@@ -170,6 +170,9 @@ impl AgentLoop {
     }
 
     async fn run(&self, request: Request) -> Result<Answer> {
+        if self.0.middleware.is_empty() {
+            return self.0.dispatch(request).await;
+        }
         Next::new(Arc::clone(&self.0)).run(request).await
     }
 }

@@ -49,16 +49,16 @@ use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
-/// A call on its way in.
+/// A call on its way in. It is cheap to clone: a conversation is copied only when one of the clones is changed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Request {
     /// A chat whose answer is wanted whole.
-    Chat(ChatRequest),
+    Chat(Arc<ChatRequest>),
     /// A chat whose answer is wanted as it comes.
-    Stream(ChatRequest),
+    Stream(Arc<ChatRequest>),
     /// Texts to turn into vectors.
-    Embed(EmbedRequest),
+    Embed(Arc<EmbedRequest>),
 }
 
 impl Request {
@@ -73,8 +73,10 @@ impl Request {
     /// Asks another model, perhaps of another provider.
     pub fn set_model(&mut self, model: impl Into<String>) {
         match self {
-            Self::Chat(request) | Self::Stream(request) => request.model = model.into(),
-            Self::Embed(request) => request.model = model.into(),
+            Self::Chat(request) | Self::Stream(request) => {
+                Arc::make_mut(request).model = model.into();
+            }
+            Self::Embed(request) => Arc::make_mut(request).model = model.into(),
         }
     }
 
@@ -89,8 +91,13 @@ impl Request {
     /// The request's own list of models to fall back to, which is then no longer in it.
     pub(crate) fn take_fallbacks(&mut self) -> Vec<String> {
         match self {
-            Self::Chat(request) | Self::Stream(request) => std::mem::take(&mut request.fallbacks),
-            Self::Embed(request) => std::mem::take(&mut request.fallbacks),
+            Self::Chat(request) | Self::Stream(request) if !request.fallbacks.is_empty() => {
+                std::mem::take(&mut Arc::make_mut(request).fallbacks)
+            }
+            Self::Embed(request) if !request.fallbacks.is_empty() => {
+                std::mem::take(&mut Arc::make_mut(request).fallbacks)
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -105,7 +112,7 @@ impl Request {
     /// The chat request, to change; `None` for embeddings.
     pub fn chat_mut(&mut self) -> Option<&mut ChatRequest> {
         match self {
-            Self::Chat(request) | Self::Stream(request) => Some(request),
+            Self::Chat(request) | Self::Stream(request) => Some(Arc::make_mut(request)),
             Self::Embed(_) => None,
         }
     }
@@ -193,7 +200,8 @@ impl Next {
                 {
                     witness.saw(target);
                 }
-                self.client.dispatch(request).await
+                // Apart, or every layer around it would be as large as the call itself.
+                Box::pin(self.client.dispatch(request)).await
             }
         }
     }

@@ -14,7 +14,11 @@ use crate::stream::ChatStream;
 /// Reads an answer that is wanted whole to its end, so that one that breaks off can still be tried again: its caller has
 /// seen nothing of it.
 pub(super) async fn whole(mut stream: ChatStream) -> Result<ChatStream> {
-    let mut events = Vec::new();
+    if stream.is_whole() {
+        return Ok(stream);
+    }
+    // Few answers that come at once have more events.
+    let mut events = Vec::with_capacity(16);
     while let Some(event) = stream.next().await {
         events.push(event.map_err(unseen)?);
     }

@@ -51,7 +51,7 @@ pub(crate) fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> 
     let seen = Arc::clone(&asked);
     let builder = AgentLoop::builder().provider(row).middleware(move |request, next| {
         if let Request::Chat(request) | Request::Stream(request) = &request {
-            seen.lock().unwrap().push(request.clone());
+            seen.lock().unwrap().push(ChatRequest::clone(request));
         }
         async move { next.run(request).await }
     });

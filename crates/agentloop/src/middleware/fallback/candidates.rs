@@ -11,8 +11,6 @@ use crate::response::{Warning, WarningKind};
 pub(super) struct Candidate {
     /// As the request or the list names it.
     name: String,
-    /// As `provider/model`, for people.
-    pub(super) full_name: String,
     /// Where the name leads; a name that leads nowhere fails by itself when it is asked.
     target: Option<Target>,
 }
@@ -22,11 +20,7 @@ pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> (Vec<Cand
     let mut left_out = 0;
     let mut all: Vec<Candidate> = Vec::with_capacity(1 + list.len().min(MAX_FALLBACKS));
     for name in std::iter::once(asked).chain(list.iter().map(String::as_str)) {
-        let candidate = Candidate {
-            name: name.to_owned(),
-            full_name: next.full_name(name),
-            target: next.resolve(name).ok(),
-        };
+        let candidate = Candidate::new(name, next);
         if all.iter().any(|known| known.is(&candidate)) {
             continue;
         }
@@ -40,6 +34,18 @@ pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> (Vec<Cand
 }
 
 impl Candidate {
+    pub(super) fn new(name: &str, next: &Next) -> Self {
+        Self { name: name.to_owned(), target: next.resolve(name).ok() }
+    }
+
+    /// As `provider/model`, for people; as it is where it leads nowhere.
+    pub(super) fn full_name(&self) -> String {
+        match &self.target {
+            Some(target) => format!("{}/{}", target.provider.name, target.model),
+            None => self.name.clone(),
+        }
+    }
+
     pub(super) fn target(&self) -> Option<&Target> {
         self.target.as_ref()
     }
@@ -58,7 +64,9 @@ impl Candidate {
     /// The request for this model, and what was left out for it.
     pub(super) fn request(&self, request: &Request, all: &[Self]) -> (Request, Vec<Warning>) {
         let mut request = request.clone();
-        request.set_model(&self.name);
+        if request.model() != self.name {
+            request.set_model(&self.name);
+        }
         let mut warnings = Vec::new();
         // The protocol was chosen from those of the provider that was asked.
         let elsewhere = self.provider() != all.first().and_then(Self::provider);
@@ -70,7 +78,7 @@ impl Candidate {
                 "protocol",
                 format!(
                     "{} is asked in its own protocol, not in {}",
-                    self.full_name,
+                    self.full_name(),
                     protocol.name()
                 ),
             ));

@@ -80,6 +80,9 @@ impl Health {
     pub(super) fn cooling(&self, target: &Target) -> Option<Duration> {
         let now = Instant::now();
         self.with(|states| {
+            if states.is_empty() {
+                return None;
+            }
             keys(target)
                 .iter()
                 .filter_map(|key| states.get(key)?.until?.checked_duration_since(now))

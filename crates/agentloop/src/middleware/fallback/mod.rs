@@ -19,6 +19,7 @@ use tried::Tried;
 
 use super::settle::warned;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_FALLBACKS;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::response::ChatResponse;
 use crate::transport::BoxFuture;
@@ -149,24 +150,46 @@ impl Middleware for Fallback {
         Box::pin(async move {
             let own = request.take_fallbacks();
             let list = if own.is_empty() { &self.models } else { &own };
+            let mut first = None;
+            if list.len() < MAX_FALLBACKS {
+                // Mostly the model that was asked answers, and the others need not be looked at.
+                let asked = Candidate::new(request.model(), &next);
+                if asked.target().is_none_or(|target| self.health.cooling(target).is_none()) {
+                    first = match self.ask(request.clone(), &next).await {
+                        Ok(Judged::Good(answer)) => {
+                            asked.target().inspect(|target| self.health.answered(target));
+                            return Ok(answer);
+                        }
+                        other => Some(other),
+                    };
+                }
+            }
             let (all, left_out) = candidates(request.model(), list, &next);
             let mut tried = Tried::new(left_out);
             let mut poor = None;
             let chosen = self.choose(&all);
             for (at, candidate) in all.iter().enumerate() {
-                if let Err(cooling) = &chosen[at] {
-                    tried.add(&candidate.full_name, cooling.clone());
+                // What the model that was asked said is there already.
+                let said = if at == 0 { first.take() } else { None };
+                if said.is_none()
+                    && let Err(cooling) = &chosen[at]
+                {
+                    tried.add(&candidate.full_name(), cooling.clone());
                     continue;
                 }
                 let (again, warnings) = candidate.request(&request, &all);
-                match self.ask(again, &next).await {
+                let answer = match said {
+                    Some(answer) => answer,
+                    None => self.ask(again, &next).await,
+                };
+                match answer {
                     Ok(Judged::Good(answer)) => {
                         candidate.target().inspect(|target| self.health.answered(target));
                         return Ok(warned(answer, tried.warnings(warnings)));
                     }
                     Ok(Judged::Poor(answer)) => {
                         candidate.target().inspect(|target| self.health.answered(target));
-                        tried.add(&candidate.full_name, candidate.poor());
+                        tried.add(&candidate.full_name(), candidate.poor());
                         poor = Some((answer, warnings));
                     }
                     Err(error) => {
@@ -177,7 +200,7 @@ impl Middleware for Fallback {
                         if let Some(target) = candidate.target().filter(|_| falls) {
                             self.health.failed(target, &error, &self.cooldown);
                         }
-                        tried.add(&candidate.full_name, error);
+                        tried.add(&candidate.full_name(), error);
                         if !falls {
                             break;
                         }

@@ -20,6 +20,12 @@ fn provider_name(ours: &str) -> &str {
     PROVIDERS.iter().find(|(name, _)| *name == ours).map_or(ours, |(_, theirs)| theirs)
 }
 
+/// Whether somebody listens to spans or records.
+pub(super) fn is_wanted() -> bool {
+    tracing::enabled!(target: "agentloop", Level::WARN)
+        || tracing::enabled!(target: "agentloop", Level::INFO)
+}
+
 pub(super) fn open(request: &Request, target: Option<&Target>, content: bool) -> Span {
     let span = tracing::span!(
         target: "agentloop",
