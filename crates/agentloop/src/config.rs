@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
+use crate::middleware::{Limits, LimitsTable};
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
@@ -59,6 +60,8 @@ pub struct Config {
     pub models: BTreeMap<String, ModelData>,
     /// Whether and how remote media are fetched.
     pub media: Option<MediaOptions>,
+    /// What may go to each provider.
+    pub limits: Option<Limits>,
 }
 
 /// The file, as it is written.
@@ -73,6 +76,7 @@ struct File {
     model_data: Option<PathBuf>,
     models: BTreeMap<String, ModelData>,
     media: Option<MediaTable>,
+    limits: Option<LimitsTable>,
 }
 
 /// A provider's table.
@@ -160,6 +164,7 @@ impl Config {
             },
             models: models::checked(file.models)?,
             media: file.media.map(|table| table.options()).transpose()?,
+            limits: file.limits.map(LimitsTable::limits).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {

@@ -3,6 +3,8 @@
 //! Past a bound the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
 //! refused for its size, but it can never take the process's memory.
 
+use std::time::Duration;
+
 /// The longest line of a stream, in bytes. A generated image comes as base64 on one line.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
 
@@ -52,3 +54,27 @@ pub const MAX_MEDIA_AT_ONCE: usize = 4;
 
 /// The largest file that is read from a path into a part, in bytes.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
+
+/// The most calls that wait for one account's limits, unless it is set; the next one fails at once.
+pub const LIMITS_QUEUE: usize = 1_024;
+
+/// The longest that a call waits for an account's limits, unless it is set.
+pub const LIMITS_MAX_WAIT: Duration = Duration::from_secs(300);
+
+/// The longest that a provider's own word holds further calls back, unless it is set.
+pub const LIMITS_MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// How much of an account's allowance may go at once, unless it is set, and at most: a minute's worth.
+pub const LIMITS_BURST: Duration = Duration::from_secs(60);
+
+/// How long limits that several processes share are waited for, before a process goes by its own alone.
+pub const LIMITS_SHARED_DEADLINE: Duration = Duration::from_millis(250);
+
+/// How long a process then goes by its own, before it asks again.
+pub const LIMITS_SHARED_RETRY: Duration = Duration::from_secs(5);
+
+/// How many tokens an answer is taken to have before it is there, where the request sets no `max_tokens`.
+pub const LIMITS_ANSWER_TOKENS: u64 = 1_000;
+
+/// How many tokens an image, a sound, a video or a file is taken to have before the provider has counted them.
+pub const LIMITS_MEDIUM_TOKENS: u64 = 1_000;

@@ -8,7 +8,7 @@ use super::{AgentLoop, Inner, Registry};
 use crate::config::Config;
 use crate::error::Result;
 use crate::media::{Fetcher, MediaOptions};
-use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
+use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
 use crate::models::ModelCatalog;
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
@@ -25,6 +25,7 @@ pub struct AgentLoopBuilder {
     default_model: Option<String>,
     environment: BTreeMap<String, String>,
     middleware: Vec<Arc<dyn Middleware>>,
+    limits: Option<Limits>,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
     models: Option<ModelCatalog>,
@@ -41,6 +42,7 @@ impl AgentLoopBuilder {
             default_model: None,
             environment: BTreeMap::new(),
             middleware: Vec::new(),
+            limits: None,
             transport: None,
             timeouts: Timeouts::default(),
             models: None,
@@ -78,6 +80,9 @@ impl AgentLoopBuilder {
         }
         if let Some(media) = config.media {
             self.media = media;
+        }
+        if let Some(limits) = &config.limits {
+            self.limits = Some(limits.clone());
         }
         self
     }
@@ -151,6 +156,13 @@ impl AgentLoopBuilder {
         self
     }
 
+    /// What may go to each provider. It stands inside every other middleware, wherever this is called, so that it
+    /// counts what is really sent.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
     /// Sends through another transport.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
@@ -189,12 +201,19 @@ impl AgentLoopBuilder {
         Ok(AgentLoop(Arc::new(inner)))
     }
 
+    fn add_limits_innermost(&mut self) {
+        if let Some(limits) = self.limits.take() {
+            self.middleware.push(Arc::new(limits));
+        }
+    }
+
     pub(super) fn into_inner(mut self) -> Inner {
         if let Some(models) = &self.models {
             for provider in &mut self.providers {
                 provider.catalog = models.clone();
             }
         }
+        self.add_limits_innermost();
         Inner {
             registry: Registry::new(
                 self.providers,

@@ -7,6 +7,7 @@
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
 
+mod limits;
 mod logger;
 mod warn;
 pub(crate) mod watch;
@@ -15,10 +16,14 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
+#[cfg(feature = "redis")]
+pub use limits::RedisLimits;
+pub(crate) use limits::table::LimitsTable;
+pub use limits::{InProcess, Limit, Limits, SharedAnswer, SharedAsk, SharedLimits};
 pub use logger::{LogEntry, LogStatus, Logger};
 pub use warn::WarningsTo;
 
-use crate::client::{Inner, Target};
+use crate::client::{Inner, Target, prepare_embed};
 use crate::error::Result;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::stream::ChatStream;
@@ -156,6 +161,12 @@ impl Next {
     /// When it leads to none.
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.client.registry.resolve(model)
+    }
+
+    /// How many calls to the provider it takes to embed what is asked.
+    pub(crate) fn embed_calls(&self, request: &EmbedRequest) -> usize {
+        // What cannot be sent fails further in.
+        prepare_embed(&self.client.registry, request).map_or(1, |(_, batches)| batches.len())
     }
 }
 
