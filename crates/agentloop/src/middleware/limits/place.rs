@@ -53,8 +53,7 @@ impl Place {
                     let why = format!("a call waited {most} s");
                     return Poll::Ready(Err(self.scope.refused(&why, Duration::ZERO)));
                 }
-                let alarm =
-                    alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+                let alarm = alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
                 if alarm.deadline() != until {
                     alarm.as_mut().reset(until);
                 }
