@@ -1,6 +1,6 @@
-//! Every bound on what comes over the wire, in one place.
+//! Every bound on what comes over the wire, and on what waits, in one place.
 //!
-//! Past a bound the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
+//! Past a bound on size the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
 //! refused for its size, but it can never take the process's memory.
 
 use std::time::Duration;

@@ -80,6 +80,25 @@ async fn a_call_that_is_dropped_before_its_answer_gives_its_slot_back() {
     }
 }
 
+/// On several threads a wake that is lost would let a call wait for ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_wake_is_lost_between_threads() {
+    let host = Host::new();
+    let ai = host.client(Limit::new().concurrency(3).max_wait(60 * SECOND));
+    let calls: Vec<_> = (0..600).map(|at| start(&ai, WAYS[at % 3], at)).collect();
+    for (at, call) in calls.into_iter().enumerate() {
+        if at % 7 == 0 {
+            call.abort();
+        } else {
+            call.await.unwrap().unwrap();
+        }
+    }
+    assert!(host.busiest() <= 3);
+    let began = Instant::now();
+    assert!(at_once(&ai, Way::Chat, 3).await.iter().all(Result::is_ok));
+    assert!(began.elapsed() < 30 * SECOND, "all slots came back");
+}
+
 #[tokio::test(start_paused = true)]
 async fn texts_that_need_several_calls_take_as_many_slots_as_they_use() {
     let host = Host::new().taking(SECOND);
