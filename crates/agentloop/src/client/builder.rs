@@ -193,11 +193,13 @@ impl AgentLoopBuilder {
     ///
     /// # Errors
     ///
-    /// When the default provider is not known, an alias leads nowhere, or a provider's name or address cannot be
-    /// used.
+    /// When the default provider or one that has limits is not known, an alias leads nowhere, or a provider's name or
+    /// address cannot be used.
     pub fn build(self) -> Result<AgentLoop> {
+        let limits = self.limits.clone();
         let inner = self.into_inner();
         inner.registry.check()?;
+        limits.map_or(Ok(()), |limits| limits.check(|name| inner.registry.provider(name)))?;
         Ok(AgentLoop(Arc::new(inner)))
     }
 

@@ -73,6 +73,32 @@ fn mistakes_are_told_with_their_place() {
 }
 
 #[test]
+fn limits_of_nobody_are_a_mistake() {
+    for text in [
+        "[limits.opena]\nconcurrency = 1",
+        "[limits.\"opena/gpt-5\"]\nconcurrency = 1",
+        "[limits.work]\nproviders = [\"openai\", \"opena\"]\nconcurrency = 1",
+    ] {
+        let config = Config::parse(text).unwrap();
+        let error = Host::new().builder().config(&config).build().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Config);
+        assert!(error.message().contains("`opena`"), "{error}");
+        assert!(error.hint().unwrap().contains("did you mean `openai`"), "{error:?}");
+    }
+}
+
+#[test]
+fn the_chapter_shows_what_can_be_read() {
+    let chapter = include_str!("../../../../docs/limits.md");
+    let shown: Vec<&str> = chapter.split("```toml").skip(1).collect();
+    assert_eq!(shown.len(), 2);
+    for text in shown {
+        let text = text.split("```").next().unwrap();
+        assert!(Config::parse(text).unwrap().limits.is_some());
+    }
+}
+
+#[test]
 fn an_address_with_a_password_is_not_shown() {
     let text = "[limits]\nredis = \"redis://user:hunter2@localhost:x\"";
     let error = Config::parse(text).unwrap_err();

@@ -26,10 +26,15 @@ impl Drop for Server {
 impl Server {
     /// `None` where there is no `redis-server`, unless there must be.
     async fn start() -> Option<Self> {
+        Self::start_with(&[]).await
+    }
+
+    async fn start_with(options: &[&str]) -> Option<Self> {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let process = Command::new("redis-server")
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])
             .args(["--save", "", "--appendonly", "no"])
+            .args(options)
             .stdout(Stdio::null())
             .spawn();
         let process = match process {
@@ -123,6 +128,23 @@ async fn a_bucket_fills_again_by_the_servers_clock() {
         assert_eq!(refused(ai, Way::Chat).await, None);
     }
     assert!(began.elapsed() >= Duration::from_millis(185), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_server_with_a_password_is_told_it() {
+    let Some(mut server) = Server::start_with(&["--requirepass", "sesame"]).await else {
+        return;
+    };
+    let limit = Limit::new().requests_per_minute(1).max_wait(Duration::ZERO);
+    // Whoever does not know it goes by its own limits.
+    let strangers = [(); 2].map(|()| server.client(&Host::new(), limit.clone()));
+    for ai in &strangers {
+        assert_eq!(refused(ai, Way::Chat).await, None);
+    }
+    server.address = server.address.replace("redis://", "redis://:sesame@");
+    let clients = [(); 2].map(|()| server.client(&Host::new(), limit.clone()));
+    assert_eq!(refused(&clients[0], Way::Chat).await, None);
+    assert!(refused(&clients[1], Way::Chat).await.is_some());
 }
 
 #[tokio::test]

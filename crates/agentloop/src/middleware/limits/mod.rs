@@ -26,7 +26,7 @@ pub use shared::{InProcess, SharedAnswer, SharedAsk, SharedLimits};
 
 use super::watch::{Ending, Seen, Watch};
 use crate::client::Target;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::limits::EMBED_CONCURRENCY;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
@@ -106,6 +106,20 @@ impl Limits {
     pub fn shared_through(mut self, shared: Arc<dyn SharedLimits>) -> Self {
         self.shared = Some(shared);
         self
+    }
+
+    /// Finds a name that is mistaken: its limits would never be kept.
+    pub(crate) fn check<T>(&self, find: impl Fn(&str) -> Result<T>) -> Result<()> {
+        let shared = |name: &&String| self.accounts.values().any(|account| account == *name);
+        let providers = self.providers.keys().filter(|name| !shared(name)).map(String::as_str);
+        let models = self.models.keys().map(|model| model.split('/').next().unwrap_or_default());
+        for name in providers.chain(models).chain(self.accounts.keys().map(String::as_str)) {
+            find(name).map_err(|error| {
+                let message = format!("the limits of `{name}`: {}", error.message());
+                Error::new(ErrorKind::Config, message).with_hint(error.hint().unwrap_or_default())
+            })?;
+        }
+        Ok(())
     }
 
     /// What a call has to keep: its model first, so that nobody waits in the longer row for a place in the shorter.
