@@ -73,6 +73,10 @@ pub const LIMITS_SHARED_DEADLINE: Duration = Duration::from_millis(250);
 /// How long a process then goes by its own, before it asks again.
 pub const LIMITS_SHARED_RETRY: Duration = Duration::from_secs(5);
 
+/// The most tokens that one call can count for, in minutes' worth of its account, whatever its usage says: a provider
+/// that counts wrongly must not close an account for ever.
+pub const LIMITS_MOST_MINUTES: u64 = 60;
+
 /// How many tokens an answer is taken to have before it is there, where the request sets no `max_tokens`.
 pub const LIMITS_ANSWER_TOKENS: u64 = 1_000;
 

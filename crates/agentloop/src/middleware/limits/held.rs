@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::bucket::Cost;
 use super::scope::{CODE, Scope, State};
 use crate::error::{Error, ErrorKind};
+use crate::limits::LIMITS_MOST_MINUTES;
 use crate::middleware::watch::Ending;
 use crate::response::Usage;
 
@@ -99,7 +100,10 @@ impl Held {
                 state.meter.give_back_requests(self.cost.requests);
                 0
             }
-            Spent::Tokens(tokens) => tokens,
+            Spent::Tokens(tokens) => {
+                let rate = self.scope.limit.tokens_per_minute.unwrap_or(0);
+                tokens.min(rate.saturating_mul(LIMITS_MOST_MINUTES))
+            }
             Spent::Unknown => self.cost.tokens,
         };
         state.meter.settle(Instant::now(), self.cost.tokens, used);
@@ -117,5 +121,35 @@ impl Drop for Held {
             state.busy = state.busy.saturating_sub(self.cost.slots);
             self.settle(state);
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::middleware::limits::limit::Limit;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_usage_that_cannot_be_does_not_close_the_account_for_ever() {
+        let limit = Limit::new().tokens_per_minute(60);
+        let scope = Arc::new(Scope::new("a", limit, None));
+        let cost = Cost { slots: 1, requests: 1, tokens: 10 };
+        scope.enter(cost).await.unwrap().end(Spent::Tokens(u64::MAX));
+        let wait = scope.enter(cost).await.err().unwrap().retry_after().unwrap();
+        let most = Duration::from_secs(LIMITS_MOST_MINUTES * 60);
+        assert!(wait <= most && wait > most / 2, "{wait:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_never_sent_comes_back_whole() {
+        let limit =
+            Limit::new().concurrency(1).requests_per_minute(1).tokens_per_minute(1).queue(0);
+        let scope = Arc::new(Scope::new("a", limit, None));
+        let cost = Cost { slots: 1, requests: 1, tokens: 1 };
+        for _ in 0..5 {
+            drop(scope.enter(cost).await.unwrap());
+        }
+        scope.enter(cost).await.unwrap().end(Spent::Unknown);
+        assert!(scope.enter(cost).await.is_err());
     }
 }
