@@ -41,6 +41,26 @@ async fn a_large_call_is_not_overtaken_by_small_ones() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_small_call_behind_a_large_one_waits_or_is_refused_like_any_other() {
+    let host = Host::new();
+    let ai = host.client(Limit::new().tokens_per_minute(6_000).queue(1));
+    let ask = |max_tokens: u64| {
+        let request = agentloop::ChatRequest::new("sim/echo!refuse").user("call 1");
+        let (ai, request) = (ai.clone(), request.max_tokens(max_tokens));
+        tokio::spawn(async move { ai.chat(request).await.map(drop).unwrap_err() })
+    };
+    let sent = [ask(3_000), ask(5_900)];
+    settle().await;
+    let error = ask(10).await.unwrap();
+    assert_eq!(error.code(), Some("local_limit"), "there is room for it, but not in the row");
+    // It would have to wait until the large one has gone.
+    assert!(error.retry_after().unwrap() > 25 * SECOND, "{error:?}");
+    for one in sent {
+        assert_eq!(one.await.unwrap().kind(), ErrorKind::Connection);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn past_its_bound_the_row_refuses_at_once_and_says_so() {
     for way in WAYS {
         let host = Host::new().taking(SECOND);
