@@ -12,7 +12,7 @@
 
 use std::time::{Duration, Instant};
 
-use agentloop::middleware::{Cache, Costs, Fallback, Logger, Retry};
+use agentloop::middleware::{Cache, Costs, Fallback, Limit, Limits, Logger, Retry};
 use agentloop::{AgentLoop, AgentLoopBuilder, CacheMode, ChatRequest, ModelCatalog};
 
 /// The most allocations that the whole stack may add to a call.
@@ -26,13 +26,14 @@ const PRICES: &str = r#"
 type Stack = (&'static str, fn(AgentLoopBuilder) -> AgentLoopBuilder);
 
 /// Each by itself, and all in the default order.
-const STACKS: [Stack; 8] = [
+const STACKS: [Stack; 9] = [
     ("nothing", |builder| builder),
     ("logger", |builder| builder.layer(Logger::new())),
     ("cache, passed by", |builder| builder.layer(Cache::new())),
     ("fallback", |builder| builder.layer(Fallback::new(["sim/think"]))),
     ("retry", |builder| builder.layer(Retry::new())),
     ("costs", |builder| builder.layer(Costs::new())),
+    ("limits", |builder| builder.layer(limits())),
     ("all", |builder| {
         builder
             .layer(Logger::new())
@@ -40,9 +41,15 @@ const STACKS: [Stack; 8] = [
             .layer(Fallback::new(["sim/think"]))
             .layer(Retry::new())
             .layer(Costs::new())
+            .layer(limits())
     }),
     ("cache, filled anew", |builder| builder.layer(Cache::new())),
 ];
+
+fn limits() -> Limits {
+    let limit = Limit::new().concurrency(8).requests_per_minute(100_000_000);
+    Limits::new().for_provider("sim", limit.tokens_per_minute(1_000_000_000))
+}
 
 fn request(stack: &str) -> ChatRequest {
     let mode = if stack == "cache, filled anew" { CacheMode::Refresh } else { CacheMode::Bypass };

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
 use crate::middleware::{
-    Cache, CacheTable, CostTable, Costs, Fallback, FallbackTable, LogTable, Logger, Retry,
-    RetryTable,
+    Cache, CacheTable, CostTable, Costs, Fallback, FallbackTable, Limits, LimitsTable, LogTable,
+    Logger, Retry, RetryTable,
 };
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
@@ -78,6 +78,8 @@ pub struct Config {
     pub fallback: Option<Fallback>,
     /// The cache, which every client of this configuration shares.
     pub cache: Option<Cache>,
+    /// What may go to each provider.
+    pub limits: Option<Limits>,
 }
 
 /// The file, as it is written.
@@ -97,6 +99,7 @@ struct File {
     retry: Option<RetryTable>,
     fallback: Option<FallbackTable>,
     cache: Option<CacheTable>,
+    limits: Option<LimitsTable>,
 }
 
 /// A provider's table.
@@ -189,6 +192,7 @@ impl Config {
             retry: file.retry.map(|table| table.retry()).transpose()?,
             fallback: file.fallback.map(FallbackTable::fallback).transpose()?,
             cache: file.cache.map(CacheTable::cache).transpose()?,
+            limits: file.limits.map(LimitsTable::limits).transpose()?,
             ..Self::default()
         };
         for (name, row) in file.providers {

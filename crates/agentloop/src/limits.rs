@@ -1,6 +1,6 @@
-//! Every bound on what comes over the wire, in one place.
+//! Every bound on what comes over the wire, and on what waits, in one place.
 //!
-//! Past a bound the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
+//! Past a bound on size the call fails with [`ErrorKind::TooLarge`](crate::ErrorKind::TooLarge): an answer may be
 //! refused for its size, but it can never take the process's memory. The bounds of the [cache](crate::middleware::Cache) make
 //! no call fail.
 
@@ -105,3 +105,30 @@ pub const CACHE_WAIT: Duration = Duration::from_secs(60);
 
 /// How many equal calls a call waits for, one after the other, that end without an answer; then it asks too.
 pub const CACHE_MAX_LEADERS: usize = 4;
+/// The most calls that wait for one account's limits, unless it is set; the next one fails at once.
+pub const LIMITS_QUEUE: usize = 1_024;
+
+/// The longest that a call waits for an account's limits, unless it is set.
+pub const LIMITS_MAX_WAIT: Duration = Duration::from_secs(300);
+
+/// The longest that a provider's own word holds further calls back, unless it is set.
+pub const LIMITS_MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// How much of an account's allowance may go at once, unless it is set, and at most: a minute's worth.
+pub const LIMITS_BURST: Duration = Duration::from_secs(60);
+
+/// How long limits that several processes share are waited for, before a process goes by its own alone.
+pub const LIMITS_SHARED_DEADLINE: Duration = Duration::from_millis(250);
+
+/// How long a process then goes by its own, before it asks again.
+pub const LIMITS_SHARED_RETRY: Duration = Duration::from_secs(5);
+
+/// The most tokens that one call can count for, in minutes' worth of its account, whatever its usage says: a provider
+/// that counts wrongly must not close an account for ever.
+pub const LIMITS_MOST_MINUTES: u64 = 60;
+
+/// How many tokens an answer is taken to have before it is there, where the request sets no `max_tokens`.
+pub const LIMITS_ANSWER_TOKENS: u64 = 1_000;
+
+/// How many tokens an image, a sound, a video or a file is taken to have before the provider has counted them.
+pub const LIMITS_MEDIUM_TOKENS: u64 = 1_000;

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::media::{Fetcher, MediaOptions};
 use crate::middleware::order::Configured;
-use crate::middleware::{Answer, FromFn, Middleware, Next, Request};
+use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
 use crate::models::ModelCatalog;
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
@@ -27,6 +27,7 @@ pub struct AgentLoopBuilder {
     environment: BTreeMap<String, String>,
     middleware: Vec<Arc<dyn Middleware>>,
     configured: Configured,
+    limits: Option<Limits>,
     transport: Option<Arc<dyn Transport>>,
     timeouts: Timeouts,
     models: Option<ModelCatalog>,
@@ -44,6 +45,7 @@ impl AgentLoopBuilder {
             environment: BTreeMap::new(),
             middleware: Vec::new(),
             configured: Configured::default(),
+            limits: None,
             transport: None,
             timeouts: Timeouts::default(),
             models: None,
@@ -99,6 +101,9 @@ impl AgentLoopBuilder {
         }
         if let Some(retry) = &config.retry {
             self.configured.retry = Some(Arc::new(retry.clone()));
+        }
+        if let Some(limits) = &config.limits {
+            self.limits = Some(limits.clone());
         }
         self
     }
@@ -172,6 +177,13 @@ impl AgentLoopBuilder {
         self
     }
 
+    /// What may go to each provider. It stands inside every other middleware, wherever this is called, so that it
+    /// counts what is really sent.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+
     /// Sends through another transport.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
@@ -202,11 +214,13 @@ impl AgentLoopBuilder {
     ///
     /// # Errors
     ///
-    /// When the default provider is not known, an alias leads nowhere, or a provider's name or address cannot be
-    /// used.
+    /// When the default provider or one that has limits is not known, an alias leads nowhere, or a provider's name or
+    /// address cannot be used.
     pub fn build(self) -> Result<AgentLoop> {
+        let limits = self.limits.clone();
         let inner = self.into_inner();
         inner.registry.check()?;
+        limits.map_or(Ok(()), |limits| limits.check(|name| inner.registry.provider(name)))?;
         Ok(AgentLoop(Arc::new(inner)))
     }
 
@@ -215,6 +229,9 @@ impl AgentLoopBuilder {
             for provider in &mut self.providers {
                 provider.catalog = models.clone();
             }
+        }
+        if let Some(limits) = self.limits.take() {
+            self.configured.limits = Some(Arc::new(limits));
         }
         Inner {
             registry: Registry::new(

@@ -7,12 +7,15 @@
 //! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
 //! a request reaches another provider.
 //!
-//! [`Retry`] tries again, [`Fallback`] asks another model, [`Costs`] counts the money, [`Logger`] writes a record of each
+//! [`Retry`] tries again, [`Fallback`] asks another model, [`Cache`] answers what was asked before, [`Costs`] counts the money,
+//! [`Limits`] keeps to what a provider allows, [`Logger`] writes a record of each
 //! call, [`WarningsTo`] tells of warnings.
 
 mod cache;
 mod cost;
+mod estimate;
 mod fallback;
+mod limits;
 mod logger;
 pub(crate) mod order;
 mod retry;
@@ -34,6 +37,10 @@ pub(crate) use cost::CostTable;
 pub use cost::{CostEntry, CostLedger, Costs, Totals};
 pub(crate) use fallback::FallbackTable;
 pub use fallback::{Cooldown, Fallback};
+#[cfg(feature = "redis")]
+pub use limits::RedisLimits;
+pub(crate) use limits::table::LimitsTable;
+pub use limits::{InProcess, Limit, Limits, SharedAnswer, SharedAsk, SharedLimits};
 pub(crate) use logger::LogTable;
 pub use logger::{LogEntry, LogStatus, Logger};
 pub(crate) use retry::RetryTable;
@@ -41,7 +48,7 @@ pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 pub(crate) use witness::Witness;
 
-use crate::client::{Inner, Target};
+use crate::client::{Inner, Target, prepare_embed};
 use crate::error::Result;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
@@ -237,6 +244,12 @@ impl Next {
     /// The address that calls to this provider go to.
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
         self.client.registry.base_url(provider)
+    }
+
+    /// How many calls to the provider it takes to embed what is asked.
+    pub(crate) fn embed_calls(&self, request: &EmbedRequest) -> usize {
+        // What cannot be sent fails further in.
+        prepare_embed(&self.client.registry, request).map_or(1, |(_, batches)| batches.len())
     }
 }
 

@@ -23,12 +23,13 @@ pub(crate) struct Configured {
     pub(crate) fallback: Option<Arc<dyn Middleware>>,
     pub(crate) retry: Option<Arc<dyn Middleware>>,
     pub(crate) cost: Option<Arc<dyn Middleware>>,
+    pub(crate) limits: Option<Arc<dyn Middleware>>,
 }
 
 impl Configured {
     /// Outermost first.
     pub(crate) fn in_order(self) -> impl Iterator<Item = Arc<dyn Middleware>> {
-        let Self { log, cache, fallback, retry, cost } = self;
-        [log, cache, fallback, retry, cost].into_iter().flatten()
+        let Self { log, cache, fallback, retry, cost, limits } = self;
+        [log, cache, fallback, retry, cost, limits].into_iter().flatten()
     }
 }

@@ -1,7 +1,6 @@
 //! What calls cost: on every answer, in sums, and never more than was allowed.
 
 mod config;
-mod estimate;
 mod ledger;
 mod priced;
 
@@ -12,8 +11,8 @@ use std::time::SystemTime;
 pub(crate) use config::CostTable;
 pub use ledger::{CostEntry, CostLedger, Totals};
 
-use self::estimate::Estimate;
 use self::priced::Pricing;
+use super::estimate;
 use super::watch::{Ending, Seen, Watch};
 use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
@@ -21,6 +20,9 @@ use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::models::ModelData;
 use crate::response::{Cost, CostSource, Usage, Usd};
 use crate::transport::BoxFuture;
+
+/// The longest answer that is reckoned with, where neither the request nor what is known of the model says one.
+const LONGEST_ANSWER: u64 = 8_192;
 
 type Tell = dyn Fn(&CostEntry) + Send + Sync;
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
@@ -124,13 +126,12 @@ impl Costs {
         request: &Request,
         target: &Target,
         model: Option<&ModelData>,
-        estimate: &Estimate,
     ) -> Result<Usd> {
         let Some(limit) = self.limit else { return Ok(Usd::default()) };
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let most = model.and_then(|model| estimate.most(request, model, self.now()));
+        let most = model.and_then(|model| most(request, model, self.now()));
         let Some(most) = most else {
             if self.allow_unpriced {
                 return Ok(Usd::default());
@@ -158,8 +159,7 @@ impl Middleware for Costs {
         Box::pin(async move {
             let target = next.resolve(request.model())?;
             let model = self.ledger.model(&target);
-            let estimate = Estimate::of(&request);
-            let reserved = self.reserve(&request, &target, model.as_deref(), &estimate)?;
+            let reserved = self.reserve(&request, &target, model.as_deref())?;
             let tier = request.chat().and_then(|chat| chat.service_tier.clone());
             let pricing = Pricing { model, tier, when: self.now() };
             let mut call = Call {
@@ -168,7 +168,7 @@ impl Middleware for Costs {
                 entry: CostEntry::new(&target, request.tags()),
                 reserved,
                 pricing: pricing.clone(),
-                estimate,
+                request: request.clone(),
             };
             let watch = Watch::new(move |ending: Ending<'_>, seen: &Seen| call.end(ending, seen));
             let answer = next.run(request).await.map(|answer| pricing.apply(answer));
@@ -184,7 +184,7 @@ struct Call {
     entry: CostEntry,
     reserved: Usd,
     pricing: Pricing,
-    estimate: Estimate,
+    request: Request,
 }
 
 impl Call {
@@ -227,8 +227,9 @@ impl Call {
     /// Enters what is known, and for the rest what it may have been.
     fn estimated(&mut self, known: Option<Usage>, content_bytes: u64) {
         let mut usage = known.unwrap_or_default();
-        let prompt = *usage.prompt_tokens.get_or_insert(self.estimate.prompt_tokens);
-        let seen = estimate::tokens_of(content_bytes);
+        let asked = || estimate::prompt_tokens(&self.request);
+        let prompt = *usage.prompt_tokens.get_or_insert_with(asked);
+        let seen = estimate::of_bytes(content_bytes);
         let completion = usage.completion_tokens.map_or(seen, |said| said.max(seen));
         usage.completion_tokens = Some(completion);
         usage.total_tokens = Some(prompt.saturating_add(completion));
@@ -239,6 +240,25 @@ impl Call {
         self.entry.usage = usage;
         self.entry.estimated = true;
     }
+}
+
+/// The most that a call can cost, if its price is known: the prompt, about, and the longest answer.
+fn most(request: &Request, model: &ModelData, now: SystemTime) -> Option<Usd> {
+    let (longest, tier) = match request.chat() {
+        Some(chat) => {
+            let longest = chat.max_tokens.or(model.max_output_tokens).unwrap_or(LONGEST_ANSWER);
+            let choices = u64::from(chat.n.unwrap_or(1).max(1));
+            (longest.saturating_mul(choices), chat.service_tier.as_deref())
+        }
+        None => (0, None),
+    };
+    let prompt = estimate::prompt_tokens(request);
+    let mut usage =
+        Usage { prompt_tokens: Some(prompt), completion_tokens: Some(longest), ..Usage::default() };
+    let plain = model.cost(&usage, now, tier)?.usd;
+    // What is written to a cache costs more than what is only read.
+    usage.details.cache_write_tokens = Some(prompt);
+    Some(model.cost(&usage, now, tier).map_or(plain, |cost| cost.usd.max(plain)))
 }
 
 fn may_have_begun(kind: ErrorKind) -> bool {

@@ -1,0 +1,147 @@
+//! How many tokens a call may use, before it is made.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::limits::{LIMITS_ANSWER_TOKENS, LIMITS_MEDIUM_TOKENS};
+use crate::middleware::Request;
+use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent};
+
+/// Bytes of text to a token: what the tokenizers of large models come to, roughly, for Latin script. Others have
+/// more bytes to a letter and more tokens to a letter, so that it holds well enough for them.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// The tokens of a request and its answer. The same request has the same estimate, and reading it costs one pass over its
+/// text.
+///
+/// - The prompt: see [`prompt_tokens`].
+/// - The answer: `max_tokens`, or a usual answer, for each choice.
+pub(super) fn tokens(request: &Request) -> u64 {
+    let answer = match request.chat() {
+        Some(chat) => {
+            let choices = u64::from(chat.n.unwrap_or(1).max(1));
+            chat.max_tokens.unwrap_or(LIMITS_ANSWER_TOKENS).saturating_mul(choices)
+        }
+        None => 0,
+    };
+    prompt_tokens(request).saturating_add(answer)
+}
+
+/// The tokens of what is asked: its bytes (messages, tools, the schema of the answer, texts) by four, and a flat number for
+/// every medium, whose bytes say little about its tokens.
+pub(super) fn prompt_tokens(request: &Request) -> u64 {
+    match request {
+        Request::Chat(chat) | Request::Stream(chat) => chat_tokens(chat),
+        Request::Embed(embed) => {
+            let bytes = embed.input.as_slice().iter().map(|text| text.len() as u64).sum();
+            of_bytes(bytes)
+        }
+    }
+}
+
+fn chat_tokens(chat: &ChatRequest) -> u64 {
+    let mut counted = Counted::default();
+    chat.messages.iter().for_each(|message| counted.message(message));
+    if !chat.tools.is_empty() {
+        counted.json(&chat.tools);
+    }
+    if let Some(format) = &chat.response_format {
+        counted.json(format);
+    }
+    let media = counted.media.saturating_mul(LIMITS_MEDIUM_TOKENS);
+    of_bytes(counted.bytes).saturating_add(media)
+}
+
+/// So many bytes of text in tokens, rounded up.
+pub(super) fn of_bytes(bytes: u64) -> u64 {
+    bytes.div_ceil(BYTES_PER_TOKEN)
+}
+
+#[derive(Default)]
+struct Counted {
+    bytes: u64,
+    media: u64,
+}
+
+impl Counted {
+    fn message(&mut self, message: &ChatMessage) {
+        match &message.content {
+            Some(MessageContent::Text(text)) => self.text(text),
+            Some(MessageContent::Parts(parts)) => parts.iter().for_each(|part| self.part(part)),
+            None => {}
+        }
+        if !message.tool_calls.is_empty() {
+            self.json(&message.tool_calls);
+        }
+    }
+
+    fn part(&mut self, part: &ContentPart) {
+        match part {
+            ContentPart::Text(part) => self.text(&part.text),
+            ContentPart::Thinking(part) => self.text(&part.thinking),
+            ContentPart::ImageUrl { .. }
+            | ContentPart::InputAudio { .. }
+            | ContentPart::File { .. }
+            | ContentPart::VideoUrl { .. }
+            | ContentPart::Image(_)
+            | ContentPart::Audio(_)
+            | ContentPart::GeneratedFile(_) => self.media = self.media.saturating_add(1),
+            other => self.json(other),
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.bytes = self.bytes.saturating_add(text.len() as u64);
+    }
+
+    /// The bytes of its JSON, which is counted and not kept.
+    fn json(&mut self, value: &impl Serialize) {
+        // Counting cannot fail, and what has no JSON is not sent.
+        let _ = serde_json::to_writer(self, value);
+    }
+}
+
+impl Write for &mut Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes = self.bytes.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::request::{EmbedRequest, ToolDefinition};
+
+    fn of(chat: ChatRequest) -> u64 {
+        tokens(&Request::Chat(Arc::new(chat)))
+    }
+
+    #[test]
+    fn text_by_four_and_the_answer_that_is_asked_for() {
+        let chat = ChatRequest::new("a/b").user("x".repeat(400));
+        assert_eq!(of(chat.clone()), 100 + LIMITS_ANSWER_TOKENS);
+        assert_eq!(of(chat.clone().max_tokens(50)), 150);
+        assert_eq!(of(chat.clone().max_tokens(50).n(3)), 250);
+        assert_eq!(of(chat.clone().max_tokens(u64::MAX).n(3)), u64::MAX);
+        let parameters = serde_json::json!({ "type": "object" });
+        let tool = ToolDefinition::function("look_around", parameters);
+        assert!(of(chat.max_tokens(50).tool(tool)) > 160);
+        assert_eq!(tokens(&Request::Embed(Arc::new(EmbedRequest::new("a/e", ["abcd", "e"])))), 2);
+    }
+
+    #[test]
+    fn a_medium_counts_the_same_however_large() {
+        let image = |bytes: usize| ContentPart::image_url("x".repeat(bytes));
+        let of = |part: ContentPart| of(ChatRequest::new("a/b").user(part).max_tokens(1));
+        assert_eq!(of(image(10)), of(image(1_000_000)));
+        assert_eq!(of(image(10)), LIMITS_MEDIUM_TOKENS + 1);
+    }
+}

@@ -1,0 +1,210 @@
+//! Keeps calls within what an account allows.
+
+mod bucket;
+mod held;
+mod limit;
+mod place;
+#[cfg(feature = "redis")]
+mod redis;
+mod scope;
+mod shared;
+pub(crate) mod table;
+mod through;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bucket::Cost;
+use held::{Held, Spent};
+pub use limit::Limit;
+#[cfg(feature = "redis")]
+pub use redis::RedisLimits;
+use scope::Scope;
+pub use shared::{InProcess, SharedAnswer, SharedAsk, SharedLimits};
+
+use super::watch::{Ending, Seen, Watch};
+use crate::client::Target;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::EMBED_CONCURRENCY;
+use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::transport::BoxFuture;
+
+/// Keeps calls within what an account allows: so many at once, so many requests and tokens in a minute.
+///
+/// - A call keeps the limits of its model, where it has some, and those of its provider (or of the account that several
+///   rows share). It waits for them in the order in which calls came; a place in the row is lost when the call is dropped.
+/// - It fails with [`RateLimit`](crate::ErrorKind::RateLimit) and the code `local_limit`, before anything is sent, when
+///   the row is full or the wait would be too long. The error is retryable, so that another model may be asked.
+/// - A 429 that says how long to wait holds back the calls that come after it.
+/// - It stands innermost, so that every try counts. Clones share what they count.
+///
+/// ```
+/// use agentloop::AgentLoop;
+/// use agentloop::middleware::{Limit, Limits};
+///
+/// let limits = Limits::new()
+///     .for_provider("openai", Limit::new().concurrency(8).requests_per_minute(500))
+///     .for_model("openai/gpt-5", Limit::new().tokens_per_minute(200_000))
+///     .default_limit(Limit::new().concurrency(32));
+/// let ai = AgentLoop::builder().limits(limits).build()?;
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+#[derive(Clone, Default)]
+#[must_use]
+pub struct Limits {
+    providers: BTreeMap<String, Limit>,
+    models: BTreeMap<String, Limit>,
+    /// The account of a row that shares one.
+    accounts: BTreeMap<String, String>,
+    default: Option<Limit>,
+    shared: Option<Arc<dyn SharedLimits>>,
+    scopes: Arc<Mutex<HashMap<String, Arc<Scope>>>>,
+}
+
+impl Limits {
+    /// No limits yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What may go to a provider, by the name of its row.
+    pub fn for_provider(mut self, provider: impl Into<String>, limit: Limit) -> Self {
+        self.providers.insert(provider.into(), limit);
+        self
+    }
+
+    /// What may go to one model, `"provider/model"`, within what may go to its provider.
+    pub fn for_model(mut self, model: impl Into<String>, limit: Limit) -> Self {
+        self.models.insert(model.into(), limit);
+        self
+    }
+
+    /// What may go to several rows together, because they share an account or a key.
+    pub fn for_account<P: Into<String>>(
+        mut self,
+        account: impl Into<String>,
+        providers: impl IntoIterator<Item = P>,
+        limit: Limit,
+    ) -> Self {
+        let account = account.into();
+        for provider in providers {
+            self.accounts.insert(provider.into(), account.clone());
+        }
+        self.for_provider(account, limit)
+    }
+
+    /// What may go to each provider that has no limit of its own.
+    pub fn default_limit(mut self, limit: Limit) -> Self {
+        self.default = Some(limit);
+        self
+    }
+
+    /// Shares requests and tokens per minute with other clients. How many calls are under way at once, and what a
+    /// provider asked for, each client counts by itself.
+    pub fn shared_through(mut self, shared: Arc<dyn SharedLimits>) -> Self {
+        self.shared = Some(shared);
+        self
+    }
+
+    /// Finds a name that is mistaken: its limits would never be kept.
+    pub(crate) fn check<T>(&self, find: impl Fn(&str) -> Result<T>) -> Result<()> {
+        let shared = |name: &&String| self.accounts.values().any(|account| account == *name);
+        let providers = self.providers.keys().filter(|name| !shared(name)).map(String::as_str);
+        let models = self.models.keys().map(|model| model.split('/').next().unwrap_or_default());
+        for name in providers.chain(models).chain(self.accounts.keys().map(String::as_str)) {
+            find(name).map_err(|error| {
+                let message = format!("the limits of `{name}`: {}", error.message());
+                Error::new(ErrorKind::Config, message).with_hint(error.hint().unwrap_or_default())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// What a call has to keep: its model first, so that nobody waits in the longer row for a place in the shorter.
+    fn scopes(&self, target: &Target) -> Vec<Arc<Scope>> {
+        let provider = target.provider.name.as_ref();
+        let account = self.accounts.get(provider).map_or(provider, String::as_str);
+        let mut scopes = Vec::new();
+        if !self.models.is_empty() {
+            let model = format!("{provider}/{}", target.model);
+            if let Some(limit) = self.models.get(&model) {
+                scopes.push(self.scope(&model, limit));
+            }
+        }
+        if let Some(limit) = self.providers.get(account).or(self.default.as_ref()) {
+            scopes.push(self.scope(account, limit));
+        }
+        scopes
+    }
+
+    fn scope(&self, name: &str, limit: &Limit) -> Arc<Scope> {
+        let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(scope) = scopes.get(name) {
+            return Arc::clone(scope);
+        }
+        let scope = Arc::new(Scope::new(name, limit.clone(), self.shared.clone()));
+        scopes.insert(name.to_owned(), Arc::clone(&scope));
+        scope
+    }
+}
+
+/// What the call takes. Texts that need several calls are as many requests, and as many slots as they may use at once;
+/// they are told not to use more.
+fn cost(request: &mut Request, next: &Next, scopes: &[Arc<Scope>]) -> Cost {
+    let limited = scopes.iter().any(|scope| scope.limit.tokens_per_minute.is_some());
+    let tokens = if limited { crate::middleware::estimate::tokens(request) } else { 0 };
+    let Request::Embed(embed) = request else {
+        return Cost { slots: 1, requests: 1, tokens };
+    };
+    let calls = next.embed_calls(embed).max(1);
+    let mut slots = embed.concurrency.unwrap_or(EMBED_CONCURRENCY).clamp(1, calls);
+    if let Some(most) = scopes.iter().filter_map(|scope| scope.limit.concurrency).min() {
+        slots = slots.min(most);
+        Arc::make_mut(embed).concurrency = Some(slots);
+    }
+    Cost { slots, requests: calls as u64, tokens }
+}
+
+impl Middleware for Limits {
+    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+        Box::pin(async move {
+            let Ok(target) = next.resolve(request.model()) else {
+                return next.run(request).await;
+            };
+            let scopes = self.scopes(&target);
+            if scopes.is_empty() {
+                return next.run(request).await;
+            }
+            let cost = cost(&mut request, &next, &scopes);
+            let mut held: Vec<Held> = Vec::with_capacity(scopes.len());
+            for scope in &scopes {
+                held.push(scope.enter(cost).await.map_err(|error| {
+                    error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
+                })?);
+            }
+            let watch = Watch::new(move |ending: Ending<'_>, _: &Seen| {
+                // What the provider says of itself, it says of the model that was asked.
+                if let (Some(wait), Some(narrowest)) = (held::pause(ending), held.first()) {
+                    narrowest.pause(wait);
+                }
+                let spent = Spent::of(ending);
+                held.into_iter().for_each(|held| held.end(spent));
+            });
+            let answer = next.run(request).await;
+            watch.see(answer)
+        })
+    }
+}
+
+impl fmt::Debug for Limits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limits")
+            .field("providers", &self.providers)
+            .field("models", &self.models)
+            .field("accounts", &self.accounts)
+            .field("default", &self.default)
+            .field("shared", &self.shared.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! One account: its slots, its buckets, and the calls that wait for them in a row.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::bucket::{Cost, Meter};
+use super::held::Held;
+use super::limit::Limit;
+use super::place::Place;
+use super::shared::SharedLimits;
+use super::through::Asked;
+use crate::error::{Error, ErrorKind, Result};
+
+/// The code of errors that come from our own limits.
+pub(super) const CODE: &str = "local_limit";
+
+/// Whatever shares its limits.
+///
+/// Calls go in the order in which they came. Only the first of the row looks at the clock and at the slots, so that a
+/// large call is not overtaken by small ones, and one call is woken for each that goes.
+pub(super) struct Scope {
+    pub(super) name: String,
+    pub(super) limit: Limit,
+    pub(super) shared: Option<Arc<dyn SharedLimits>>,
+    /// Never held across an `await`, nor while another task is woken.
+    state: Mutex<State>,
+}
+
+pub(super) struct State {
+    pub(super) meter: Meter,
+    /// Slots that are taken.
+    pub(super) busy: usize,
+    /// Until when the provider asked to be left alone.
+    pub(super) paused_until: Option<Instant>,
+    /// The calls that wait, the first to go in front; their tickets ascend.
+    row: VecDeque<Waiter>,
+    tickets: u64,
+    /// What those who share the limits have not been told yet: tokens used beyond what was taken.
+    pub(super) owed: i64,
+    /// Until when nobody else is asked, because nobody answered.
+    pub(super) alone_until: Option<Instant>,
+}
+
+struct Waiter {
+    ticket: u64,
+    cost: Cost,
+    waker: Option<Waker>,
+}
+
+/// What a waiting call finds.
+pub(super) enum Look {
+    /// It is its turn, and there is room.
+    Ready,
+    /// It is its turn, and there will be room then.
+    At(Instant),
+    /// It will be woken: by the call before it, or by a slot.
+    Later,
+}
+
+impl Scope {
+    pub(super) fn new(name: &str, limit: Limit, shared: Option<Arc<dyn SharedLimits>>) -> Self {
+        let state = State {
+            meter: Meter::new(&limit, Instant::now()),
+            busy: 0,
+            paused_until: None,
+            row: VecDeque::new(),
+            tickets: 0,
+            owed: 0,
+            alone_until: None,
+        };
+        Self { name: name.to_owned(), limit, shared, state: Mutex::new(state) }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the call may go.
+    pub(super) async fn enter(self: &Arc<Self>, cost: Cost) -> Result<Held> {
+        let place = self.line_up(cost)?;
+        loop {
+            place.first().await?;
+            match self.ask(place.cost()).await {
+                Asked::Granted => return Ok(place.go(true)),
+                Asked::Alone => return Ok(place.go(false)),
+                Asked::Wait(wait) => place.rest(wait).await?,
+            }
+        }
+    }
+
+    /// What the call takes here: never more than there can be.
+    fn capped(&self, cost: Cost) -> Cost {
+        Cost {
+            slots: self.limit.concurrency.map_or(cost.slots, |most| cost.slots.min(most)),
+            requests: cost.requests,
+            // A call may be allowed more than a minute's worth, and use little of it: the rest is taken when it is used.
+            tokens: self.limit.tokens_per_minute.map_or(cost.tokens, |most| cost.tokens.min(most)),
+        }
+    }
+
+    /// Goes to the end of the row, unless it is too long.
+    fn line_up(self: &Arc<Self>, cost: Cost) -> Result<Place> {
+        let cost = self.capped(cost);
+        let now = Instant::now();
+        let mut state = self.lock();
+        if !state.row.is_empty() || !matches!(self.room(&state, now, cost), Look::Ready) {
+            let (waiting, wait) = (state.row.len(), state.wait(now, cost));
+            if waiting >= self.limit.queue {
+                drop(state);
+                let calls = if waiting == 1 { "call waits" } else { "calls wait" };
+                return Err(self.refused(&format!("{waiting} {calls} already"), wait));
+            }
+            if wait > self.limit.max_wait {
+                drop(state);
+                return Err(self.too_long(wait));
+            }
+        }
+        let ticket = state.tickets;
+        state.tickets += 1;
+        state.row.push_back(Waiter { ticket, cost, waker: None });
+        let deadline = now.checked_add(self.limit.max_wait).unwrap_or(now);
+        Ok(Place::new(Arc::clone(self), ticket, cost, deadline))
+    }
+
+    /// Whether there is room for the first call of the row.
+    fn room(&self, state: &State, now: Instant, cost: Cost) -> Look {
+        let free = self.limit.concurrency.is_none_or(|most| state.busy + cost.slots <= most);
+        let ready = state.meter.ready_at(now, cost).max(state.paused_until.unwrap_or(now));
+        match (free, ready <= now) {
+            (true, true) => Look::Ready,
+            (true, false) => Look::At(ready),
+            (false, _) => Look::Later,
+        }
+    }
+
+    /// What the call with that ticket finds; `waker` is woken when it should look again.
+    pub(super) fn look(&self, ticket: u64, waker: &Waker) -> Look {
+        let now = Instant::now();
+        let mut state = self.lock();
+        let look = match state.row.front() {
+            Some(first) if first.ticket == ticket => self.room(&state, now, first.cost),
+            _ => Look::Later,
+        };
+        if let Some(at) = state.find(ticket) {
+            state.row[at].waker = Some(waker.clone());
+        }
+        look
+    }
+
+    /// Takes what the first call of the row needs, and lets the next one look.
+    pub(super) fn take(&self, ticket: u64, cost: Cost) {
+        let mut state = self.lock();
+        state.meter.take(Instant::now(), cost);
+        state.busy += cost.slots;
+        drop(state);
+        self.leave(ticket);
+    }
+
+    /// Leaves the row. Whoever is then first looks.
+    pub(super) fn leave(&self, ticket: u64) {
+        let mut state = self.lock();
+        let Some(at) = state.find(ticket) else {
+            return;
+        };
+        state.row.remove(at);
+        let next = if at == 0 { state.first() } else { None };
+        drop(state);
+        wake(next);
+    }
+
+    /// Changes the state, and lets the first call look at what has changed.
+    pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.lock();
+        change(&mut state);
+        let first = state.first();
+        drop(state);
+        wake(first);
+    }
+
+    pub(super) fn too_long(&self, wait: Duration) -> Error {
+        let (wait_seconds, most) = (wait.as_secs_f64(), self.limit.max_wait.as_secs_f64());
+        self.refused(&format!("a call would wait {wait_seconds:.1} s, longer than {most} s"), wait)
+    }
+
+    /// Our own limits refuse the call: it may be made later, or of another provider.
+    pub(super) fn refused(&self, why: &str, wait: Duration) -> Error {
+        let message = format!("the client's own limits of `{}`: {why}", self.name);
+        Error::new(ErrorKind::RateLimit, message)
+            .with_code(CODE)
+            .with_retry_after((!wait.is_zero()).then_some(wait))
+            .with_hint("nothing was sent; raise the limits, `queue` or `max_wait`, or ask less")
+    }
+}
+
+impl State {
+    fn find(&self, ticket: u64) -> Option<usize> {
+        self.row.binary_search_by_key(&ticket, |waiter| waiter.ticket).ok()
+    }
+
+    fn first(&mut self) -> Option<Waker> {
+        self.row.front_mut().and_then(|waiter| waiter.waker.take())
+    }
+
+    /// How long a new call would wait at least: as if slots were always free, since nobody knows when they will be.
+    fn wait(&self, now: Instant, cost: Cost) -> Duration {
+        let mut meter = self.meter;
+        let mut at = self.paused_until.unwrap_or(now).max(now);
+        for waiter in &self.row {
+            at = meter.ready_at(at, waiter.cost);
+            meter.take(at, waiter.cost);
+        }
+        meter.ready_at(at, cost) - now
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
