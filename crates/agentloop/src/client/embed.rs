@@ -112,7 +112,7 @@ impl Inner {
             Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
         })
         .await?;
-        let named = |error: Error| error.with_request_id(request_id.clone());
+        let named = |error: Error| error.with_request_id(request_id.clone()).with_began(true);
         let embedded = protocol::decode_embed(provider.protocol, provider, &body).map_err(named)?;
         if embedded.vectors.len() != texts.len() {
             let (sent, came) = (texts.len(), embedded.vectors.len());

@@ -155,6 +155,7 @@ impl Reply {
                 if let Some(model) = &self.model {
                     error = error.with_model(model);
                 }
+                error = error.with_began(true);
                 if let Some(partial) = self.emitter.partial() {
                     error = error.with_partial(partial);
                 }

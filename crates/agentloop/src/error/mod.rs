@@ -37,6 +37,8 @@ struct Inner {
     partial: Option<Box<ChatResponse>>,
     causes: Vec<Error>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
+    /// Whether the provider had begun to answer, where that is known.
+    began: Option<bool>,
 }
 
 /// `Ok` or an [`Error`].
@@ -60,6 +62,7 @@ impl Error {
             partial: None,
             causes: Vec::new(),
             source: None,
+            began: None,
         }))
     }
 
@@ -127,6 +130,17 @@ impl Error {
     /// [`AllFailed`](ErrorKind::AllFailed), else those that came before this one, oldest first.
     pub fn causes(&self) -> &[Error] {
         &self.0.causes
+    }
+
+    /// Whether the provider had begun to answer, and may have to be paid; `None` when nobody knows.
+    pub(crate) fn began(&self) -> Option<bool> {
+        self.0.began
+    }
+
+    /// The same, of a call whose provider had begun to answer, or never got it.
+    pub(crate) fn with_began(mut self, began: bool) -> Self {
+        self.0.began = Some(began);
+        self
     }
 
     /// The same, of that provider (unless one is known already).

@@ -1,4 +1,4 @@
-//! Retry and fallback, against the simulator: chat, stream and embed, every protocol, and a clock that is paused.
+//! The middlewares together, against the simulator: chat, stream and embed, every protocol, and a clock that is paused.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,4 +16,5 @@ mod fallback;
 mod lab;
 mod retry;
 mod schedules;
+mod stack;
 mod timeouts;

@@ -35,21 +35,21 @@ const FAULTS: [&str; 22] = [
     "malformed-events=5",
 ];
 
-fn fault() -> impl Strategy<Value = Option<Fault>> {
+pub(crate) fn fault() -> impl Strategy<Value = Option<Fault>> {
     prop_oneof![
         1 => Just(None),
         5 => prop::sample::select(&FAULTS[..]).prop_map(|text| Some(text.parse().unwrap())),
     ]
 }
 
-fn call() -> impl Strategy<Value = (Kind, Protocol)> {
+pub(crate) fn call() -> impl Strategy<Value = (Kind, Protocol)> {
     let kinds = (prop::sample::select(&KINDS[..]), prop::sample::select(&PROTOCOLS[..]));
     kinds.prop_filter("served", |(kind, protocol)| {
         *kind != Kind::Embed || *protocol != Protocol::Anthropic
     })
 }
 
-fn patient(ai: agentloop::AgentLoopBuilder) -> AgentLoop {
+pub(crate) fn patient(ai: agentloop::AgentLoopBuilder) -> AgentLoop {
     let second = Duration::from_secs(1);
     let timeouts =
         Timeouts { first_content: Some(30 * second), idle: Some(9 * second), ..Timeouts::none() };
@@ -62,7 +62,7 @@ async fn alone(fault: &Option<Fault>, kind: Kind, protocol: Protocol) -> Seen {
     ask(&patient(builder([&lab])), kind, "lab").await
 }
 
-fn run<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     runtime.enable_time().start_paused(true).build().unwrap().block_on(future)
 }

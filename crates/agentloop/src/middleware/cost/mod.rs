@@ -210,10 +210,7 @@ impl Call {
                     let known = partial.usage.clone();
                     self.estimated(Some(known), seen.content_bytes);
                 }
-                // An answer that never began is not paid for; whether it had begun, a broken connection does not say.
-                None if error.status().is_none() && may_have_begun(error.kind()) => {
-                    self.estimated(None, 0);
-                }
+                None if may_have_begun(error) => self.estimated(None, 0),
                 None => {}
             },
             Ending::Dropped => self.estimated(seen.usage.clone(), seen.content_bytes),
@@ -261,15 +258,18 @@ fn most(request: &Request, model: &ModelData, now: SystemTime) -> Option<Usd> {
     Some(model.cost(&usage, now, tier).map_or(plain, |cost| cost.usd.max(plain)))
 }
 
-fn may_have_begun(kind: ErrorKind) -> bool {
-    matches!(
-        kind,
+/// An answer that never began is not paid for; whether one had begun, a connection that breaks does not say.
+fn may_have_begun(error: &Error) -> bool {
+    let silent = matches!(
+        error.kind(),
         ErrorKind::Timeout
+            | ErrorKind::Connection
             | ErrorKind::IncompleteStream
             | ErrorKind::Protocol
             | ErrorKind::TooLarge
             | ErrorKind::Cancelled
-    )
+    );
+    error.began().unwrap_or(error.status().is_none() && silent)
 }
 
 impl fmt::Debug for Costs {

@@ -57,6 +57,8 @@ impl Pricing {
 pub(super) fn usage_of(usage: &EmbedUsage) -> Usage {
     Usage {
         prompt_tokens: Some(usage.prompt_tokens),
+        // Vectors are not written in tokens.
+        completion_tokens: Some(0),
         total_tokens: Some(usage.total_tokens),
         ..Usage::default()
     }

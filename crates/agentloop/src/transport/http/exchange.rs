@@ -95,7 +95,8 @@ impl Shared {
                 Err(Error::new(
                     ErrorKind::Timeout,
                     format!("connect: no connection to {} within {limit:?}", host.origin()),
-                ))
+                )
+                .with_began(false))
             }),
         }
     }

@@ -29,10 +29,12 @@ pub(super) fn connect(
             format!("no address found for {place}: {reason}"),
         )
         .with_hint(format!("check the spelling of {host}, and the network"))
+        .with_began(false)
         .with_source(error);
     }
     Error::new(ErrorKind::Connection, format!("could not connect to {place}: {reason}"))
         .with_hint("check that the server runs and the network allows it")
+        .with_began(false)
         .with_source(error)
 }
 
@@ -45,14 +47,14 @@ pub(super) fn refused(origin: &Origin, refused: Refused) -> Error {
 
 /// The TLS handshake failed.
 pub(super) fn handshake(origin: &Origin, error: io::Error) -> Error {
-    match tls_cause(&error) {
-        Some(cause) => tls(origin, &cause.clone()).with_source(error),
+    let failed = match tls_cause(&error) {
+        Some(cause) => tls(origin, &cause.clone()),
         None => Error::new(
             ErrorKind::Connection,
             format!("the connection to {origin} broke in the TLS handshake: {error}"),
-        )
-        .with_source(error),
-    }
+        ),
+    };
+    failed.with_began(false).with_source(error)
 }
 
 /// A connection that stood has broken.
