@@ -1,7 +1,8 @@
 //! What the middlewares add to a call: allocations, and time.
 //!
 //! `cargo bench -p agentloop --bench stack` prints, for each middleware and for all of them in the default order, what it adds to
-//! a chat against the simulator in process. Time depends on the machine; allocations do not, and are checked.
+//! a chat against the simulator in process. Time depends on the machine; allocations do not, and are checked. With the name of a
+//! stack and a number it only makes so many calls, for `valgrind --tool=callgrind`.
 
 #![allow(
     clippy::unwrap_used,
@@ -80,6 +81,16 @@ fn measure(runtime: &tokio::runtime::Runtime, ai: &AgentLoop, stack: &str) -> (u
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let catalog = ModelCatalog::embedded().with_overrides(PRICES).unwrap();
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
+    if let (Some(wanted), Some(count)) = (arguments.next(), arguments.next()) {
+        let (name, stack) = STACKS.iter().find(|(name, _)| *name == wanted).unwrap();
+        let builder = AgentLoop::builder().provider(agentloop_sim::provider()).models(catalog);
+        let ai = stack(builder).build().unwrap();
+        for _ in 0..count.parse().unwrap() {
+            runtime.block_on(ai.chat(request(name))).unwrap();
+        }
+        return;
+    }
     let mut plain = None;
     println!("{:<20} {:>12} {:>12}", "", "allocations", "µs");
     for (name, stack) in STACKS {

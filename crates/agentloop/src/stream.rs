@@ -19,53 +19,72 @@ use crate::response::ChatResponse;
 ///
 /// It is a [`Stream`]; [`next`](Self::next) is there so that no other crate is needed to read one.
 pub struct ChatStream {
-    events: Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>,
+    events: Events,
     ended: bool,
-    /// Whether all events are there already.
-    whole: bool,
+}
+
+enum Events {
+    /// All are there already.
+    Whole(std::vec::IntoIter<ChatStreamEvent>),
+    Coming(Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>),
 }
 
 impl ChatStream {
     /// A stream of these events. It is the duty of `events` to follow the grammar of [`ChatStreamEvent`].
     pub fn new(events: impl Stream<Item = Result<ChatStreamEvent>> + Send + 'static) -> Self {
-        Self { events: Box::pin(events), ended: false, whole: false }
+        Self { events: Events::Coming(Box::pin(events)), ended: false }
     }
 
     /// The events of an answer that is already there.
     pub fn from_response(response: &ChatResponse) -> Self {
-        Self::ready(response.unfold(), None)
+        Self::whole(response.unfold())
+    }
+
+    /// These events, all of an answer.
+    pub(crate) fn whole(events: Vec<ChatStreamEvent>) -> Self {
+        Self { events: Events::Whole(events.into_iter()), ended: false }
     }
 
     /// These events, and then those of `rest`.
-    pub(crate) fn ready(first: Vec<ChatStreamEvent>, rest: Option<Self>) -> Self {
-        struct Ready(std::vec::IntoIter<ChatStreamEvent>, Option<ChatStream>);
+    pub(crate) fn ready(first: Vec<ChatStreamEvent>, rest: Self) -> Self {
+        struct Ready(std::vec::IntoIter<ChatStreamEvent>, ChatStream);
         impl Stream for Ready {
             type Item = Result<ChatStreamEvent>;
             fn poll_next(
                 mut self: Pin<&mut Self>,
                 context: &mut Context<'_>,
             ) -> Poll<Option<Self::Item>> {
-                match (self.0.next(), &mut self.1) {
-                    (Some(event), _) => Poll::Ready(Some(Ok(event))),
-                    (None, Some(rest)) => Pin::new(rest).poll_next(context),
-                    (None, None) => Poll::Ready(None),
+                match self.0.next() {
+                    Some(event) => Poll::Ready(Some(Ok(event))),
+                    None => Pin::new(&mut self.1).poll_next(context),
                 }
             }
         }
-        let whole = rest.is_none();
-        Self { whole, ..Self::new(Ready(first.into_iter(), rest)) }
+        Self::new(Ready(first.into_iter(), rest))
     }
 
     /// Whether all events are there already.
     pub(crate) fn is_whole(&self) -> bool {
-        self.whole
+        matches!(self.events, Events::Whole(_))
+    }
+
+    /// The events that are there already; `None` while some are still to come.
+    pub(crate) fn as_whole(&mut self) -> Option<&mut [ChatStreamEvent]> {
+        match &mut self.events {
+            Events::Whole(events) => Some(events.as_mut_slice()),
+            Events::Coming(_) => None,
+        }
     }
 
     /// The same events, shown to `look` as they pass.
     pub fn inspect(
-        events: Self,
-        look: impl FnMut(&ChatStreamEvent) + Send + Unpin + 'static,
+        mut events: Self,
+        mut look: impl FnMut(&ChatStreamEvent) + Send + Unpin + 'static,
     ) -> Self {
+        if let Some(whole) = events.as_whole() {
+            whole.iter().for_each(&mut look);
+            return events;
+        }
         struct Inspect<F>(ChatStream, F);
         impl<F: FnMut(&ChatStreamEvent) + Unpin> Stream for Inspect<F> {
             type Item = Result<ChatStreamEvent>;
@@ -110,7 +129,10 @@ impl Stream for ChatStream {
         if self.ended {
             return Poll::Ready(None);
         }
-        let item = self.events.as_mut().poll_next(context);
+        let item = match &mut self.events {
+            Events::Whole(events) => Poll::Ready(events.next().map(Ok)),
+            Events::Coming(events) => events.as_mut().poll_next(context),
+        };
         // After the last event, and after an error, there is nothing.
         self.ended |= matches!(
             &item,

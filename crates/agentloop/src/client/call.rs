@@ -76,7 +76,8 @@ impl Inner {
         match request {
             Request::Chat(request) => self.chat(&request, false).await.map(Answer::Events),
             Request::Stream(request) => self.chat(&request, true).await.map(Answer::Events),
-            Request::Embed(request) => self.embed(&request).await.map(Answer::Embedding),
+            // Apart, for the sake of the size of a chat.
+            Request::Embed(request) => Box::pin(self.embed(&request)).await.map(Answer::Embedding),
         }
     }
 
@@ -103,7 +104,7 @@ impl Inner {
             let mut reply = self
                 .reply(&target, request, response, stream, emitter)
                 .with_timeouts(&timeouts, began);
-            reply.prime().await?;
+            reply.prime(!stream).await?;
             Ok(reply)
         };
         let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
@@ -114,7 +115,7 @@ impl Inner {
             (first, _) => ("the answer", first),
         };
         let reply = within(limit, stage, first).await.map_err(named)?;
-        Ok(ChatStream::new(reply))
+        Ok(if stream { ChatStream::new(reply) } else { ChatStream::whole(reply.into_read()) })
     }
 
     fn reply(

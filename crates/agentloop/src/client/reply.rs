@@ -106,13 +106,13 @@ impl Reply {
         self
     }
 
-    /// Reads until the first content is there, or the end: what fails before fails the call.
-    pub(crate) async fn prime(&mut self) -> Result<()> {
+    /// Reads until the first content is there, or `all`: what fails before fails the call.
+    pub(crate) async fn prime(&mut self, all: bool) -> Result<()> {
         std::future::poll_fn(|context| {
             loop {
                 match self.poll_event(context) {
                     Poll::Ready(Some(Ok(event))) => {
-                        let enough = event.is_content()
+                        let enough = (event.is_content() && !all)
                             || matches!(event, ChatStreamEvent::MessageDone { .. });
                         self.ahead.push_back(event);
                         if enough {
@@ -126,6 +126,11 @@ impl Reply {
             }
         })
         .await
+    }
+
+    /// The events that were read ahead.
+    pub(crate) fn into_read(self) -> Vec<ChatStreamEvent> {
+        self.ahead.into()
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<ChatStreamEvent>>> {

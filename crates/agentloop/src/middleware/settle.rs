@@ -22,7 +22,7 @@ pub(super) async fn whole(mut stream: ChatStream) -> Result<ChatStream> {
     while let Some(event) = stream.next().await {
         events.push(event.map_err(unseen)?);
     }
-    Ok(ChatStream::ready(events, None))
+    Ok(ChatStream::whole(events))
 }
 
 /// What was read for nobody yet may be tried again, also after its first content.

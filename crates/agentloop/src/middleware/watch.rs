@@ -59,7 +59,11 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
     /// Watches what the inner call gave, to its end.
     pub(crate) fn see(mut self, answer: Result<Answer>) -> Result<Answer> {
         match answer {
-            Ok(Answer::Events(events)) => {
+            Ok(Answer::Events(mut events)) => {
+                if let Some(whole) = events.as_whole() {
+                    whole.iter().for_each(|event| self.look(event));
+                    return Ok(Answer::Events(events));
+                }
                 Ok(Answer::Events(ChatStream::new(Watched { events, watch: self })))
             }
             Ok(Answer::Embedding(response)) => {

@@ -38,8 +38,13 @@ impl Pricing {
     /// The answer, with its cost where its provider named none.
     pub(super) fn apply(self, answer: Answer) -> Answer {
         match answer {
-            Answer::Events(events) if self.model.is_some() => {
-                Answer::Events(ChatStream::new(Priced { events, pricing: self, served: None }))
+            Answer::Events(mut events) if self.model.is_some() => {
+                let mut price = Price { pricing: self, served: None };
+                if let Some(whole) = events.as_whole() {
+                    whole.iter_mut().for_each(|event| price.put_on(event));
+                    return Answer::Events(events);
+                }
+                Answer::Events(ChatStream::new(Priced { events, price }))
             }
             Answer::Embedding(mut response) => {
                 if response.cost.is_none() {
@@ -64,15 +69,14 @@ pub(super) fn usage_of(usage: &EmbedUsage) -> Usage {
     }
 }
 
-struct Priced {
-    events: ChatStream,
+struct Price {
     pricing: Pricing,
     /// The tier that the provider says.
     served: Option<String>,
 }
 
-impl Priced {
-    fn price(&mut self, event: &mut ChatStreamEvent) {
+impl Price {
+    fn put_on(&mut self, event: &mut ChatStreamEvent) {
         match event {
             ChatStreamEvent::Metadata { provider_metadata } => {
                 if let Some(Value::String(tier)) = provider_metadata.get(TIER) {
@@ -90,6 +94,11 @@ impl Priced {
     }
 }
 
+struct Priced {
+    events: ChatStream,
+    price: Price,
+}
+
 impl Stream for Priced {
     type Item = Result<ChatStreamEvent>;
 
@@ -97,7 +106,7 @@ impl Stream for Priced {
         let this = self.get_mut();
         let mut item = Pin::new(&mut this.events).poll_next(context);
         if let Poll::Ready(Some(Ok(event))) = &mut item {
-            this.price(event);
+            this.price.put_on(event);
         }
         item
     }

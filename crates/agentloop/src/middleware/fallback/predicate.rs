@@ -50,6 +50,14 @@ impl Predicate {
         let Some(falls) = &self.response else {
             return Ok(Judged::Good(Answer::Events(events)));
         };
+        if let Some(whole) = events.as_whole() {
+            let poor = whole.iter().any(|event| match event {
+                ChatStreamEvent::MessageDone { response } => falls(response),
+                _ => false,
+            });
+            let answer = Answer::Events(events);
+            return Ok(if poor { Judged::Poor(answer) } else { Judged::Good(answer) });
+        }
         let mut first = Vec::new();
         while let Some(event) = events.next().await {
             let event = event?;
@@ -60,13 +68,13 @@ impl Predicate {
             let enough = event.is_content() && !all;
             first.push(event);
             if poor {
-                return Ok(Judged::Poor(Answer::Events(ChatStream::ready(first, None))));
+                return Ok(Judged::Poor(Answer::Events(ChatStream::whole(first))));
             }
             if enough {
                 break;
             }
         }
-        Ok(Judged::Good(Answer::Events(ChatStream::ready(first, Some(events)))))
+        Ok(Judged::Good(Answer::Events(ChatStream::ready(first, events))))
     }
 }
 
