@@ -61,7 +61,9 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
         match answer {
             Ok(Answer::Events(mut events)) => {
                 if let Some(whole) = events.as_whole() {
-                    whole.iter().for_each(|event| self.look(event));
+                    self.seen.first_content = Some(Instant::now());
+                    // Nothing but the end matters of an answer that has ended.
+                    whole.iter().rev().take(1).for_each(|event| self.look(event));
                     return Ok(Answer::Events(events));
                 }
                 Ok(Answer::Events(ChatStream::new(Watched { events, watch: self })))

@@ -35,6 +35,11 @@ impl Fetcher {
         Self { options, transport, ..Self::default() }
     }
 
+    /// Whether nothing is ever fetched for this request.
+    pub(crate) fn is_off(&self, request: &ChatRequest) -> bool {
+        request.media.unwrap_or(self.options).download == Download::Never
+    }
+
     /// The request with the bytes of what `provider` cannot fetch by itself, and a warning for each.
     pub(crate) async fn fetch<'r>(
         &self,

@@ -61,7 +61,8 @@ struct Sums {
     total: Totals,
     /// What calls that are under way can cost.
     reserved: Usd,
-    by_model: BTreeMap<String, Totals>,
+    /// By provider and model.
+    by_model: BTreeMap<String, BTreeMap<String, Totals>>,
     by_tag: BTreeMap<String, Totals>,
     /// What was looked up, by provider and model.
     models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
@@ -72,7 +73,9 @@ struct Sums {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CostEntry {
-    /// The model, as `provider/model`.
+    /// The provider.
+    pub provider: String,
+    /// The model, as the provider names it.
     pub model: String,
     /// What the caller counts it under.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -87,9 +90,10 @@ pub struct CostEntry {
 }
 
 impl CostEntry {
-    pub(super) fn new(target: &Target, tags: &[String]) -> Self {
+    pub(super) fn new(target: Target, tags: &[String]) -> Self {
         Self {
-            model: format!("{}/{}", target.provider.name, target.model),
+            provider: target.provider.name.to_string(),
+            model: target.model,
             tags: tags.to_vec(),
             usage: Usage::default(),
             cost: None,
@@ -111,7 +115,11 @@ impl CostLedger {
 
     /// The calls of each model, by `provider/model`.
     pub fn by_model(&self) -> BTreeMap<String, Totals> {
-        self.sums().by_model.clone()
+        let sums = self.sums();
+        let models = sums.by_model.iter().flat_map(|(provider, models)| {
+            models.iter().map(move |(model, totals)| (format!("{provider}/{model}"), *totals))
+        });
+        models.collect()
     }
 
     /// The calls of each tag. A call with several tags is in each of them.
@@ -160,7 +168,12 @@ impl CostLedger {
         let sums = &mut *guard;
         sums.reserved = sums.reserved - reserved;
         sums.total.add(entry);
-        add_to(&mut sums.by_model, &entry.model, MAX_COST_MODELS, entry);
+        if !sums.by_model.contains_key(&entry.provider) {
+            sums.by_model.insert(entry.provider.clone(), BTreeMap::new());
+        }
+        if let Some(models) = sums.by_model.get_mut(&entry.provider) {
+            add_to(models, &entry.model, MAX_COST_MODELS, entry);
+        }
         for tag in &entry.tags {
             add_to(&mut sums.by_tag, tag, MAX_COST_TAGS, entry);
         }

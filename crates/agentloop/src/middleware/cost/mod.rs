@@ -165,7 +165,7 @@ impl Middleware for Costs {
             let mut call = Call {
                 ledger: self.ledger.clone(),
                 tell: self.tell.clone(),
-                entry: CostEntry::new(&target, request.tags()),
+                entry: CostEntry::new(target, request.tags()),
                 reserved,
                 pricing: pricing.clone(),
                 request: request.clone(),

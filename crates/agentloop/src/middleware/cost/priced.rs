@@ -39,7 +39,7 @@ impl Pricing {
     pub(super) fn apply(self, answer: Answer) -> Answer {
         match answer {
             Answer::Events(mut events) if self.model.is_some() => {
-                let mut price = Price { pricing: self, served: None };
+                let mut price = Price { pricing: self, served: None, known: None };
                 if let Some(whole) = events.as_whole() {
                     whole.iter_mut().for_each(|event| price.put_on(event));
                     return Answer::Events(events);
@@ -73,6 +73,8 @@ struct Price {
     pricing: Pricing,
     /// The tier that the provider says.
     served: Option<String>,
+    /// The cost, once the usage has passed.
+    known: Option<Cost>,
 }
 
 impl Price {
@@ -84,10 +86,12 @@ impl Price {
                 }
             }
             ChatStreamEvent::Usage { usage, cost } if cost.is_none() => {
-                *cost = self.pricing.cost(usage, self.served.as_deref());
+                self.known = self.pricing.cost(usage, self.served.as_deref());
+                cost.clone_from(&self.known);
             }
             ChatStreamEvent::MessageDone { response } if response.cost.is_none() => {
-                response.cost = self.pricing.cost(&response.usage, self.served.as_deref());
+                // The usage of the whole is the one that has passed.
+                response.cost = self.known.take();
             }
             _ => {}
         }
