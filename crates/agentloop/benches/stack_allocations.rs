@@ -22,10 +22,12 @@ fn main() {
         let ai = client(stack);
         let call = || drop(runtime.block_on(ai.chat(request(name))).unwrap());
         (0..50).for_each(|_| call());
-        let counts = (0..20).map(|_| allocation_counter::measure(call).count_total);
-        let count = counts.min().unwrap_or_default();
-        let added = count - *plain.get_or_insert(count);
-        println!("{name:<20} {added:>+4}");
+        let counts = (0..20).map(|_| allocation_counter::measure(call));
+        let least = counts.min_by_key(|info| info.count_total).unwrap_or_default();
+        let (count, bytes) = (least.count_total, least.bytes_total);
+        let base = *plain.get_or_insert((count, bytes));
+        let added = count - base.0;
+        println!("{name:<20} {added:>+4} {:>+8} bytes", bytes.cast_signed() - base.1.cast_signed());
         assert!(name != "all" || added <= MOST, "the stack adds {added} allocations to a call");
     }
 }

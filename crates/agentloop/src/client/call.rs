@@ -105,14 +105,15 @@ impl Inner {
         let emitter = Emitter::new(target.provider.name.as_ref(), None, warnings)
             .with_names(names)
             .with_form(form);
-        let first = async {
+        // In its place: every move of it would be one more copy of it in the call.
+        let first = std::pin::pin!(async {
             let response = self.send(&target.provider, http, &timeouts).await?;
             let mut reply = self
                 .reply(&target, request, response, stream, emitter)
                 .with_timeouts(&timeouts, began);
             reply.prime(!stream).await?;
             Ok(reply)
-        };
+        });
         let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
         let (stage, limit) = match (timeouts.first_content, left) {
             (Some(first), Some(left)) if first >= left => ("the whole answer", Some(left)),
