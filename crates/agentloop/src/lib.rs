@@ -28,7 +28,14 @@
 //!   before anything is sent.
 //! - [`ChatResponse`] is the [fold](Fold) of its events and of nothing else, so that `chat` and `stream` cannot
 //!   disagree. [`ChatResponse::into_message`] appends it to a conversation without losing anything.
-//! - With the feature `structured`, [`chat_structured`](AgentLoop::chat_structured) gives an answer of a type of yours.
+#![cfg_attr(
+    feature = "structured",
+    doc = "- [`chat_structured`](AgentLoop::chat_structured) gives an answer of a type of yours."
+)]
+#![cfg_attr(
+    not(feature = "structured"),
+    doc = "- With the feature `structured`, `chat_structured` gives an answer of a type of yours."
+)]
 //! - [`Provider`] is a row of data: who serves, where, and how they bend the [protocol](Protocol) they speak. Any
 //!   compatible endpoint is one more row.
 //! - [`middleware`] wraps every call, [`transport`] does all I/O, [`inspect`] looks inside without a network.

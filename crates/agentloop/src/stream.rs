@@ -32,7 +32,14 @@ enum Events {
 impl ChatStream {
     /// A stream of these events. It is the duty of `events` to follow the grammar of [`ChatStreamEvent`].
     pub fn new(events: impl Stream<Item = Result<ChatStreamEvent>> + Send + 'static) -> Self {
-        Self { events: Events::Coming(Box::pin(events)), ended: false }
+        Self::boxed(Box::pin(events))
+    }
+
+    /// The same, of events that are boxed already.
+    pub(crate) fn boxed(
+        events: Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>,
+    ) -> Self {
+        Self { events: Events::Coming(events), ended: false }
     }
 
     /// The events of an answer that is already there.

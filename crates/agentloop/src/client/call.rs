@@ -86,14 +86,15 @@ impl Inner {
         let target = resolve(&self.registry, request)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let began = tokio::time::Instant::now();
-        let (request, fetched) = if self.fetcher.is_off(request) {
-            (Cow::Borrowed(request), Vec::new())
-        } else {
-            // Apart, for the sake of the size of a call that needs none.
-            let fetching = self.fetcher.fetch(request, &target.provider);
-            Box::pin(within(timeouts.total, "the media", fetching)).await?
+        // Apart, for the sake of the size of a call that needs no media.
+        let fetched = match self.fetcher.is_off(request) {
+            true => None,
+            false => Some(Box::pin(self.fetched(request, &target.provider, &timeouts)).await?),
         };
-        let request = request.as_ref();
+        let (request, fetched) = match &fetched {
+            None => (request, Vec::new()),
+            Some(fetched) => (fetched.0.as_ref(), fetched.1.clone()),
+        };
         let (mut encoded, form) = encode_chat(&target, request, stream)?;
         encoded.warnings.splice(0..0, fetched);
         let named = |error: Error| {
@@ -108,9 +109,8 @@ impl Inner {
         // In its place: every move of it would be one more copy of it in the call.
         let first = std::pin::pin!(async {
             let response = self.send(&target.provider, http, &timeouts).await?;
-            let mut reply = self
-                .reply(&target, request, response, stream, emitter)
-                .with_timeouts(&timeouts, began);
+            let reply = self.reply(&target, request, response, stream, emitter);
+            let mut reply = Box::new(reply.with_timeouts(&timeouts, began));
             reply.prime(!stream).await?;
             Ok(reply)
         });
@@ -122,7 +122,21 @@ impl Inner {
             (first, _) => ("the answer", first),
         };
         let reply = within(limit, stage, first).await.map_err(named)?;
-        Ok(if stream { ChatStream::new(reply) } else { ChatStream::whole(reply.into_read()) })
+        Ok(match stream {
+            true => ChatStream::boxed(Box::into_pin(reply)),
+            false => ChatStream::whole(reply.into_read()),
+        })
+    }
+
+    /// The request with the media that its provider cannot fetch by itself.
+    async fn fetched<'r>(
+        &self,
+        request: &'r ChatRequest,
+        provider: &Provider,
+        timeouts: &Timeouts,
+    ) -> Result<Box<(Cow<'r, ChatRequest>, Vec<Warning>)>> {
+        let fetching = self.fetcher.fetch(request, provider);
+        within(timeouts.total, "the media", fetching).await.map(Box::new)
     }
 
     fn reply(

@@ -1,6 +1,11 @@
-//! Anthropic's subset: closed objects, no limits, few formats, no recursion.
+//! Anthropic's subset: closed objects, no limits, few formats, no recursion, and few optional properties.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+
+use super::openai;
+
+/// The most optional properties that one schema may have.
+const MOST_OPTIONAL: usize = 24;
 
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
@@ -8,4 +13,90 @@ const FORMATS: &[&str] =
 /// Whether the host keeps to a word.
 pub(super) fn keeps(word: &str, value: &Value) -> bool {
     word == "format" && value.as_str().is_some_and(|format| FORMATS.contains(&format))
+}
+
+/// Makes optional properties that are too many required, and null allowed; gives their places.
+pub(super) fn limit_optional(schema: &mut Value) -> Vec<String> {
+    let mut changed = Vec::new();
+    visit(schema, "", &mut 0, &mut changed);
+    changed
+}
+
+fn visit(schema: &mut Value, path: &str, optional: &mut usize, changed: &mut Vec<String>) {
+    match schema {
+        Value::Object(node) => {
+            if let Some(Value::Object(properties)) = node.get("properties") {
+                let surplus = surplus(node, properties, optional);
+                require(node, &surplus);
+                changed.extend(surplus.iter().map(|name| format!("{path}/properties/{name}")));
+            }
+            for (word, value) in node.iter_mut() {
+                // What is listed is a value, and no schema.
+                if !matches!(word.as_str(), "enum" | "const" | "required") {
+                    visit(value, &format!("{path}/{word}"), optional, changed);
+                }
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter_mut().enumerate() {
+                visit(item, &format!("{path}/{at}"), optional, changed);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The optional properties of an object that are past the limit.
+fn surplus(
+    node: &Map<String, Value>,
+    properties: &Map<String, Value>,
+    optional: &mut usize,
+) -> Vec<String> {
+    let required = node.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|n| n == name));
+    let mut surplus = Vec::new();
+    for name in properties.keys().filter(|name| !is_required(name)) {
+        *optional += 1;
+        if *optional > MOST_OPTIONAL {
+            surplus.push(name.clone());
+        }
+    }
+    surplus
+}
+
+fn require(node: &mut Map<String, Value>, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    if let Some(Value::Object(properties)) = node.get_mut("properties") {
+        for name in names {
+            if let Some(property) = properties.get_mut(name) {
+                *property = openai::nullable(property.take());
+            }
+        }
+    }
+    let required = node.entry("required").or_insert_with(|| json!([]));
+    if let Value::Array(required) = required {
+        required.extend(names.iter().map(|name| json!(name)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Dialect, convert};
+
+    #[test]
+    fn optional_properties_that_are_too_many_are_asked_for_or_null() {
+        let properties: Map<String, Value> =
+            (0..30).map(|n| (format!("p{n:02}"), json!({ "type": "string" }))).collect();
+        let schema = json!({ "type": "object", "properties": properties, "required": ["p03"] });
+        let converted = convert(&schema, Dialect::Anthropic);
+        let required = converted.schema["required"].as_array().unwrap();
+        assert_eq!(required.len(), 1 + 29 - MOST_OPTIONAL);
+        assert_eq!(converted.schema["properties"]["p29"]["type"], json!(["string", "null"]));
+        assert_eq!(converted.schema["properties"]["p00"]["type"], "string");
+        assert_eq!(converted.lost.len(), 29 - MOST_OPTIONAL);
+        assert!(converted.narrowed, "an object without them is not taken any more");
+    }
 }

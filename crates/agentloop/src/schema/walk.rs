@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::words::{self, Word};
-use super::{Converted, Dialect, MAX_DEPTH, MAX_NODES, gemini};
+use super::{Converted, Dialect, MAX_DEPTH, MAX_NODES, anthropic, gemini};
 
 impl Dialect {
     /// Whether a reference can stand alone in place of a schema.
@@ -37,6 +37,11 @@ impl<'a> Walk<'a> {
         let mut schema = self.node(self.root, "", 0);
         if self.dialect.refers() {
             self.definitions(&mut schema);
+        }
+        if self.dialect == Dialect::Anthropic {
+            for place in anthropic::limit_optional(&mut schema) {
+                self.narrow(&place, "one optional property too many: asked for, or null");
+            }
         }
         if self.dialect == Dialect::OpenAiStrict && schema.get("type") != Some(&json!("object")) {
             self.narrow("", "the root must be an object");

@@ -125,9 +125,6 @@ impl Cache {
 
     async fn handle(&self, request: Request, next: Next) -> Result<Answer> {
         let mode = request.cache_mode();
-        if mode == CacheMode::Bypass {
-            return next.run(request).await;
-        }
         let Ok((key, wanted)) = key::of(&self.namespace, &next, &request) else {
             return next.run(request).await;
         };
@@ -219,6 +216,10 @@ impl Default for Cache {
 
 impl Middleware for Cache {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+        // Past it, it is as if there were none.
+        if request.cache_mode() == CacheMode::Bypass {
+            return Box::pin(async move { next.run(request).await });
+        }
         Box::pin(self.handle(request, next))
     }
 }

@@ -148,7 +148,8 @@ impl Costs {
             let message = format!(
                 "the spending limit of {limit} USD: this call can cost up to {most}, and {left} is left"
             );
-            named(Error::new(ErrorKind::SpendingLimit, message))
+            let hint = "ask for a shorter answer with `max_tokens`, or raise the limit";
+            named(Error::new(ErrorKind::SpendingLimit, message).with_hint(hint))
         })?;
         Ok(most)
     }

@@ -143,6 +143,63 @@ impl Fallback {
         let answer = next.run(request).await?;
         self.predicate.judge(all, answer).await
     }
+
+    /// Asks the other models, one after the other; `first` is what came of the model that was asked, if it was.
+    async fn go_on(
+        &self,
+        request: Request,
+        list: &[String],
+        mut first: Option<Result<Judged>>,
+        next: &Next,
+    ) -> Result<Answer> {
+        let (all, left_out) = candidates(request.model(), list, next);
+        let mut tried = Tried::new(left_out);
+        let mut poor = None;
+        let chosen = self.choose(&all);
+        for (at, candidate) in all.iter().enumerate() {
+            // What the model that was asked said is there already.
+            let said = if at == 0 { first.take() } else { None };
+            if said.is_none()
+                && let Err(cooling) = &chosen[at]
+            {
+                tried.add(&candidate.full_name(), cooling.clone());
+                continue;
+            }
+            let (again, warnings) = candidate.request(&request, &all);
+            let answer = match said {
+                Some(answer) => answer,
+                None => self.ask(again, next).await,
+            };
+            match answer {
+                Ok(Judged::Good(answer)) => {
+                    candidate.target().inspect(|target| self.health.answered(target));
+                    return Ok(warned(answer, tried.warnings(warnings)));
+                }
+                Ok(Judged::Poor(answer)) => {
+                    candidate.target().inspect(|target| self.health.answered(target));
+                    tried.add(&candidate.full_name(), candidate.poor());
+                    poor = Some((answer, warnings));
+                }
+                Err(error) => {
+                    let falls = self.predicate.falls(&error);
+                    if !falls && (poor.is_none() || error.kind() == ErrorKind::Cancelled) {
+                        return Err(tried.ended_by(error));
+                    }
+                    if let Some(target) = candidate.target().filter(|_| falls) {
+                        self.health.failed(target, &error, &self.cooldown);
+                    }
+                    tried.add(&candidate.full_name(), error);
+                    if !falls {
+                        break;
+                    }
+                }
+            }
+        }
+        match poor {
+            Some((answer, warnings)) => Ok(warned(answer, tried.warnings(warnings))),
+            None => Err(tried.all_failed()),
+        }
+    }
 }
 
 impl Middleware for Fallback {
@@ -164,53 +221,8 @@ impl Middleware for Fallback {
                     };
                 }
             }
-            let (all, left_out) = candidates(request.model(), list, &next);
-            let mut tried = Tried::new(left_out);
-            let mut poor = None;
-            let chosen = self.choose(&all);
-            for (at, candidate) in all.iter().enumerate() {
-                // What the model that was asked said is there already.
-                let said = if at == 0 { first.take() } else { None };
-                if said.is_none()
-                    && let Err(cooling) = &chosen[at]
-                {
-                    tried.add(&candidate.full_name(), cooling.clone());
-                    continue;
-                }
-                let (again, warnings) = candidate.request(&request, &all);
-                let answer = match said {
-                    Some(answer) => answer,
-                    None => self.ask(again, &next).await,
-                };
-                match answer {
-                    Ok(Judged::Good(answer)) => {
-                        candidate.target().inspect(|target| self.health.answered(target));
-                        return Ok(warned(answer, tried.warnings(warnings)));
-                    }
-                    Ok(Judged::Poor(answer)) => {
-                        candidate.target().inspect(|target| self.health.answered(target));
-                        tried.add(&candidate.full_name(), candidate.poor());
-                        poor = Some((answer, warnings));
-                    }
-                    Err(error) => {
-                        let falls = self.predicate.falls(&error);
-                        if !falls && (poor.is_none() || error.kind() == ErrorKind::Cancelled) {
-                            return Err(tried.ended_by(error));
-                        }
-                        if let Some(target) = candidate.target().filter(|_| falls) {
-                            self.health.failed(target, &error, &self.cooldown);
-                        }
-                        tried.add(&candidate.full_name(), error);
-                        if !falls {
-                            break;
-                        }
-                    }
-                }
-            }
-            match poor {
-                Some((answer, warnings)) => Ok(warned(answer, tried.warnings(warnings))),
-                None => Err(tried.all_failed()),
-            }
+            // Apart, so that a call that needs no other model carries nothing of it.
+            Box::pin(self.go_on(request, list, first, &next)).await
         })
     }
 }

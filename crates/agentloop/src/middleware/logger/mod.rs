@@ -62,11 +62,11 @@ impl Logger {
 
 impl Middleware for Logger {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+        // Where nobody listens, there is nothing to write.
+        if self.tell.is_none() && !span::is_wanted() {
+            return Box::pin(async move { next.run(request).await });
+        }
         Box::pin(async move {
-            // Where nobody listens, there is nothing to write.
-            if self.tell.is_none() && !span::is_wanted() {
-                return next.run(request).await;
-            }
             let began = Instant::now();
             let target = next.resolve(request.model()).ok();
             let span = span::open(&request, target.as_ref(), self.content);
