@@ -91,8 +91,8 @@ pub const CACHE_MAX_VALUE_BYTES: usize = 16 << 20;
 /// The largest answer that is stored in Redis, in bytes: what a network carries within [`CACHE_STORE_DEADLINE`].
 pub const CACHE_MAX_REDIS_VALUE_BYTES: usize = 1 << 20;
 
-/// The most idle connections to Redis.
-pub const CACHE_MAX_REDIS_LINKS: usize = 8;
+/// The most idle connections to one Redis.
+pub const MAX_REDIS_LINKS: usize = 8;
 
 /// How long an operation of a cache's store may take, unless it is told otherwise; then the call goes on without it.
 pub const CACHE_STORE_DEADLINE: Duration = Duration::from_millis(50);

@@ -18,6 +18,8 @@ mod fallback;
 mod limits;
 mod logger;
 pub(crate) mod order;
+#[cfg(feature = "redis")]
+mod redis;
 mod retry;
 mod seconds;
 mod settle;

@@ -75,7 +75,7 @@ async fn many_calls_at_once_share_a_few_connections_and_nothing_is_left_running(
     };
     let few = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        clients() <= agentloop::limits::CACHE_MAX_REDIS_LINKS + 1
+        clients() <= agentloop::limits::MAX_REDIS_LINKS + 1
     });
     assert!(few, "{} connections", clients());
 }

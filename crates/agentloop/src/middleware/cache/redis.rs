@@ -1,23 +1,15 @@
 //! Answers in Redis, for many machines.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
 use std::time::Duration;
 
-use ::redis::aio::MultiplexedConnection;
-use ::redis::{
-    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo,
-    cmd,
-};
+use ::redis::cmd;
 use bytes::Bytes;
-use tokio::net::TcpStream;
 
 use super::{CacheKey, CacheStore};
-use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{CACHE_MAX_REDIS_LINKS, CACHE_MAX_REDIS_VALUE_BYTES, CACHE_MAX_TTL};
+use crate::error::Result;
+use crate::limits::{CACHE_MAX_REDIS_VALUE_BYTES, CACHE_MAX_TTL};
+use crate::middleware::redis::Server;
 use crate::transport::BoxFuture;
 
 /// Keeps answers in Redis, so that many machines share them (feature `redis`).
@@ -34,9 +26,8 @@ use crate::transport::BoxFuture;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
 pub struct RedisStore {
-    server: ConnectionInfo,
+    server: Server,
     prefix: String,
-    idle: Mutex<Vec<Link>>,
 }
 
 impl RedisStore {
@@ -47,24 +38,7 @@ impl RedisStore {
     ///
     /// When it is no such address; `rediss://` is not spoken.
     pub fn new(address: &str) -> Result<Self> {
-        // The address itself is not shown: a password may stand in it.
-        let refused = |what: &str| {
-            Error::new(ErrorKind::Config, what.to_owned())
-                .with_hint("write it as redis://host:port/database, or unix:///path/to.sock")
-        };
-        let server = address
-            .into_connection_info()
-            .map_err(|_| refused("not an address of a Redis that can be used"))?;
-        match server.addr() {
-            ConnectionAddr::Tcp(..) => {}
-            #[cfg(unix)]
-            ConnectionAddr::Unix(_) => {}
-            _ => return Err(refused("Redis is spoken to over plain TCP or a Unix socket only")),
-        }
-        // One step less for each new connection.
-        let settings = server.redis_settings().clone().set_skip_set_lib_name();
-        let server = server.set_redis_settings(settings);
-        Ok(Self { server, prefix: "agentloop:".to_owned(), idle: Mutex::default() })
+        Ok(Self { server: Server::new(address)?, prefix: "agentloop:".to_owned() })
     }
 
     /// What stands before each key in Redis, instead of `agentloop:`.
@@ -72,33 +46,6 @@ impl RedisStore {
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
-    }
-
-    /// Runs a command on a connection that is there, else on a new one.
-    async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
-        let idle = self.idle().pop();
-        if let Some(mut link) = idle
-            // Redis may have closed it since.
-            && let Ok(value) = link.run(command).await
-        {
-            self.give_back(link);
-            return Ok(value);
-        }
-        let mut link = Link::open(&self.server).await?;
-        let value = link.run(command).await?;
-        self.give_back(link);
-        Ok(value)
-    }
-
-    fn give_back(&self, link: Link) {
-        let mut idle = self.idle();
-        if idle.len() < CACHE_MAX_REDIS_LINKS {
-            idle.push(link);
-        }
-    }
-
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Link>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn name(&self, key: &CacheKey) -> String {
@@ -109,7 +56,7 @@ impl RedisStore {
 impl CacheStore for RedisStore {
     fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Bytes>>> {
         Box::pin(async move {
-            let found: Option<Vec<u8>> = self.run(cmd("GET").arg(self.name(key))).await?;
+            let found: Option<Vec<u8>> = self.server.run(cmd("GET").arg(self.name(key))).await?;
             Ok(found.map(Bytes::from))
         })
     }
@@ -128,7 +75,7 @@ impl CacheStore for RedisStore {
             }
             let mut command = cmd("SET");
             command.arg(self.name(key)).arg(&value[..]).arg("PX").arg(milliseconds);
-            self.run(&command).await
+            self.server.run(&command).await
         })
     }
 }
@@ -137,54 +84,4 @@ impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisStore").field("prefix", &self.prefix).finish_non_exhaustive()
     }
-}
-
-/// A connection, and what drives it: whoever uses it does, so that nothing is spawned.
-struct Link {
-    connection: MultiplexedConnection,
-    driver: Pin<Box<dyn Future<Output = ()> + Send>>,
-}
-
-impl Link {
-    async fn open(server: &ConnectionInfo) -> Result<Self> {
-        let settings = server.redis_settings();
-        // The cache has its own deadline.
-        let config = || AsyncConnectionConfig::new().set_response_timeout(None);
-        match server.addr() {
-            ConnectionAddr::Tcp(host, port) => {
-                let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(failed)?;
-                stream.set_nodelay(true).map_err(failed)?;
-                let made = MultiplexedConnection::new_with_config(settings, stream, config());
-                let (connection, driver) = made.await.map_err(failed)?;
-                Ok(Self { connection, driver: Box::pin(driver) })
-            }
-            #[cfg(unix)]
-            ConnectionAddr::Unix(path) => {
-                let stream = tokio::net::UnixStream::connect(path).await.map_err(failed)?;
-                let made = MultiplexedConnection::new_with_config(settings, stream, config());
-                let (connection, driver) = made.await.map_err(failed)?;
-                Ok(Self { connection, driver: Box::pin(driver) })
-            }
-            _ => Err(Error::new(ErrorKind::Config, "Redis cannot be reached in this way")),
-        }
-    }
-
-    async fn run<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T> {
-        let mut reply = pin!(command.query_async::<T>(&mut self.connection));
-        let driver = &mut self.driver;
-        poll_fn(|context| {
-            if let Poll::Ready(reply) = reply.as_mut().poll(context) {
-                return Poll::Ready(reply.map_err(failed));
-            }
-            if driver.as_mut().poll(context).is_ready() {
-                return Poll::Ready(Err(Error::new(ErrorKind::Connection, "Redis hung up")));
-            }
-            Poll::Pending
-        })
-        .await
-    }
-}
-
-fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
-    Error::new(ErrorKind::Connection, "Redis does not answer").with_source(error)
 }

@@ -86,7 +86,8 @@ impl LimitsTable {
 
 #[cfg(feature = "redis")]
 fn through_redis(limits: Limits, address: &str) -> Result<Limits> {
-    Ok(limits.shared_through(std::sync::Arc::new(super::RedisLimits::new(address)?)))
+    let redis = super::RedisLimits::new(address).map_err(|error| error.about("limits.redis"))?;
+    Ok(limits.shared_through(std::sync::Arc::new(redis)))
 }
 
 #[cfg(not(feature = "redis"))]

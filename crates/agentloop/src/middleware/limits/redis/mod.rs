@@ -1,23 +1,17 @@
 //! Limits that many processes share through Redis.
 
-mod line;
-
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use ::redis::{Cmd, ConnectionAddr, IntoConnectionInfo, RedisConnectionInfo, RedisResult};
-use line::Line;
+use ::redis::Cmd;
 
 use super::shared::{SharedAnswer, SharedAsk, SharedLimits};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::middleware::redis::Server;
 use crate::transport::BoxFuture;
 
 /// One script, so that looking and taking are one step for all who share.
 const SCRIPT: &str = include_str!("acquire.lua");
-
-/// The most connections that are kept for the next call. Each account asks for one call at a time.
-const KEPT: usize = 8;
 
 /// [`SharedLimits`] in a Redis server, for any number of processes.
 ///
@@ -35,57 +29,17 @@ const KEPT: usize = 8;
 ///     .shared_through(Arc::new(RedisLimits::new("redis://127.0.0.1")?));
 /// # Ok::<(), agentloop::Error>(())
 /// ```
-pub struct RedisLimits {
-    host: String,
-    port: u16,
-    login: RedisConnectionInfo,
-    kept: Mutex<Vec<Line>>,
-}
+pub struct RedisLimits(Server);
 
 impl RedisLimits {
-    /// At that address: `redis://[user:password@]host[:port][/database]`.
+    /// At an address: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. Nothing is connected
+    /// yet.
     ///
     /// # Errors
     ///
-    /// When the address cannot be read. Nothing is connected yet.
+    /// When it is no such address; `rediss://` is not spoken.
     pub fn new(address: &str) -> Result<Self> {
-        // Not the address itself: a password may stand in it.
-        let wrong = || {
-            Error::new(ErrorKind::Config, "limits.redis: the address cannot be used")
-                .with_hint("write it as redis://host:port")
-        };
-        let address = address.into_connection_info().map_err(|_| wrong())?;
-        let ConnectionAddr::Tcp(host, port) = address.addr() else {
-            return Err(wrong());
-        };
-        let (host, login) = (host.clone(), address.redis_settings().clone());
-        Ok(Self { host, port: *port, login, kept: Mutex::new(Vec::new()) })
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Vec<Line>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks on a connection that is there. One that the server closed meanwhile is found out by its failure, so that a
-    /// new one is tried; should the first have been heard after all, a call counts twice.
-    async fn wait(&self, command: &Cmd) -> RedisResult<u64> {
-        let kept = self.kept().pop();
-        if let Some(line) = kept
-            && let Ok(wait) = self.wait_on(line, command).await
-        {
-            return Ok(wait);
-        }
-        let line = Line::open(&self.host, self.port, &self.login).await?;
-        self.wait_on(line, command).await
-    }
-
-    async fn wait_on(&self, mut line: Line, command: &Cmd) -> RedisResult<u64> {
-        let wait = line.number(command).await?;
-        let mut kept = self.kept();
-        if kept.len() < KEPT {
-            kept.push(line);
-        }
-        Ok(wait)
+        Server::new(address).map(Self)
     }
 }
 
@@ -110,14 +64,10 @@ fn command(ask: &SharedAsk<'_>) -> Cmd {
 impl SharedLimits for RedisLimits {
     fn acquire<'a>(&'a self, ask: SharedAsk<'a>) -> BoxFuture<'a, Result<SharedAnswer>> {
         Box::pin(async move {
-            match self.wait(&command(&ask)).await {
-                Ok(0) => Ok(SharedAnswer::Granted),
-                Ok(micros) => Ok(SharedAnswer::Wait(Duration::from_micros(micros))),
-                Err(error) => {
-                    let message = format!("Redis: {error}");
-                    Err(Error::new(ErrorKind::Connection, message).with_source(error))
-                }
-            }
+            Ok(match self.0.run::<u64>(&command(&ask)).await? {
+                0 => SharedAnswer::Granted,
+                micros => SharedAnswer::Wait(Duration::from_micros(micros)),
+            })
         })
     }
 }

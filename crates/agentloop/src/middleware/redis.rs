@@ -1,0 +1,132 @@
+//! A Redis that several middlewares speak to: connections that are driven by whoever uses them, so that nothing is spawned.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{
+    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo,
+};
+use tokio::net::TcpStream;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_REDIS_LINKS;
+
+/// A server, and the connections to it that are there for the next command.
+pub(super) struct Server {
+    info: ConnectionInfo,
+    idle: Mutex<Vec<Link>>,
+}
+
+impl Server {
+    /// At an address: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. Nothing is connected
+    /// yet.
+    ///
+    /// # Errors
+    ///
+    /// When it is no such address; `rediss://` is not spoken.
+    pub(super) fn new(address: &str) -> Result<Self> {
+        // The address itself is not shown: a password may stand in it.
+        let refused = |what: &str| {
+            Error::new(ErrorKind::Config, what.to_owned())
+                .with_hint("write it as redis://host:port/database, or unix:///path/to.sock")
+        };
+        let info = address
+            .into_connection_info()
+            .map_err(|_| refused("not an address of a Redis that can be used"))?;
+        match info.addr() {
+            ConnectionAddr::Tcp(..) => {}
+            #[cfg(unix)]
+            ConnectionAddr::Unix(_) => {}
+            _ => return Err(refused("Redis is spoken to over plain TCP or a Unix socket only")),
+        }
+        // One step less for each new connection.
+        let settings = info.redis_settings().clone().set_skip_set_lib_name();
+        Ok(Self { info: info.set_redis_settings(settings), idle: Mutex::default() })
+    }
+
+    /// Runs a command on a connection that is there, else on a new one. One that the server closed meanwhile is found out by
+    /// its failure; should the command have been heard after all, it runs twice.
+    pub(super) async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
+        let idle = self.idle().pop();
+        if let Some(mut link) = idle
+            && let Ok(value) = link.run(command).await
+        {
+            self.give_back(link);
+            return Ok(value);
+        }
+        let mut link = Link::open(&self.info).await?;
+        let value = link.run(command).await?;
+        self.give_back(link);
+        Ok(value)
+    }
+
+    fn give_back(&self, link: Link) {
+        let mut idle = self.idle();
+        if idle.len() < MAX_REDIS_LINKS {
+            idle.push(link);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection, and what drives it.
+struct Link {
+    connection: MultiplexedConnection,
+    driver: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Link {
+    async fn open(server: &ConnectionInfo) -> Result<Self> {
+        let settings = server.redis_settings();
+        // Whoever asks has a deadline.
+        let config = || AsyncConnectionConfig::new().set_response_timeout(None);
+        match server.addr() {
+            ConnectionAddr::Tcp(host, port) => {
+                let stream = TcpStream::connect((host.as_str(), *port)).await.map_err(failed)?;
+                stream.set_nodelay(true).map_err(failed)?;
+                let made = MultiplexedConnection::new_with_config(settings, stream, config());
+                let (connection, driver) = made.await.map_err(failed)?;
+                Ok(Self { connection, driver: Box::pin(driver) })
+            }
+            #[cfg(unix)]
+            ConnectionAddr::Unix(path) => {
+                let stream = tokio::net::UnixStream::connect(path).await.map_err(failed)?;
+                let made = MultiplexedConnection::new_with_config(settings, stream, config());
+                let (connection, driver) = made.await.map_err(failed)?;
+                Ok(Self { connection, driver: Box::pin(driver) })
+            }
+            _ => Err(Error::new(ErrorKind::Config, "Redis cannot be reached in this way")),
+        }
+    }
+
+    async fn run<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T> {
+        let mut reply = pin!(command.query_async::<T>(&mut self.connection));
+        let driver = &mut self.driver;
+        poll_fn(|context| {
+            if let Poll::Ready(reply) = reply.as_mut().poll(context) {
+                return Poll::Ready(reply.map_err(failed));
+            }
+            if driver.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            // The connection has ended, perhaps with a last answer.
+            match reply.as_mut().poll(context) {
+                Poll::Ready(reply) => Poll::Ready(reply.map_err(failed)),
+                Poll::Pending => {
+                    Poll::Ready(Err(Error::new(ErrorKind::Connection, "Redis hung up")))
+                }
+            }
+        })
+        .await
+    }
+}
+
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::new(ErrorKind::Connection, format!("Redis: {error}")).with_source(error)
+}
