@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::client::Target;
 use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
 use crate::models::ModelData;
+use crate::provider::Provider;
 use crate::response::{Cost, CostSource, Usage, Usd};
 
 /// What calls have cost so far. It is cheap to clone, and every clone is the same ledger.
@@ -66,6 +67,24 @@ struct Sums {
     by_tag: BTreeMap<String, Totals>,
     /// What was looked up, by provider and model.
     models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
+    /// What was looked up last: mostly it is the same again.
+    last: Option<(Arc<Provider>, String, Option<Arc<ModelData>>)>,
+}
+
+impl Sums {
+    fn look_up(&mut self, target: &Target) -> Option<Arc<ModelData>> {
+        let known = self.models.get(target.provider.name.as_ref());
+        if let Some(found) = known.and_then(|models| models.get(&target.model)) {
+            return found.clone();
+        }
+        let found = target.provider.catalog.lookup(&target.provider.name, &target.model);
+        let found = found.filter(|model| !model.prices.is_empty()).map(Arc::new);
+        let models = self.models.entry(target.provider.name.to_string()).or_default();
+        if models.len() < MAX_COST_MODELS {
+            models.insert(target.model.clone(), found.clone());
+        }
+        found
+    }
 }
 
 /// What one call cost, as it goes into the ledger.
@@ -138,16 +157,14 @@ impl CostLedger {
     /// What is known of the model: looked up once.
     pub(super) fn model(&self, target: &Target) -> Option<Arc<ModelData>> {
         let mut sums = self.sums();
-        let known = sums.models.get(target.provider.name.as_ref());
-        if let Some(found) = known.and_then(|models| models.get(&target.model)) {
+        if let Some((provider, model, found)) = &sums.last
+            && Arc::ptr_eq(provider, &target.provider)
+            && *model == target.model
+        {
             return found.clone();
         }
-        let found = target.provider.catalog.lookup(&target.provider.name, &target.model);
-        let found = found.filter(|model| !model.prices.is_empty()).map(Arc::new);
-        let models = sums.models.entry(target.provider.name.to_string()).or_default();
-        if models.len() < MAX_COST_MODELS {
-            models.insert(target.model.clone(), found.clone());
-        }
+        let found = sums.look_up(target);
+        sums.last = Some((Arc::clone(&target.provider), target.model.clone(), found.clone()));
         found
     }
 
