@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 
+/// A body without what stands around it: hosts that keep the connection alive send blank lines before it.
+pub(super) fn bare(body: &[u8]) -> &[u8] {
+    let body = body.trim_ascii();
+    body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body)
+}
+
 /// JSON that strict reading refuses and that still says what is meant: a name that stands twice (the last one counts),
 /// half of a surrogate pair (a replacement character). `None` if it is neither.
 ///

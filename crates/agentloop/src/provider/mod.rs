@@ -341,6 +341,14 @@ impl Provider {
         Ok(url.trim_end_matches('/').to_owned())
     }
 
+    /// The values of a number that the host takes, where it does not take all.
+    pub(crate) fn range(&self, param: Param) -> Option<(f64, f64)> {
+        self.rules.iter().find_map(|rule| match rule {
+            Rule::Clamp(of, min, max) if *of == param => Some((*min, *max)),
+            _ => None,
+        })
+    }
+
     /// Whether the host takes a parameter and does something with it.
     pub(crate) fn takes(&self, param: Param) -> bool {
         let listed = self.allow.as_ref().is_none_or(|names| names.contains(&param.name()));

@@ -72,7 +72,10 @@ impl Shape {
 
     pub(super) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
         let validator = jsonschema::validator_for(&schema).map_err(|error| {
-            Error::new(ErrorKind::InvalidRequest, format!("the schema cannot be used: {error}"))
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "/" } else { &place };
+            let message = format!("the schema cannot be used, at {place}: {error}");
+            Error::new(ErrorKind::InvalidRequest, message)
         })?;
         let title = match &mut schema {
             Value::Object(fields) => {

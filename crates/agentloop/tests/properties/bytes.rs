@@ -1,11 +1,11 @@
 //! Any bytes at all: no panic, no hang, and the events keep their grammar.
 
-use agentloop::{ChatStreamEvent, Fold};
+use agentloop::ChatStreamEvent;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
 
-use crate::support::{Decoded, Wire, decode};
+use crate::mutation::{keeps_the_grammar, mutated};
+use crate::support::{Wire, decode};
 
 /// Our fixtures, to change at random.
 fn fixtures() -> Vec<(bool, Vec<u8>)> {
@@ -47,37 +47,6 @@ const WORDS: &[&str] = &[
     "\\ud83d",
 ];
 
-fn mutated() -> impl Strategy<Value = (bool, Vec<u8>)> {
-    let change = (
-        any::<Index>(),
-        0usize..12,
-        prop_oneof![
-            select(WORDS).prop_map(|word| word.as_bytes().to_vec()),
-            vec(any::<u8>(), 0..4),
-        ],
-    );
-    (select(fixtures()), vec(change, 0..4)).prop_map(|((stream, mut bytes), changes)| {
-        for (at, removed, added) in changes {
-            let at = at.index(bytes.len() + 1);
-            let end = (at + removed).min(bytes.len());
-            bytes.splice(at..end, added);
-        }
-        (stream, bytes)
-    })
-}
-
-fn keeps_the_grammar(decoded: &Decoded) {
-    let mut fold = Fold::new();
-    for event in &decoded.events {
-        fold.push(event).unwrap();
-    }
-    let done = matches!(decoded.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
-    assert_ne!(done, decoded.error.is_some(), "one end, an answer or an error");
-    if let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() {
-        assert_eq!(fold.finish().unwrap(), **response);
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -89,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated()) {
+    fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated(fixtures(), WORDS)) {
         for provider in ["openai", "perplexity", "anthropic"] {
             let model = Some("sonar-reasoning");
             keeps_the_grammar(&decode(&Wire { stream, model, ..Wire::of(provider) }, &bytes));
@@ -97,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(), size in 1usize..40) {
+    fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(fixtures(), WORDS), size in 1usize..40) {
         for provider in ["openai", "anthropic"] {
             let wire = Wire { stream, ..Wire::of(provider) };
             let whole = decode(&wire, &bytes);

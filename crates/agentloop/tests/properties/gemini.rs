@@ -1,13 +1,14 @@
 //! The laws of generateContent over generated input: any bytes in place of an answer, any request.
 
-use agentloop::{AgentLoop, ChatMessage, ChatRequest, ChatStreamEvent, ErrorKind, Fold, inspect};
+use agentloop::{AgentLoop, ChatMessage, ChatRequest, ErrorKind, inspect};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::{Index, select};
+use proptest::sample::select;
 use serde_json::{Value, json};
 
 use crate::encoding::{has_null, message, params};
-use crate::support::{Decoded, Wire, decode};
+use crate::mutation::{keeps_the_grammar, mutated};
+use crate::support::{Wire, decode};
 
 /// Our fixtures, and their streams as lists, to change at random.
 fn fixtures() -> Vec<(bool, Vec<u8>)> {
@@ -55,37 +56,6 @@ const WORDS: &[&str] = &[
     "\\ud83d",
 ];
 
-fn mutated() -> impl Strategy<Value = (bool, Vec<u8>)> {
-    let change = (
-        any::<Index>(),
-        0usize..12,
-        prop_oneof![
-            select(WORDS).prop_map(|word| word.as_bytes().to_vec()),
-            vec(any::<u8>(), 0..4),
-        ],
-    );
-    (select(fixtures()), vec(change, 0..4)).prop_map(|((stream, mut bytes), changes)| {
-        for (at, removed, added) in changes {
-            let at = at.index(bytes.len() + 1);
-            let end = (at + removed).min(bytes.len());
-            bytes.splice(at..end, added);
-        }
-        (stream, bytes)
-    })
-}
-
-fn keeps_the_grammar(decoded: &Decoded) {
-    let mut fold = Fold::new();
-    for event in &decoded.events {
-        fold.push(event).unwrap();
-    }
-    let done = matches!(decoded.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
-    assert_ne!(done, decoded.error.is_some(), "one end, an answer or an error");
-    if let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() {
-        assert_eq!(fold.finish().unwrap(), **response);
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -97,7 +67,7 @@ proptest! {
 
     #[test]
     fn no_change_to_an_answer_breaks_the_gemini_decoder(
-        (stream, bytes) in mutated(),
+        (stream, bytes) in mutated(fixtures(), WORDS),
         size in 1usize..40,
     ) {
         let wire = Wire { stream, ..Wire::of("google") };

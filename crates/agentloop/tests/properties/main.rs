@@ -18,3 +18,4 @@ mod encoding;
 mod folding;
 mod gemini;
 mod media;
+mod mutation;

@@ -65,11 +65,7 @@ impl<'a> Params<'a> {
         if !self.takes(param) {
             return Ok(());
         }
-        let own = self.provider.rules.iter().find_map(|rule| match rule {
-            Rule::Clamp(of, min, max) if *of == param => Some((*min, *max)),
-            _ => None,
-        });
-        let (min, max) = own.unwrap_or(range);
+        let (min, max) = self.provider.range(param).unwrap_or(range);
         let kept = value.max(min).min(max);
         if (min..=max).contains(&value) {
             return self.field(param.name(), &value);

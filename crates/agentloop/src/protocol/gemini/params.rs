@@ -61,11 +61,7 @@ impl<'a> Config<'a> {
             return Err(Error::new(ErrorKind::InvalidRequest, format!("{param} is not a number"))
                 .with_provider(self.provider.name.as_ref()));
         }
-        let range = self.provider.rules.iter().find_map(|rule| match rule {
-            Rule::Clamp(of, min, max) if *of == param => Some((*min, *max)),
-            _ => None,
-        });
-        if let Some((min, max)) = range
+        if let Some((min, max)) = self.provider.range(param)
             && !(min..=max).contains(&value)
         {
             let kept = value.clamp(min, max);

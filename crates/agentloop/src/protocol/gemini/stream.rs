@@ -7,7 +7,7 @@ use super::error;
 use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
-use crate::protocol::json::{mended, read_json, read_json_body};
+use crate::protocol::json::{bare, mended, read_json, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
 
@@ -40,8 +40,7 @@ impl Decoder {
     }
 
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
-        let body = body.trim_ascii();
-        let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+        let body = bare(body);
         if body.starts_with(b"[") {
             // A stream that was not asked for, as one list.
             self.list(body, emitter)?;

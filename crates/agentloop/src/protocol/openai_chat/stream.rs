@@ -8,7 +8,7 @@ use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::PartDelta;
 use crate::framing::Frame;
-use crate::protocol::json::{mended, read_json, read_json_body};
+use crate::protocol::json::{bare, mended, read_json, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
 
@@ -56,9 +56,7 @@ impl Decoder {
     }
 
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
-        // Hosts that keep the connection alive send blank lines before the body.
-        let body = body.trim_ascii();
-        let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body);
+        let body = bare(body);
         if body.starts_with(b"[") {
             return Err(self.error_of_list(body));
         }
