@@ -45,6 +45,8 @@
 //! [`Error::kind`] is what programs match on, [`Error::is_retryable`] whether to try again, [`Error::hint`] what a person
 //! can do. A stream that breaks off is an error, never a short answer, and [`Error::partial`] is what had arrived.
 
+#[cfg(feature = "agent")]
+pub mod agent;
 mod client;
 mod config;
 mod error;

@@ -132,3 +132,18 @@ pub const LIMITS_ANSWER_TOKENS: u64 = 1_000;
 
 /// How many tokens an image, a sound, a video or a file is taken to have before the provider has counted them.
 pub const LIMITS_MEDIUM_TOKENS: u64 = 1_000;
+
+/// How often a model is asked in one run of an agent, unless it is set.
+pub const AGENT_MAX_STEPS: u32 = 20;
+
+/// How many tools of one answer run at once, unless it is set.
+pub const AGENT_PARALLEL_TOOLS: usize = 8;
+
+/// How long one try of a tool may take, unless it is set.
+pub const TOOL_TIMEOUT: Duration = Duration::from_secs(300);
+
+/// How much text of a tool's result the model sees, in characters, unless it is set.
+pub const MAX_TOOL_OUTPUT_CHARS: usize = 64_000;
+
+/// How much news of tools' progress waits to be read; what is more takes the place of what waits.
+pub const MAX_WAITING_PROGRESS: usize = 1_024;

@@ -165,6 +165,20 @@ impl AgentLoop {
         self.0.registry.resolve(model)
     }
 
+    /// The events of a chat: as they come, or all at once.
+    #[cfg(feature = "agent")]
+    pub(crate) async fn events(
+        &self,
+        request: Arc<ChatRequest>,
+        streamed: bool,
+    ) -> Result<ChatStream> {
+        let request = if streamed { Request::Stream(request) } else { Request::Chat(request) };
+        match self.run(request).await? {
+            Answer::Events(events) => Ok(events),
+            Answer::Embedding(_) => Err(wrong_answer()),
+        }
+    }
+
     pub(crate) fn inner(&self) -> &Inner {
         &self.0
     }

@@ -70,3 +70,8 @@ impl<'de> Deserialize<'de> for FinishReason {
         Ok(Self::from_word(&Cow::<'de, str>::deserialize(deserializer)?))
     }
 }
+
+/// Whether a provider's own word says that it paused, and wants its turn back to go on.
+pub(super) fn is_pause(word: &str) -> bool {
+    matches!(word, "pause_turn" | "compaction")
+}

@@ -124,6 +124,12 @@ impl Choice {
         })
     }
 
+    /// Whether the provider only paused, and goes on when the turn is sent back to it.
+    pub fn is_paused(&self) -> bool {
+        self.finish_reason == FinishReason::Stop
+            && self.raw_finish_reason.as_deref().is_some_and(finish::is_pause)
+    }
+
     /// The generated images, in order.
     pub fn images(&self) -> impl Iterator<Item = &ImagePart> {
         self.content.iter().filter_map(|part| match part {

@@ -36,8 +36,12 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+#[cfg(feature = "agent")]
+pub(crate) use nulls::drop_optional as drop_optional_nulls;
+#[cfg(feature = "agent")]
+pub(crate) use partial::Partial;
 pub use request::{DEFAULT_RETRIES, MAX_RETRIES, StructuredRequest};
-use shape::Shape;
+pub(crate) use shape::Shape;
 pub use stream::{StructuredEvent, StructuredStream};
 
 use crate::client::AgentLoop;
@@ -171,7 +175,12 @@ fn add(spent: Option<(Usage, Option<Cost>)>, response: &ChatResponse) -> (Usage,
 /// The conversation goes on: what was said, and why it will not do.
 fn again(request: &mut ChatRequest, response: &ChatResponse, why: &str) {
     request.messages.push(response.clone().into_message());
-    request.messages.push(ChatMessage::user(format!(
+    request.messages.push(correction(why));
+}
+
+/// What the model is told of an answer that will not do.
+pub(crate) fn correction(why: &str) -> ChatMessage {
+    ChatMessage::user(format!(
         "That answer cannot be used: {why}. Answer again, with the whole JSON and nothing else."
-    )));
+    ))
 }

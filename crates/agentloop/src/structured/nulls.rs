@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 64;
 ///
 /// Strict hosts want every property, so that optional ones were asked for as "or null"; in the schema as it was given such
 /// a null may be wrong.
-pub(super) fn drop_optional(schema: &Value, value: &mut Value) {
+pub(crate) fn drop_optional(schema: &Value, value: &mut Value) {
     drop_in(schema, &[schema], value, 0);
 }
 

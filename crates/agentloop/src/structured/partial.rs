@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 127;
 
 /// Reads a text piece by piece.
 #[derive(Debug, Default)]
-pub(super) struct Partial {
+pub(crate) struct Partial {
     state: State,
     stack: Vec<Frame>,
     /// The root, when it is a single value or has ended.
@@ -78,7 +78,7 @@ enum Frame {
 
 impl Partial {
     /// Takes the next piece.
-    pub(super) fn feed(&mut self, text: &str) {
+    pub(crate) fn feed(&mut self, text: &str) {
         for letter in text.chars() {
             if matches!(self.state, State::Done | State::Off) {
                 return;
@@ -90,21 +90,21 @@ impl Partial {
     }
 
     /// How often the value has grown; 0 while there is none.
-    pub(super) fn version(&self) -> u64 {
+    pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
     /// Whether a value has begun.
-    pub(super) fn began(&self) -> bool {
+    pub(crate) fn began(&self) -> bool {
         self.version > 0
     }
 
-    pub(super) fn is_fenced(&self) -> bool {
+    pub(crate) fn is_fenced(&self) -> bool {
         self.fenced
     }
 
     /// The value so far; `None` where there is none, or none any more.
-    pub(super) fn value(&self) -> Option<Value> {
+    pub(crate) fn value(&self) -> Option<Value> {
         let mut inner = match &self.state {
             State::Off => return None,
             State::Text { text, key: false, .. } => Some(Value::String(text.clone())),

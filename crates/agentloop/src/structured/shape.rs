@@ -23,7 +23,7 @@ const MAX_REASON_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 64;
 
 /// What an answer must be.
-pub(super) struct Shape {
+pub(crate) struct Shape {
     format: JsonSchemaFormat,
     validator: Validator,
     /// Whether hosts may be sent an object around it.
@@ -32,11 +32,11 @@ pub(super) struct Shape {
 
 /// Why an answer cannot be used.
 #[derive(Debug)]
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     kind: ErrorKind,
-    pub(super) message: String,
+    pub(crate) message: String,
     /// Whether the model may do better when it is told.
-    pub(super) again: bool,
+    pub(crate) again: bool,
 }
 
 impl Wrong {
@@ -44,7 +44,7 @@ impl Wrong {
         Self { kind, message: message.to_owned(), again: false }
     }
 
-    pub(super) fn into_error(self, response: ChatResponse) -> Error {
+    pub(crate) fn into_error(self, response: ChatResponse) -> Error {
         let error = Error::new(self.kind, format!("the answer cannot be used: {}", self.message))
             .with_provider(&response.provider)
             .with_model(&response.model)
@@ -61,7 +61,7 @@ impl Wrong {
 }
 
 impl Shape {
-    pub(super) fn of<T: JsonSchema>(request: &StructuredRequest) -> Result<Self> {
+    pub(crate) fn of<T: JsonSchema>(request: &StructuredRequest) -> Result<Self> {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         let mut shape = Self::new(schema.to_value(), request)?;
         if request.name.is_none() {
@@ -98,8 +98,21 @@ impl Shape {
         })
     }
 
+    /// The shape that a request asks for already; an answer of any form has none.
+    #[cfg(feature = "agent")]
+    pub(crate) fn of_format(format: &ResponseFormat) -> Result<Self> {
+        match format {
+            ResponseFormat::JsonSchema { json_schema } => {
+                let asked = StructuredRequest::new(ChatRequest::default());
+                let shape = Self::new(json_schema.schema.clone(), &asked)?;
+                Ok(Self { format: json_schema.clone(), ..shape })
+            }
+            _ => Err(Error::new(ErrorKind::InvalidRequest, "the request asks for no schema")),
+        }
+    }
+
     /// The request, with the schema.
-    pub(super) fn request(&self, mut request: ChatRequest) -> ChatRequest {
+    pub(crate) fn request(&self, mut request: ChatRequest) -> ChatRequest {
         request.response_format =
             Some(ResponseFormat::JsonSchema { json_schema: self.format.clone() });
         request
@@ -116,7 +129,7 @@ impl Shape {
     }
 
     /// Reads the answer: from the part of that number, if one is given.
-    pub(super) fn read<T: DeserializeOwned>(
+    pub(crate) fn read<T: DeserializeOwned>(
         &self,
         response: &ChatResponse,
         part: Option<usize>,

@@ -1,0 +1,104 @@
+//! One call of a tool, with its tries.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, timeout};
+
+use super::super::cancel::{CancelOnDrop, CancelToken};
+use super::super::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolStatus};
+use super::super::truncate::shorten;
+use super::guard::guarded;
+use super::{Run, millis};
+
+/// A call, ready to run: everything it needs is its own.
+pub(super) struct Execution {
+    pub(super) tool: Tool,
+    pub(super) context: ToolContext,
+    pub(super) result: ToolResult,
+    pub(super) max_output_chars: usize,
+}
+
+impl Run {
+    /// A call, ready to run.
+    pub(super) fn execution(&self, at: usize) -> Option<Execution> {
+        let call = self.state.calls().get(at)?;
+        let tool = self.tools.get(&call.call.name)?.clone();
+        let settings = &self.agent.settings;
+        let context = ToolContext {
+            step: self.state.step(),
+            index: at,
+            call_id: Arc::from(call.call.id.as_str()),
+            tool: Arc::from(call.call.name.as_str()),
+            attempt: 0,
+            cancel: self.cancel.child(),
+            data: self.data.clone(),
+            resources: settings.resources.clone(),
+            sink: self.sink.clone(),
+        };
+        Some(Execution {
+            max_output_chars: tool.max_output_chars.unwrap_or(settings.max_output_chars),
+            result: call.result(at, ToolStatus::Failed, ToolOutput::text("")),
+            context,
+            tool,
+        })
+    }
+}
+
+/// Runs a call to its result.
+pub(super) async fn execute(execution: Execution) -> ToolResult {
+    let Execution { tool, context, mut result, max_output_chars } = execution;
+    let began = Instant::now();
+    let (status, output) = match tool.read(&result.arguments) {
+        Ok(arguments) => loop {
+            result.attempts += 1;
+            let tried = attempt(&tool, &arguments, &context, result.attempts).await;
+            match tried {
+                Ok(output) => break (ToolStatus::Completed, output),
+                Err((_, error)) if error.is_transient() && result.attempts <= tool.retries => {}
+                Err((status, error)) => break (status, ToolOutput::text(error.message())),
+            }
+        },
+        Err(why) => (ToolStatus::InvalidArguments, ToolOutput::text(why)),
+    };
+    result.status = status;
+    result.elapsed_ms = millis(began);
+    match shorten(&output, max_output_chars) {
+        Some(short) => {
+            result.output = short;
+            result.full = Some(output);
+        }
+        None => result.output = output,
+    }
+    result
+}
+
+/// One try. Whatever it started elsewhere learns from its token when it is over.
+async fn attempt(
+    tool: &Tool,
+    arguments: &serde_json::Value,
+    context: &ToolContext,
+    attempt: u32,
+) -> Result<ToolOutput, (ToolStatus, ToolError)> {
+    let cancel: CancelToken = context.cancel.child();
+    let _over = CancelOnDrop(cancel.clone());
+    let context = ToolContext { attempt, cancel, ..context.clone() };
+    let Some(handler) = tool.handler().cloned() else {
+        return Err((ToolStatus::UnknownTool, ToolError::new("nobody runs this tool")));
+    };
+    let running = guarded(|| {
+        let arguments = arguments.clone();
+        // The future must not outlive what it borrows from.
+        Box::pin(async move { handler.call(arguments, context).await })
+    });
+    let done = match tool.timeout {
+        None => running.await,
+        Some(limit) => match timeout(limit, running).await {
+            Ok(done) => done,
+            Err(_) => {
+                let message = format!("the tool took longer than {limit:?} and was stopped");
+                return Err((ToolStatus::TimedOut, ToolError::new(message)));
+            }
+        },
+    };
+    done.map_err(|error| (ToolStatus::Failed, error))
+}

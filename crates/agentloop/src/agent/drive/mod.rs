@@ -1,0 +1,181 @@
+//! Does what the [machine](super::machine) says, and tells it what came of it.
+
+mod ask;
+mod decide;
+mod execute;
+mod guard;
+mod preparing;
+mod tools;
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::cancel::CancelToken;
+use super::configure::Agent;
+use super::event::RunEvent;
+use super::machine::{Action, RunState, spent};
+use super::outcome::{Outcome, StopReason};
+use super::request::RunRequest;
+use super::sink::Sink;
+use super::suspended::Suspended;
+use super::tool::{RunData, ToolResult, ToolSet, ToolStatus};
+use crate::error::{Error, Result};
+use crate::structured::{Shape, correction};
+
+/// A run under way.
+struct Run {
+    agent: Agent,
+    state: RunState,
+    cancel: CancelToken,
+    streamed: bool,
+    shape: Option<Shape>,
+    /// The tools of the step that the run is at.
+    tools: Arc<ToolSet>,
+    data: RunData,
+    sink: Sink,
+    began: Instant,
+    /// Why it failed.
+    error: Option<Error>,
+    /// The answer in the form that was asked for.
+    output: Option<serde_json::Value>,
+}
+
+/// Runs, and hands the events on. The last one is `run.done`.
+pub(super) async fn drive(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) {
+    let shape = request.shape();
+    let tools = agent.settings.tools.gathered();
+    let ready = shape.and_then(|shape| tools.check().map(|()| shape));
+    let mut run = Run {
+        data: RunData::new(request.state.data.clone()),
+        state: request.state,
+        cancel: request.cancel,
+        tools: Arc::new(tools),
+        began: Instant::now(),
+        shape: None,
+        error: None,
+        output: None,
+        agent,
+        streamed,
+        sink,
+    };
+    match ready {
+        Ok(shape) => {
+            run.shape = shape;
+            while run.step().await {}
+        }
+        Err(error) => run.fail(error),
+    }
+    let outcome = Box::new(run.outcome());
+    run.sink.emit(RunEvent::RunDone { outcome }).await;
+}
+
+impl Run {
+    /// Does the next thing; false when there is none.
+    async fn step(&mut self) -> bool {
+        self.tell().await;
+        if self.cancel.is_cancelled()
+            && !matches!(self.state.next(), Action::Close | Action::Stop(_))
+        {
+            self.state.cancelled();
+            return true;
+        }
+        match self.state.next() {
+            Action::Ask { last } => self.ask(last).await,
+            Action::Decide(at) => self.decide(at).await,
+            Action::Run(calls) => self.run_tools(calls).await,
+            Action::Review(at) => self.review(at).await,
+            Action::Close => self.close().await,
+            Action::Suspend => {
+                let calls = self.state.waiting();
+                let step = self.state.step();
+                self.sink.emit(RunEvent::ApprovalNeeded { step, calls }).await;
+                return false;
+            }
+            Action::Stop(_) => return false,
+        }
+        true
+    }
+
+    /// Tells of the calls that have ended.
+    async fn tell(&mut self) {
+        let step = self.state.step();
+        for result in self.state.untold() {
+            self.sink.emit(ended(step, result)).await;
+        }
+    }
+
+    async fn close(&mut self) {
+        let settings = Arc::clone(&self.agent.settings);
+        let met = |steps: &[super::Step]| settings.met(steps);
+        let rules = settings.rules(&met);
+        if let Some(step) = self.state.close(&rules) {
+            let step = Box::new(step.clone());
+            self.sink.emit(RunEvent::StepDone { step }).await;
+        }
+        if self.state.next() == Action::Stop(StopReason::Finished)
+            && let Err(error) = self.check_output()
+        {
+            self.fail(error);
+        }
+    }
+
+    /// The last answer has the form that was asked for, or is asked for again.
+    fn check_output(&mut self) -> Result<()> {
+        let (Some(shape), Some(rule)) = (&self.shape, self.state.output) else { return Ok(()) };
+        let Some(step) = self.state.steps.last() else { return Ok(()) };
+        match shape.read(&step.response, None) {
+            Ok(output) => self.output = Some(output),
+            Err(wrong) if wrong.again && self.state.corrections < rule.retries => {
+                let settings = Arc::clone(&self.agent.settings);
+                let met = |steps: &[super::Step]| settings.met(steps);
+                self.state.correct(correction(&wrong.message), &settings.rules(&met));
+            }
+            Err(wrong) => return Err(wrong.into_error(step.response.clone())),
+        }
+        Ok(())
+    }
+
+    /// The run fails, between two steps.
+    fn fail(&mut self, error: Error) {
+        self.state.interrupted(None, StopReason::Failed, 0);
+        self.error = Some(error);
+    }
+
+    fn outcome(&mut self) -> Outcome {
+        self.state.data = self.data.values();
+        self.state.elapsed_ms = self.state.elapsed_ms.saturating_add(millis(self.began));
+        let stop = match self.state.next() {
+            Action::Stop(stop) => stop,
+            _ => StopReason::Waiting,
+        };
+        let waits = stop == StopReason::Waiting;
+        let sum = spent(&self.state.steps);
+        Outcome {
+            response: self.state.steps.last().map(|step| step.response.clone()),
+            messages: self.state.messages().to_vec(),
+            steps: self.state.steps.clone(),
+            usage: sum.usage,
+            cost: sum.cost,
+            output: self.output.take(),
+            data: self.state.data.clone(),
+            elapsed_ms: self.state.elapsed_ms,
+            suspended: waits.then(|| Box::new(Suspended { run: self.state.clone() })),
+            error: self.error.take(),
+            stop,
+        }
+    }
+}
+
+/// The event of a call's end.
+fn ended(step: u32, result: ToolResult) -> RunEvent {
+    match result.status {
+        ToolStatus::Completed => RunEvent::ToolCompleted { step, result },
+        ToolStatus::Canceled | ToolStatus::Skipped => RunEvent::ToolCanceled { step, result },
+        _ => RunEvent::ToolFailed { step, result },
+    }
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,72 @@
+//! Whether arguments are what a tool asks for.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::structured::drop_optional_nulls;
+
+/// How many reasons are told to the model.
+const MAX_REASONS: usize = 8;
+
+/// The longest reason that is told.
+const MAX_REASON_CHARS: usize = 300;
+
+/// Checks arguments against a tool's schema.
+#[derive(Clone)]
+pub(super) struct Checker {
+    schema: Arc<Value>,
+    validator: Arc<Validator>,
+}
+
+impl Checker {
+    pub(super) fn new(tool: &str, schema: &Value) -> Result<Self> {
+        let validator = jsonschema::validator_for(schema).map_err(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "/" } else { &place };
+            let message =
+                format!("the schema of the tool `{tool}` cannot be used, at {place}: {error}");
+            Error::new(ErrorKind::InvalidRequest, message)
+        })?;
+        Ok(Self { schema: Arc::new(schema.clone()), validator: Arc::new(validator) })
+    }
+
+    /// The arguments of a call, if they are JSON and match; else why not, for the model.
+    pub(super) fn read(&self, arguments: &str) -> Result<Value, String> {
+        let text = arguments.trim();
+        let mut value: Value = serde_json::from_str(if text.is_empty() { "{}" } else { text })
+            .map_err(|error| format!("the arguments are not JSON: {error}"))?;
+        // Hosts that keep to a schema strictly fill in what is optional with nulls.
+        drop_optional_nulls(&self.schema, &mut value);
+        if self.validator.is_valid(&value) {
+            return Ok(value);
+        }
+        let reasons: Vec<String> = self
+            .validator
+            .iter_errors(&value)
+            .take(MAX_REASONS)
+            .map(|error| {
+                let place = error.instance_path().to_string();
+                let place = if place.is_empty() { "/" } else { &place };
+                shorten(format!("{place}: {error}"))
+            })
+            .collect();
+        Err(format!("the arguments do not match the schema: {}", reasons.join("; ")))
+    }
+}
+
+fn shorten(text: String) -> String {
+    match text.char_indices().nth(MAX_REASON_CHARS) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+impl fmt::Debug for Checker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Checker")
+    }
+}
