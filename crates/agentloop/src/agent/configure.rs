@@ -243,22 +243,13 @@ impl Settings {
         said.or(tool.policy).unwrap_or(self.default_policy)
     }
 
-    /// The condition that the steps meet, if they do.
-    pub(super) fn met(&self, steps: &[Step]) -> Option<String> {
-        let mut conditions = self.conditions.iter();
-        conditions.find(|(_, met)| met(steps)).map(|(name, _)| name.clone())
-    }
-
-    pub(super) fn rules<'a>(
-        &self,
-        condition: &'a (dyn Fn(&[Step]) -> Option<String> + Sync),
-    ) -> Rules<'a> {
+    pub(super) fn rules(&self) -> Rules<'_> {
         Rules {
             max_steps: self.max_steps,
             final_answer: self.final_answer,
             max_tokens: self.max_tokens,
             max_cost: self.max_cost,
-            condition: Some(condition),
+            conditions: &self.conditions,
         }
     }
 }

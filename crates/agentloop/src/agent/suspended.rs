@@ -45,6 +45,7 @@ impl Suspended {
     /// # Errors
     ///
     /// When no call of that id waits for a decision, or it waits for a result and is given none.
+    #[expect(clippy::needless_pass_by_value, reason = "what is said is said once")]
     pub fn decide(&mut self, call_id: &str, decision: Decision) -> Result<()> {
         self.run.decide_waiting(call_id, &decision)
     }
@@ -63,6 +64,7 @@ impl Suspended {
     /// # Errors
     ///
     /// When no result of that call waits for a review.
+    #[expect(clippy::needless_pass_by_value, reason = "what is said is said once")]
     pub fn review(&mut self, call_id: &str, review: Review) -> Result<()> {
         self.run.review_waiting(call_id, &review)
     }

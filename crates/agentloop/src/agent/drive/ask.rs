@@ -49,8 +49,7 @@ impl Run {
             Ended::Whole(response) => {
                 let response = self.priced(*response);
                 let settings = Arc::clone(&self.agent.settings);
-                let met = |steps: &[super::super::Step]| settings.met(steps);
-                self.state.answered(response, took, &settings.rules(&met));
+                self.state.answered(response, took, &settings.rules());
             }
             Ended::Cancelled(partial) => {
                 let partial = partial.map(|partial| *partial);

@@ -107,9 +107,7 @@ impl Run {
 
     async fn close(&mut self) {
         let settings = Arc::clone(&self.agent.settings);
-        let met = |steps: &[super::Step]| settings.met(steps);
-        let rules = settings.rules(&met);
-        if let Some(step) = self.state.close(&rules) {
+        if let Some(step) = self.state.close(&settings.rules()) {
             let step = Box::new(step.clone());
             self.sink.emit(RunEvent::StepDone { step }).await;
         }
@@ -128,8 +126,7 @@ impl Run {
             Ok(output) => self.output = Some(output),
             Err(wrong) if wrong.again && self.state.corrections < rule.retries => {
                 let settings = Arc::clone(&self.agent.settings);
-                let met = |steps: &[super::Step]| settings.met(steps);
-                self.state.correct(correction(&wrong.message), &settings.rules(&met));
+                self.state.correct(correction(&wrong.message), &settings.rules());
             }
             Err(wrong) => return Err(wrong.into_error(step.response.clone())),
         }

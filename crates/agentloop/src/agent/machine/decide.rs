@@ -20,9 +20,9 @@ impl RunState {
 
     /// The call runs as `fixed` says, and stands so in the conversation.
     pub(in crate::agent) fn repaired(&mut self, at: usize, fixed: ToolCallPart) {
+        self.rewrite_call(at, &fixed);
         if let Some(call) = self.calls_mut().get_mut(at) {
-            call.call = fixed.clone();
-            self.rewrite_call(at, fixed);
+            call.call = fixed;
         }
     }
 

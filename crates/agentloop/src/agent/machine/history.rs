@@ -42,7 +42,7 @@ pub(super) fn sound_message(message: &mut ChatMessage) {
 
 impl RunState {
     /// The call of that place in the last answer stands so in the conversation.
-    pub(super) fn rewrite_call(&mut self, at: usize, fixed: ToolCallPart) {
+    pub(super) fn rewrite_call(&mut self, at: usize, fixed: &ToolCallPart) {
         let answer = self.request.messages.iter_mut().rev();
         let answer = answer.filter(|message| message.role == Role::Assistant).take(1);
         for message in answer {

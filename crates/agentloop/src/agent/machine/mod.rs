@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 pub(super) use call::{Call, Reviewing};
 pub(super) use sum::spent;
 
+use super::hook::Condition;
 use super::outcome::{Step, StopReason};
 use super::tool::ToolResult;
 use crate::error::{Error, ErrorKind};
@@ -44,8 +45,8 @@ pub(super) struct Rules<'a> {
     pub(super) final_answer: bool,
     pub(super) max_tokens: Option<u64>,
     pub(super) max_cost: Option<Usd>,
-    /// The name of the condition that the steps so far meet, if they do.
-    pub(super) condition: Option<&'a (dyn Fn(&[Step]) -> Option<String> + Sync)>,
+    /// By name, what stops it when its steps meet it.
+    pub(super) conditions: &'a [(String, Condition)],
 }
 
 /// A run, between any two of its steps.
@@ -218,7 +219,10 @@ impl RunState {
             step.results = results;
             step.tools_ms = tools_ms;
         }
-        let met = |steps: &[Step]| rules.condition.and_then(|condition| condition(steps));
+        let met = |steps: &[Step]| {
+            let mut conditions = rules.conditions.iter();
+            conditions.find(|(_, met)| met(steps)).map(|(name, _)| name.clone())
+        };
         self.phase = match then {
             Then::Stop { stop } => Phase::Stopped { stop },
             Then::AskLast => Phase::Ready { last: true },

@@ -44,6 +44,11 @@ impl ToolContext {
         self.step
     }
 
+    /// Which of the calls of its step, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     /// Which try it is, from 1.
     pub fn attempt(&self) -> u32 {
         self.attempt

@@ -1,0 +1,48 @@
+//! Whatever happened, the conversation can go on, with every provider.
+
+use std::sync::OnceLock;
+
+use agentloop::agent::Outcome;
+use agentloop::{AgentLoop, ChatMessage, ChatRequest, ContentPart, Role, ToolDefinition, inspect};
+
+const MODELS: [&str; 6] = [
+    "openai/gpt-4.1",
+    "anthropic/claude-sonnet-4-5",
+    "google/gemini-2.5-pro",
+    "mistral/mistral-large-latest",
+    "deepseek/deepseek-chat",
+    "groq/openai/gpt-oss-120b",
+];
+
+static AI: OnceLock<AgentLoop> = OnceLock::new();
+
+pub(crate) fn check(request: &ChatRequest, outcome: &Outcome) {
+    one_to_one(&outcome.messages);
+    let ai = AI.get_or_init(|| AgentLoop::builder().build().unwrap());
+    for model in MODELS {
+        let next = ChatRequest::new(model)
+            .messages(request.messages.clone())
+            .messages(outcome.messages.clone())
+            .user("And now?")
+            .tool(ToolDefinition::function("ok", serde_json::json!({"type": "object"})))
+            .strict();
+        let encoded = inspect::encode(ai, &next, false);
+        encoded.unwrap_or_else(|error| panic!("{model}: {error}\n{:#?}", outcome.messages));
+    }
+}
+
+/// Behind a turn with calls stand their results and nothing else, in the order of the calls.
+fn one_to_one(messages: &[ChatMessage]) {
+    let mut left = messages.iter().peekable();
+    while let Some(message) = left.next() {
+        assert_ne!(message.role, Role::Tool, "a result without its call: {message:?}");
+        assert!(!(message.role == Role::Assistant && message.parts().is_empty()), "{message:?}");
+        for part in message.parts() {
+            let ContentPart::ToolCall(call) = part else { continue };
+            let result = left.next().unwrap_or_else(|| panic!("no result of {call:?}"));
+            assert_eq!(result.role, Role::Tool);
+            assert_eq!(result.tool_call_id.as_deref(), Some(call.id.as_str()));
+            assert!(!result.text().is_empty());
+        }
+    }
+}
