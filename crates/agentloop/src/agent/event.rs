@@ -14,6 +14,7 @@ use crate::event::ChatStreamEvent;
 /// run.done
 /// ```
 ///
+/// - A step ends with `step.done`, unless the model never began to answer.
 /// - The events of the model are [`ChatStreamEvent`]s as they are everywhere, one message a step. A model that fails
 ///   ends with an `error` event.
 /// - Each call goes through `tool.preparing` (again whenever its status line changes), then, if it runs, `tool.running`

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
 
 use super::super::cancel::{CancelOnDrop, CancelToken};
 use super::super::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolStatus};
 use super::super::truncate::shorten;
 use super::guard::guarded;
-use super::{Run, millis};
+use super::{Run, millis, span};
 
 /// A call, ready to run: everything it needs is its own.
 pub(super) struct Execution {
@@ -46,13 +47,19 @@ impl Run {
 
 /// Runs a call to its result.
 pub(super) async fn execute(execution: Execution) -> ToolResult {
+    let span = span::of_tool(&execution.result);
+    let result = tried(execution).instrument(span.clone()).await;
+    span::end_tool(&span, &result);
+    result
+}
+
+async fn tried(execution: Execution) -> ToolResult {
     let Execution { tool, context, mut result, max_output_chars } = execution;
     let began = Instant::now();
     let (status, output) = match tool.read(&result.arguments) {
         Ok(arguments) => loop {
             result.attempts += 1;
-            let tried = attempt(&tool, &arguments, &context, result.attempts).await;
-            match tried {
+            match attempt(&tool, &arguments, &context, result.attempts).await {
                 Ok(output) => break (ToolStatus::Completed, output),
                 Err((_, error)) if error.is_transient() && result.attempts <= tool.retries => {}
                 Err((status, error)) => break (status, ToolOutput::text(error.message())),

@@ -5,11 +5,13 @@ mod decide;
 mod execute;
 mod guard;
 mod preparing;
+mod span;
 mod tools;
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use super::cancel::CancelToken;
 use super::configure::Agent;
@@ -43,6 +45,14 @@ struct Run {
 
 /// Runs, and hands the events on. The last one is `run.done`.
 pub(super) async fn drive(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) {
+    let span = span::of_run();
+    let outcome = run(agent, request, streamed, sink.clone()).instrument(span.clone()).await;
+    span::end_run(&span, &outcome);
+    drop(span);
+    sink.emit(RunEvent::RunDone { outcome: Box::new(outcome) }).await;
+}
+
+async fn run(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> Outcome {
     let shape = request.shape();
     let tools = agent.settings.tools.gathered();
     let ready = shape.and_then(|shape| tools.check().map(|()| shape));
@@ -66,8 +76,7 @@ pub(super) async fn drive(agent: Agent, request: RunRequest, streamed: bool, sin
         }
         Err(error) => run.fail(error),
     }
-    let outcome = Box::new(run.outcome());
-    run.sink.emit(RunEvent::RunDone { outcome }).await;
+    run.outcome()
 }
 
 impl Run {

@@ -15,7 +15,7 @@ fn rules() -> Rules<'static> {
 }
 
 /// An answer with these calls.
-fn answer(calls: &[(&str, &str)], finish: FinishReason) -> ChatResponse {
+fn answer(calls: &[(&str, &str)], finish: &FinishReason) -> ChatResponse {
     let mut events = vec![json!({"type":"message.start","id":"a","model":"m","provider":"p"})];
     for (at, (id, arguments)) in calls.iter().enumerate() {
         events.push(json!({"type":"content.start","choiceIndex":0,"partIndex":at,
@@ -34,7 +34,7 @@ fn answer(calls: &[(&str, &str)], finish: FinishReason) -> ChatResponse {
 fn asked(calls: &[(&str, &str)]) -> RunState {
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
     assert_eq!(state.next(), Action::Ask { last: false });
-    state.answered(answer(calls, FinishReason::ToolCalls), 1, &rules());
+    state.answered(answer(calls, &FinishReason::ToolCalls), 1, &rules());
     state
 }
 
@@ -91,7 +91,7 @@ fn an_abort_cancels_what_has_not_run() {
 #[test]
 fn the_calls_of_a_cut_answer_do_not_run_and_half_a_call_is_not_sent_again() {
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
-    state.answered(answer(&[("a", "{}"), ("b", "{\"x\":")], FinishReason::Length), 1, &rules());
+    state.answered(answer(&[("a", "{}"), ("b", "{\"x\":")], &FinishReason::Length), 1, &rules());
     assert_eq!(state.next(), Action::Close);
     assert_eq!(state.untold().len(), 2);
     assert_eq!(state.untold().len(), 0);
@@ -106,10 +106,10 @@ fn the_calls_of_a_cut_answer_do_not_run_and_half_a_call_is_not_sent_again() {
 fn at_the_limit_calls_get_placeholders_and_a_final_answer_is_asked_for_once() {
     let rules = Rules { max_steps: 1, final_answer: true, ..Rules::default() };
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
-    state.answered(answer(&[("a", "{}")], FinishReason::ToolCalls), 1, &rules);
+    state.answered(answer(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules);
     state.close(&rules);
     assert_eq!(state.next(), Action::Ask { last: true });
-    state.answered(answer(&[("b", "{}")], FinishReason::ToolCalls), 1, &rules);
+    state.answered(answer(&[("b", "{}")], &FinishReason::ToolCalls), 1, &rules);
     state.close(&rules);
     assert_eq!(state.next(), Action::Stop(StopReason::MaxSteps { limit: 1 }));
     assert_eq!(results(&state).len(), 2);
@@ -120,7 +120,7 @@ fn a_forced_choice_returns_to_auto_after_the_first_round() {
     for choice in [ToolChoice::Required, ToolChoice::function("t")] {
         let request = ChatRequest::new("p/m").user("Hi").tool_choice(choice);
         let mut state = RunState::new(request);
-        state.answered(answer(&[("a", "{}")], FinishReason::ToolCalls), 1, &rules());
+        state.answered(answer(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules());
         assert_eq!(state.request.tool_choice, Some(ToolChoice::Auto));
     }
 }
@@ -158,7 +158,7 @@ fn a_cancelled_run_has_a_result_for_each_call_and_stops_once() {
 #[test]
 fn limits_of_tokens_and_cost_stop_before_tools_run_and_so_does_not_knowing() {
     let run = |rules: Rules<'_>, tokens: Option<u64>| {
-        let mut response = answer(&[("a", "{}")], FinishReason::ToolCalls);
+        let mut response = answer(&[("a", "{}")], &FinishReason::ToolCalls);
         response.usage.total_tokens = tokens;
         let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
         state.answered(response, 1, &rules);
@@ -178,7 +178,7 @@ fn limits_of_tokens_and_cost_stop_before_tools_run_and_so_does_not_knowing() {
 fn a_correction_asks_again_until_the_limit() {
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
     for step in 1..=3 {
-        state.answered(answer(&[], FinishReason::Stop), 1, &rules());
+        state.answered(answer(&[], &FinishReason::Stop), 1, &rules());
         state.close(&rules());
         assert_eq!(state.next(), Action::Stop(StopReason::Finished));
         state.correct(ChatMessage::user("again"), &rules());

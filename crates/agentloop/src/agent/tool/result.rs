@@ -57,6 +57,21 @@ pub enum ToolStatus {
 }
 
 impl ToolStatus {
+    /// The word as it stands in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::UnknownTool => "unknown_tool",
+            Self::Denied => "denied",
+            Self::Withheld => "withheld",
+            Self::Canceled => "canceled",
+            Self::Skipped => "skipped",
+        }
+    }
+
     /// Whether there is a result of the tool.
     pub fn is_success(self) -> bool {
         self == Self::Completed
