@@ -27,9 +27,10 @@ impl Run {
     /// Asks the model for its next answer; without tools if it is the `last`.
     pub(super) async fn ask(&mut self, last: bool) {
         let began = Instant::now();
+        let choice = self.state.tool_choice();
         // The conversation is lent to the call and comes back after it, so that it is not copied at every step.
         let own = std::mem::take(&mut self.state.request);
-        let (own, asked) = match self.prepare(own, last).await {
+        let (own, asked) = match self.prepare(own, choice, last).await {
             Ok(prepared) => prepared,
             Err((own, error)) => {
                 self.state.request = own;
@@ -66,10 +67,12 @@ impl Run {
     /// The request to send, and the run's own where the one to send is a copy.
     async fn prepare(
         &mut self,
-        own: ChatRequest,
+        mut own: ChatRequest,
+        choice: Option<ToolChoice>,
         last: bool,
     ) -> Result<(Option<ChatRequest>, Arc<Asked>), (ChatRequest, Error)> {
         let mut tools = self.agent.settings.tools.gathered();
+        let first_choice = std::mem::replace(&mut own.tool_choice, choice);
         let (kept, mut request) = match self.agent.settings.before_step.clone() {
             None => (None, own),
             Some(hook) => {
@@ -81,6 +84,7 @@ impl Run {
                 };
                 // A hook that waits is cancelled like everything else, and the run with it.
                 let looked = self.cancel.stops(hook(&mut next)).await;
+                own.tool_choice.clone_from(&first_choice);
                 if let Some(Err(error)) = looked {
                     return Err((own, error));
                 }
@@ -89,16 +93,16 @@ impl Run {
             }
         };
         if let Err(error) = tools.check() {
+            request.tool_choice = first_choice;
             return Err((kept.unwrap_or(request), error));
         }
         let own_tools = request.tools.len();
         add_tools(&mut request, &tools);
-        let choice = request.tool_choice.clone();
         if last && !request.tools.is_empty() {
             request.tool_choice = Some(ToolChoice::None);
         }
         self.tools = Arc::new(tools);
-        Ok((kept, Arc::new(Asked { request: Arc::new(request), own_tools, choice })))
+        Ok((kept, Arc::new(Asked { request: Arc::new(request), own_tools, choice: first_choice })))
     }
 
     /// Hands the answer on as it comes.
@@ -170,6 +174,7 @@ struct Asked {
     request: Arc<ChatRequest>,
     /// How many tools the caller declared.
     own_tools: usize,
+    /// The choice of tools that the run began with.
     choice: Option<ToolChoice>,
 }
 

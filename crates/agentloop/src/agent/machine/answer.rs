@@ -4,7 +4,6 @@ use super::super::outcome::{Step, StopReason};
 use super::super::tool::{ToolOutput, ToolStatus};
 use super::history::{sound_message, whole_arguments};
 use super::{Call, Phase, Rules, RunState, Then, spent};
-use crate::request::ToolChoice;
 use crate::response::{ChatResponse, FinishReason, ToolCallPart};
 
 const CUT: &str = "not run: the answer that called it was cut off";
@@ -30,12 +29,7 @@ impl RunState {
         let paused = response.choices.first().is_some_and(crate::response::Choice::is_paused);
         let goes_on = !calls.is_empty() || paused;
         self.note(response, false, broken.is_some(), model_ms);
-        // A choice that was forced has been kept to: forced again, the model could never end.
-        if !calls.is_empty()
-            && !matches!(self.request.tool_choice, None | Some(ToolChoice::Auto | ToolChoice::None))
-        {
-            self.request.tool_choice = Some(ToolChoice::Auto);
-        }
+        self.choice_met |= !calls.is_empty();
         let (then, skipped) = match (broken, self.at_limit(rules)) {
             (Some(stop), _) => (Then::Stop { stop }, Some(CUT)),
             (None, _) if last => (Then::Stop { stop: max_steps(rules) }, Some(LIMIT)),

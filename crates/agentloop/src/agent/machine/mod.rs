@@ -31,7 +31,7 @@ use super::hook::Condition;
 use super::outcome::{Step, StopReason};
 use super::tool::ToolResult;
 use crate::error::{Error, ErrorKind};
-use crate::request::{ChatMessage, ChatRequest};
+use crate::request::{ChatMessage, ChatRequest, ToolChoice};
 use crate::response::Usd;
 
 /// The form of stored runs. One that is not known is refused.
@@ -59,6 +59,9 @@ pub(super) struct RunState {
     /// How many of its messages were there before the run.
     pub(super) given: usize,
     pub(super) steps: Vec<Step>,
+    /// Whether a choice of tools that was forced has been kept to.
+    #[serde(default)]
+    choice_met: bool,
     phase: Phase,
     /// What the tools keep.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -138,6 +141,7 @@ impl RunState {
             given: request.messages.len(),
             request,
             steps: Vec::new(),
+            choice_met: false,
             phase: Phase::Ready { last: false },
             data: Map::new(),
             output: None,
@@ -178,6 +182,16 @@ impl RunState {
             return Action::Review(at);
         }
         Action::Close
+    }
+
+    /// The choice of tools for the next answer. One that was forced returns to auto once it has been kept to: forced again,
+    /// the model could never end.
+    pub(super) fn tool_choice(&self) -> Option<ToolChoice> {
+        match &self.request.tool_choice {
+            Some(free @ (ToolChoice::Auto | ToolChoice::None)) => Some(free.clone()),
+            Some(_) if self.choice_met => Some(ToolChoice::Auto),
+            choice => choice.clone(),
+        }
     }
 
     /// The step that the run is at, from 1.

@@ -120,8 +120,9 @@ fn a_forced_choice_returns_to_auto_after_the_first_round() {
     for choice in [ToolChoice::Required, ToolChoice::function("t")] {
         let request = ChatRequest::new("p/m").user("Hi").tool_choice(choice);
         let mut state = RunState::new(request);
+        assert_ne!(state.tool_choice(), Some(ToolChoice::Auto));
         state.answered(answer(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules());
-        assert_eq!(state.request.tool_choice, Some(ToolChoice::Auto));
+        assert_eq!(state.tool_choice(), Some(ToolChoice::Auto));
     }
 }
 
