@@ -87,3 +87,8 @@ async fn half_a_call_is_left_out_of_the_history_and_a_whole_one_gets_its_result(
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_calls_of_an_answer_that_the_host_ended_as_failed_do_not_run() {
+    ends(FinishReason::Error, StopReason::AnswerFailed).await;
+}

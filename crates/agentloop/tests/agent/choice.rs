@@ -10,7 +10,7 @@ async fn forced(choice: ToolChoice) {
         let ran = Count::default();
         let agent = lab.agent().tool(weather(&ran));
         let outcome = lab.run(&agent, lab.question().tool_choice(choice.clone())).await;
-        assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Finished, 2));
+        assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 2));
         assert_eq!(lab.asked(1).tool_choice, Some(choice.clone()));
         for later in [2, 3] {
             let choice = lab.asked(later).tool_choice;

@@ -1,6 +1,7 @@
 //! G.9: the events of a run. What holds of all of them is checked in every other test too, see `laws`.
 
 use agentloop::agent::{RunEvent, RunRequest, Tool};
+use agentloop::limits::MAX_WAITING_PROGRESS;
 use agentloop_sim::Turn;
 use serde_json::{Map, Value, json};
 
@@ -151,6 +152,47 @@ async fn what_a_run_begins_with_is_there_for_its_tools_and_in_its_outcome() {
             lab.run(&lab.agent().tool(tool), RunRequest::new(lab.question()).data(data)).await;
         assert_eq!(lab.told(2), ["Ada"]);
         assert_eq!(outcome.data["user"], "Ada");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_a_flood_of_progress_the_newest_is_told_and_little_waits() {
+    streamed([asks(&["A"]), says("Fine.")], async |lab| {
+        let tool = Tool::new("weather", "The weather", |at: City, context| async move {
+            for round in 0..2 {
+                for number in 0..5_000 {
+                    context.progress(format!("{round} {number}"));
+                }
+                // What waits is read meanwhile.
+                tokio::task::yield_now().await;
+            }
+            Ok(at.city)
+        });
+        lab.run(&lab.agent().tool(tool), lab.question()).await;
+        let events = lab.events();
+        let told: Vec<&str> = events
+            .iter()
+            .filter_map(|event| match event {
+                RunEvent::ToolProgress { message, .. } => message.as_deref(),
+                _ => None,
+            })
+            .collect();
+        assert!(told.len() <= 2 * MAX_WAITING_PROGRESS, "{}", told.len());
+        assert!(told.contains(&"0 4999"));
+        assert_eq!(told.last(), Some(&"1 4999"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_outcome_that_was_read_as_an_event_cannot_be_read_again() {
+    streamed([says("Fine.")], async |lab| {
+        let mut stream = lab.agent().stream(lab.question());
+        while stream.next().await.is_some() {}
+        assert!(stream.next().await.is_none());
+        let error = stream.outcome().await.unwrap_err();
+        assert!(error.to_string().contains("read before"), "{error}");
     })
     .await;
 }

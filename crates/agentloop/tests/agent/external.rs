@@ -65,3 +65,24 @@ async fn a_function_of_the_request_is_the_caller_s_own() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_call_of_the_caller_s_own_tool_may_be_denied_or_end_the_run() {
+    everywhere(turns(), async |lab| {
+        let agent = lab.agent().tool(weather(&Count::default()));
+        let request = lab.question().tool(ToolDefinition::function("ask_user", schema()));
+        let waits = lab.run(&agent, request).await.suspended.unwrap();
+        let id = waits.pending()[0].call_id.clone();
+        let mut denied = waits.clone();
+        denied.decide(&id, Decision::deny("nobody is there")).unwrap();
+        let outcome = lab.run(&agent, *denied).await;
+        assert_eq!(outcome.stop, StopReason::Finished);
+        assert!(lab.told(2)[0].contains("nobody is there"));
+        let mut ended = waits;
+        ended.decide(&id, Decision::abort("enough")).unwrap();
+        let outcome = lab.run(&agent, *ended).await;
+        assert_eq!(outcome.stop, StopReason::Aborted { reason: "enough".into() });
+        lab.goes_on(&outcome).await;
+    })
+    .await;
+}

@@ -164,3 +164,18 @@ async fn pauses_are_steps_and_end_at_their_limit() {
     let outcome = lab.run(&lab.agent().max_steps(2), lab.question()).await;
     assert_eq!(outcome.stop, StopReason::MaxSteps { limit: 2 });
 }
+
+#[tokio::test]
+async fn what_can_be_no_run_is_refused_before_anybody_is_asked() {
+    everywhere([says("unused")], async |lab| {
+        let several = lab.run(&lab.agent(), lab.question().n(2)).await;
+        assert_eq!(several.error.unwrap().kind(), ErrorKind::Unsupported);
+        let schema = json!({ "type": 7 });
+        let wrong = Tool::dynamic("wrong", "Has no schema", schema, |_: Value, _| async { Ok(()) });
+        let error = lab.run(&lab.agent().tool(wrong), lab.question()).await.error.unwrap();
+        assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+        assert!(error.message().contains("`wrong`"), "{error}");
+        assert_eq!(lab.calls(), 0);
+    })
+    .await;
+}

@@ -167,7 +167,7 @@ async fn calls_that_share_an_id_each_run_and_each_have_a_result() {
     everywhere(turns, async |lab| {
         let ran = Count::default();
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
-        assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Finished, 2));
+        assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 2));
         assert_eq!(lab.told(2), ["It rains in Rome.", "It rains in Oslo."]);
     })
     .await;

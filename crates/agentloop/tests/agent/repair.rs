@@ -15,11 +15,11 @@ fn agent(lab: &Lab, ran: &Count, mend: fn(&BrokenCall<'_>) -> Option<ToolCallPar
 
 fn stands(outcome: &agentloop::agent::Outcome) -> ToolCallPart {
     let parts = outcome.messages[0].parts().iter();
-    let calls = parts.filter_map(|part| match part {
+    let mut calls = parts.filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call.clone()),
         _ => None,
     });
-    calls.last().unwrap()
+    calls.next_back().unwrap()
 }
 
 #[tokio::test]

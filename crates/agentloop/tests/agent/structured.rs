@@ -1,6 +1,6 @@
 //! A run that must end in a type.
 
-use agentloop::agent::{RunRequest, StopReason, Typed};
+use agentloop::agent::{Decision, Policy, RunRequest, StopReason, Suspended, Typed};
 use agentloop::{ErrorKind, OutputStrategy};
 use agentloop_sim::Turn;
 use schemars::JsonSchema;
@@ -96,6 +96,21 @@ async fn an_answer_by_a_forced_tool_is_no_call_of_a_tool_of_ours() {
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), request).await;
         assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 1));
         assert_eq!(outcome.output, Some(serde_json::from_str(RIGHT).unwrap()));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_run_that_waited_still_ends_in_its_type() {
+    everywhere([asks(&["Rome"]), says(RIGHT)], async |lab| {
+        let agent = lab.agent().tool(weather(&Count::default()).policy(Policy::Ask));
+        let typed: Typed<Report> = agent.run_structured(lab.question()).await.unwrap();
+        assert_eq!((typed.data, &typed.outcome.stop), (None, &StopReason::Waiting));
+        let stored = serde_json::to_string(&typed.outcome.suspended).unwrap();
+        let mut run: Suspended = serde_json::from_str(&stored).unwrap();
+        run.decide_all(&Decision::Allow);
+        let typed: Typed<Report> = agent.run_structured(run).await.unwrap();
+        assert_eq!(typed.into_data().unwrap(), report());
     })
     .await;
 }

@@ -17,8 +17,8 @@ fn agent(lab: &Lab) -> Agent {
             Err::<(), _>(ToolError::new("the station is closed"))
         }))
         .tool(Tool::dynamic("panics", "Panics", open.clone(), |_: Value, _| async {
-            let nothing: Option<&str> = None;
-            Ok(nothing.expect("no sensor").to_owned())
+            let readings: Vec<String> = Vec::new();
+            Ok(readings.into_iter().next().expect("no sensor"))
         }))
         .tool(
             Tool::dynamic("hangs", "Never ends", open.clone(), |_: Value, _| {
@@ -98,6 +98,20 @@ async fn the_model_may_try_again_with_what_it_was_told() {
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
         assert_eq!((outcome.steps.len(), ran.get()), (3, 1));
         assert_eq!(lab.told(3)[1], "It rains in Rome.");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_result_of_nothing_is_one_that_hosts_take() {
+    let turns = [Turn::new([call("c1", "empty", "{}")]), says("So be it.")];
+    everywhere(turns, async |lab| {
+        let schema = json!({ "type": "object" });
+        let empty = Tool::dynamic("empty", "Gives nothing", schema, |_: Value, _| async { Ok("") });
+        let outcome = lab.run(&lab.agent().tool(empty), lab.question()).await;
+        assert_eq!(outcome.stop, StopReason::Finished);
+        assert_eq!(outcome.steps[0].results[0].status, ToolStatus::Completed);
+        lab.goes_on(&outcome).await;
     })
     .await;
 }
