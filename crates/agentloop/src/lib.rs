@@ -36,6 +36,14 @@
     not(feature = "structured"),
     doc = "- With the feature `structured`, `chat_structured` gives an answer of a type of yours."
 )]
+#![cfg_attr(
+    feature = "agent",
+    doc = "- [`Agent`](agent::Agent) runs the tools that a model calls, until it has answered."
+)]
+#![cfg_attr(
+    not(feature = "agent"),
+    doc = "- With the feature `agent`, an `Agent` runs the tools that a model calls, until it has answered."
+)]
 //! - [`Provider`] is a row of data: who serves, where, and how they bend the [protocol](Protocol) they speak. Any
 //!   compatible endpoint is one more row.
 //! - [`middleware`] wraps every call, [`transport`] does all I/O, [`inspect`] looks inside without a network.
@@ -91,6 +99,16 @@ pub use transport::BoxFuture;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/middleware.md")]
 struct MiddlewareExamples;
+
+/// The examples of the guide to agents run.
+#[cfg(all(doctest, feature = "agent"))]
+#[doc = include_str!("../../../docs/agent.md")]
+struct AgentExamples;
+
+/// The agent of the tour compiles.
+#[cfg(all(doctest, feature = "agent"))]
+#[doc = include_str!("../../../docs/tour.md")]
+struct TourExamples;
 
 /// The README's examples compile.
 #[cfg(doctest)]

@@ -152,6 +152,7 @@ fn finish_reason(word: &str) -> FinishReason {
         "max_tokens" | "model_context_window_exceeded" | "length" => FinishReason::Length,
         "tool_use" | "tool_calls" => FinishReason::ToolCalls,
         "refusal" | "content_filter" => FinishReason::ContentFilter,
-        other => FinishReason::Other(other.to_owned()),
+        // Among them `error`, which some hosts that speak this have.
+        other => FinishReason::from_word(other),
     }
 }
