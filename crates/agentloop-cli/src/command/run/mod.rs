@@ -20,6 +20,7 @@ pub(crate) use self::args::Args;
 use self::begin::Begin;
 use self::show::Show;
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
@@ -41,7 +42,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     }
     let mut show = Show::new(args.events, setup.notes);
     let mut happened = false;
-    let followed = follow(agent.stream(request), &cancel, |event| {
+    let followed = follow(agent.stream(request), &cancel, setup.notes, |event| {
         happened |= !matches!(event, RunEvent::RunDone { .. });
         show.event(event)
     });
@@ -74,6 +75,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
 async fn follow(
     mut stream: RunStream,
     cancel: &CancelToken,
+    notes: Notes,
     mut show: impl FnMut(&RunEvent) -> Result<(), Failure>,
 ) -> Result<Box<Outcome>, Failure> {
     let mut interrupt = Box::pin(tokio::signal::ctrl_c());
@@ -85,6 +87,8 @@ async fn follow(
                 if cancel.is_cancelled() {
                     return Err(Failure::Interrupted);
                 }
+                // The terminal shows the keys that were pressed.
+                notes.end_line();
                 cancel.cancel();
                 interrupt.set(tokio::signal::ctrl_c());
                 continue;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentloop::agent::{RunEvent, ToolResult, ToolStatus};
-use agentloop::{ChatStreamEvent, Warning};
+use agentloop::{ChatStreamEvent, PartDelta, PartStart, Warning};
 
 use super::excerpt::{beginning, whole};
 use super::summary::took;
@@ -87,14 +87,14 @@ impl Show {
     }
 
     fn model(&mut self, event: &ChatStreamEvent) -> Result<(), Failure> {
-        if let ChatStreamEvent::ContentDelta { .. } = event {
+        if let ChatStreamEvent::ContentDelta { delta, .. } = event
+            && matches!(delta, PartDelta::Text { .. } | PartDelta::Thinking { .. })
+        {
             self.no_pass();
         }
         self.text.event(event)?;
-        let is_call = matches!(
-            event,
-            ChatStreamEvent::ContentStart { part: agentloop::PartStart::ToolCall { .. }, .. }
-        );
+        let is_call =
+            matches!(event, ChatStreamEvent::ContentStart { part: PartStart::ToolCall { .. }, .. });
         if let Some(part) = unshown(event).filter(|_| !is_call) {
             self.no_pass();
             self.text.step_aside();
@@ -136,9 +136,13 @@ impl Show {
         let ran = result.attempts > 0;
         let time = if ran { format!(" in {}", took(result.elapsed_ms)) } else { String::new() };
         let said = result.output.to_text();
-        // The model is told in one text what is told here in two.
-        let said = said.strip_prefix("denied: ").unwrap_or(&said);
-        let said = beginning(said.strip_prefix("withheld: ").unwrap_or(said), MAX_RESULT);
+        // What the tool did not say itself begins with what is said here in other words.
+        let own = matches!(result.status, ToolStatus::Completed | ToolStatus::Failed);
+        let said = match said.split_once(": ") {
+            Some(("denied" | "withheld" | "cancelled", why)) if !own => why,
+            _ => &said,
+        };
+        let said = beginning(said, MAX_RESULT);
         self.notes.tool(&format!("{}{line} {how}{time}: {said}", result.tool));
         Ok(())
     }
