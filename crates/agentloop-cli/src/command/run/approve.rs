@@ -1,7 +1,6 @@
 //! Approval by the person at the terminal.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
 use std::sync::{Mutex, PoisonError};
 
 use agentloop::BoxFuture;
@@ -40,7 +39,7 @@ enum Word {
 impl Person {
     /// The person, if one is there: to read the question, and to answer it.
     pub(super) fn at_terminal(notes: Notes) -> Option<Self> {
-        let is_there = !input::is_piped() && std::io::stderr().is_terminal();
+        let is_there = !input::is_piped() && notes.is_terminal();
         is_there.then(|| Self::new(notes, || Box::pin(line())))
     }
 

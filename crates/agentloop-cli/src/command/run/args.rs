@@ -1,6 +1,6 @@
 //! What was typed, and the agent that it means.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentloop::agent::{Agent, Policy};
 use agentloop::{AgentLoop, Usd};
@@ -115,7 +115,7 @@ impl Args {
         for tool in &self.tools {
             command.push_str(&format!(" --tool {tool}"));
         }
-        if self.root != PathBuf::from(".") {
+        if self.root.as_path() != Path::new(".") {
             command.push_str(&format!(" --root {}", quoted(&self.root.to_string_lossy())));
         }
         // Addresses and commands may hold keys, which do not belong into a log.

@@ -55,7 +55,7 @@ impl Show {
         match event {
             RunEvent::Model(event) => self.model(event)?,
             RunEvent::ToolPreparing { tool, status, .. } => {
-                let status = status.as_deref().map(|line| about(line)).unwrap_or_default();
+                let status = status.as_deref().map(about).unwrap_or_default();
                 self.pass(&format!("tool: {tool}{status} …"));
             }
             RunEvent::ToolRunning { step, index, tool, arguments, status, .. } => {
