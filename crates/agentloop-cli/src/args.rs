@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
-use crate::command::{chat, decode, embed, encode, models, providers, sim};
+use crate::command::{chat, decode, embed, encode, models, providers, run, sim};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -13,6 +13,7 @@ Exit codes:
   1    the provider failed, or the answer is cut, filtered or broken
   2    the command line, the configuration or the input is wrong; a missing key and an unknown
        provider belong here
+  3    the run waits for somebody's word: `agentloop run --resume` goes on with it
   130  stopped with Ctrl-C";
 
 /// One interface to every LLM provider.
@@ -63,6 +64,14 @@ pub(crate) enum Command {
     Models(models::Args),
     /// List the providers, and which of them are ready.
     Providers(providers::Args),
+    /// Let a model use tools until it has answered, and show the run as it happens.
+    ///
+    /// The model's text goes to stdout, what its tools do to stderr. A tool that needs approval is asked for at the
+    /// terminal; without one the run waits: it is written to the file of --save, the exit code is 3, and --resume goes on
+    /// with it, also in another process. Nothing runs twice. Ctrl-C cancels the run, a second one ends the command.
+    ///
+    /// A run that ends before the model has answered (a limit, a cut answer) is exit code 1.
+    Run(Box<run::Args>),
     /// Serve the simulated model on this machine, until Ctrl-C.
     Sim(sim::Args),
 }

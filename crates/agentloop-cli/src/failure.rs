@@ -11,6 +11,8 @@ use crate::notes::Notes;
 const EXIT_ANSWER: u8 = 1;
 /// The command line, the configuration or the input has to be changed.
 const EXIT_USAGE: u8 = 2;
+/// The run waits for somebody's word.
+const EXIT_WAITING: u8 = 3;
 /// Stopped with Ctrl-C: 128 and the number of the signal, as shells count.
 const EXIT_INTERRUPTED: u8 = 130;
 
@@ -23,6 +25,8 @@ pub(crate) enum Failure {
     Input { message: String, hint: Option<String> },
     /// The answer is there, but cut, filtered or failed.
     Answer(String),
+    /// The run waits, and this is how it goes on.
+    Waiting { message: String, hint: String },
     /// The failure stands on stdout already, as data.
     Shown,
     /// stdout cannot be written.
@@ -58,6 +62,10 @@ impl Failure {
             Self::Answer(message) => {
                 notes.error(&message, None);
                 EXIT_ANSWER
+            }
+            Self::Waiting { message, hint } => {
+                notes.error(&message, Some(&hint));
+                EXIT_WAITING
             }
             Self::Shown => EXIT_ANSWER,
             // The reader has what it wanted: `agentloop models | head` is no failure.

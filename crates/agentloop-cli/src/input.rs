@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All text of stdin, which joins a prompt that is there already. A caller that leaves stdin open by mistake would
 /// wait for ever without knowing why: it is told.
-pub(crate) fn more_text(notes: Notes) -> Result<String, Failure> {
+fn more_text(notes: Notes) -> Result<String, Failure> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(text()));
     let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
@@ -48,4 +48,28 @@ pub(crate) fn text() -> Result<String, Failure> {
             "only text can be piped in",
         )
     })
+}
+
+/// What was typed, a blank line, and what is piped in.
+pub(crate) fn prompt(typed: &[String], notes: Notes) -> Result<String, Failure> {
+    let typed = typed.join(" ");
+    let piped = match (is_piped(), typed.is_empty()) {
+        (false, _) => String::new(),
+        (true, true) => text()?,
+        (true, false) => more_text(notes)?,
+    };
+    let piped = piped.trim_end_matches(['\r', '\n']);
+    Ok(match (typed.is_empty(), piped.is_empty()) {
+        (_, true) => typed,
+        (true, false) => piped.to_owned(),
+        (false, false) => format!("{typed}\n\n{piped}"),
+    })
+}
+
+/// There is no prompt.
+pub(crate) fn nothing() -> Failure {
+    Failure::input_with_hint(
+        "there is nothing to say",
+        "give a prompt as arguments, or pipe one in",
+    )
 }

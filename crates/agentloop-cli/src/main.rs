@@ -35,8 +35,8 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
     let setup = Setup::read(cli.config.as_deref(), notes)?;
     #[cfg(feature = "otel")]
     let _telemetry = telemetry::Telemetry::start(notes);
-    // For a server Ctrl-C is the way to end, and no failure: it listens for it itself.
-    let is_server = matches!(cli.command, Command::Sim(_));
+    // For a server Ctrl-C is the way to end, and a run keeps what it has: they listen for it themselves.
+    let listens = matches!(cli.command, Command::Sim(_) | Command::Run(_));
     // One thread is enough for one call, and starts faster than a pool of them.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -47,7 +47,7 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
             // The command goes first: while it reads stdin, Ctrl-C still has its usual meaning.
             biased;
             result = command::run(cli.command, &setup) => result,
-            Ok(()) = tokio::signal::ctrl_c(), if !is_server => Err(Failure::Interrupted),
+            Ok(()) = tokio::signal::ctrl_c(), if !listens => Err(Failure::Interrupted),
         }
     });
     // A look-up of a name that still runs must not hold the exit up.

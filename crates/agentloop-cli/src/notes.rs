@@ -54,6 +54,32 @@ impl Notes {
         self.unless_quiet("source", &format!("{number}{title}<{address}>"));
     }
 
+    /// What a tool does.
+    pub(crate) fn tool(self, message: &str) {
+        self.unless_quiet("tool", message);
+    }
+
+    /// A question, whose answer is typed on the same line.
+    pub(crate) fn question(self, text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        let _ = write!(stderr, "{}", printable(text));
+        let _ = stderr.flush();
+    }
+
+    /// A line that the next one takes the place of, on terminals that can. An empty one takes it away.
+    pub(crate) fn passing(self, text: &str) {
+        if self.styled && !self.quiet {
+            let mut stderr = std::io::stderr().lock();
+            let _ = write!(stderr, "\r\x1b[2K{}", printable(text));
+            let _ = stderr.flush();
+        }
+    }
+
+    /// Whether lines can take each other's place.
+    pub(crate) fn passes(self) -> bool {
+        self.styled && !self.quiet
+    }
+
     /// Text as it is, without a label.
     pub(crate) fn plain(self, text: &str) {
         let _ = writeln!(std::io::stderr(), "{}", printable(text));

@@ -22,6 +22,7 @@ fn the_command_names_its_commands_and_its_exit_codes() {
       embed      Turn texts into vectors
       models     List the models that providers serve
       providers  List the providers, and which of them are ready
+      run        Let a model use tools until it has answered, and show the run as it happens
       sim        Serve the simulated model on this machine, until Ctrl-C
       help       Print this message or the help of the given subcommand(s)
 
@@ -43,6 +44,7 @@ fn the_command_names_its_commands_and_its_exit_codes() {
       1    the provider failed, or the answer is cut, filtered or broken
       2    the command line, the configuration or the input is wrong; a missing key and an unknown
            provider belong here
+      3    the run waits for somebody's word: `agentloop run --resume` goes on with it
       130  stopped with Ctrl-C
     --- stderr
     "#);
@@ -353,6 +355,88 @@ fn help_of_sim() {
       -q, --quiet           No warnings and no notes on stderr; errors remain
           --script <FILE>   A script of turns (JSON) that the model follows, in place of what its name says
       -h, --help            Print help
+    --- stderr
+    "#);
+}
+
+#[test]
+fn help_of_run() {
+    insta::assert_snapshot!(agentloop(["run", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Let a model use tools until it has answered, and show the run as it happens.
+
+    The model's text goes to stdout, what its tools do to stderr. A tool that needs approval is asked for at the terminal; without one the run waits: it is written to the file of --save, the exit code is 3, and --resume goes on with it, also in another process. Nothing runs twice. Ctrl-C cancels the run, a second one ends the command.
+
+    A run that ends before the model has answered (a limit, a cut answer) is exit code 1.
+
+    Usage: agentloop run [OPTIONS] [PROMPT]...
+
+    Arguments:
+      [PROMPT]...
+              What to do. Text that is piped in follows after a blank line
+
+    Options:
+          --config <FILE>
+              The configuration file, in place of the agentloop.toml that is found
+
+      -m, --model <MODEL>
+              The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model
+
+      -q, --quiet
+              No warnings and no notes on stderr; errors remain
+
+      -s, --system <SYSTEM>
+              Instructions for the model
+
+          --tool <NAME>
+              A tool that the model may use; may be given more than once. Without it there is none.
+              
+              `read_file` and `list_files` hand what they find to the model's provider, and need approval.
+              
+              [possible values: time, calculator, read_file, list_files]
+
+          --root <DIR>
+              The folder that the tools for files see, with all below it
+              
+              [default: .]
+
+          --mcp <CMD|URL>
+              An MCP server whose tools the model may use, by command or address; may be given more than once
+
+          --allow <TOOL>
+              A tool that may run unasked; may be given more than once
+
+          --deny <TOOL>
+              A tool that may not run: the model is told, and goes on; may be given more than once
+
+          --max-steps <N>
+              How often the model may be asked
+              
+              [default: 20]
+
+          --max-cost <USD>
+              Stop when the run has cost so much
+
+          --max-tokens <N>
+              Stop when the run has used so many tokens
+
+          --events
+              One event of the run a line, as JSON; the last is run.done
+
+          --save <FILE>
+              Write the run into this file: if it waits, so that --resume goes on with it, else its conversation
+
+          --resume <FILE>
+              Go on with what is in this file: a run that waits, or a conversation, to which PROMPT is added.
+              
+              The tools are named again. What comes of it is written into the same file, or into that of --save.
+
+          --no-stream
+              Ask for each answer as a whole
+
+      -h, --help
+              Print help (see a summary with '-h')
     --- stderr
     "#);
 }

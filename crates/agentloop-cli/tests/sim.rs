@@ -1,65 +1,10 @@
 //! `agentloop sim`: the simulated model, over real HTTP.
 #![cfg(unix)]
-#![allow(clippy::expect_used, clippy::panic, reason = "a helper of tests fails like a test")]
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
-
-use common::{Outcome, agentloop};
-
-/// A simulator's server, and where it listens.
-struct Server {
-    child: Child,
-    url: String,
-}
-
-impl Server {
-    fn start(more: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(["sim", "--port", "0"])
-            .args(more)
-            .env_clear()
-            .current_dir(std::env::temp_dir())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the command starts");
-        let stderr = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        let mut lines = stderr.lines().map_while(Result::ok);
-        let first = lines.next().unwrap_or_default();
-        let url = first.split_whitespace().find(|word| word.starts_with("http://"));
-        let url = url.unwrap_or_else(|| panic!("no address in {first}")).to_owned();
-        // Read to the end, so that the server never waits for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, url }
-    }
-
-    fn chat(&self, model: &str, more: &[&str]) -> Outcome {
-        let config = format!("[providers.local]\nbase_url = '{}'\n", self.url);
-        let model = format!("local/{model}");
-        let args = ["chat", "-m", &model, "Hello"].into_iter().chain(more.iter().copied());
-        agentloop(args).config(&config).run()
-    }
-
-    /// Ends it as a person does, and gives its exit code.
-    fn interrupt(mut self) -> Option<i32> {
-        let id = self.child.id().to_string();
-        let kill = Command::new("kill").args(["-INT", &id]).status();
-        assert!(kill.is_ok_and(|status| status.success()));
-        self.child.wait().ok().and_then(|status| status.code())
-    }
-}
-
-/// A test that fails leaves no server behind.
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
+use common::agentloop;
+use common::sim::Server;
 
 #[test]
 fn the_simulator_answers_over_http_until_it_is_interrupted() {

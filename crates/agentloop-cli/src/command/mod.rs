@@ -4,9 +4,13 @@ pub(crate) mod chat;
 pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
+mod model;
 pub(crate) mod models;
 pub(crate) mod providers;
+pub(crate) mod run;
 pub(crate) mod sim;
+mod text;
+mod thoughts;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -20,6 +24,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Embed(args) => embed::run(args, setup).await,
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
+        Command::Run(args) => run::run(*args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
     }
 }

@@ -1,12 +1,19 @@
 //! Runs the real binary, in an environment that knows no key and no configuration.
 #![allow(dead_code, reason = "each test file uses its own share")]
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests fails like a test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of tests fails like a test"
+)]
 
+pub(crate) mod folder;
 pub(crate) mod server;
+pub(crate) mod sim;
 
 use std::fmt;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -52,6 +59,12 @@ impl Run {
     /// With this text in `agentloop.toml`, in the folder where the command runs.
     pub(crate) fn config(self, text: &str) -> Self {
         std::fs::write(self.home.join("agentloop.toml"), text).unwrap();
+        self
+    }
+
+    /// In this folder, in place of one of its own.
+    pub(crate) fn within(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
         self
     }
 
@@ -109,6 +122,27 @@ impl Outcome {
     pub(crate) fn response(&self) -> Value {
         assert_eq!(self.code, Some(0), "{self}");
         self.json()
+    }
+}
+
+impl Outcome {
+    /// The same, with every time that something took as `0 ms`.
+    pub(crate) fn timeless(mut self) -> Self {
+        let lines = self.stderr.split_inclusive('\n').map(|line| {
+            let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            for at in 1..words.len() {
+                let unit = words[at].trim_end_matches([':', ',', '\n']);
+                let is_number = words[at - 1].parse::<f64>().is_ok();
+                if is_number && matches!(unit, "ms" | "s") {
+                    let rest = words[at][unit.len()..].to_owned();
+                    words[at] = format!("ms{rest}");
+                    "0".clone_into(&mut words[at - 1]);
+                }
+            }
+            words.join(" ")
+        });
+        self.stderr = lines.collect();
+        self
     }
 }
 

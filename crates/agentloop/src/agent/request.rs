@@ -25,6 +25,8 @@ use crate::structured::{DEFAULT_RETRIES, MAX_RETRIES, Shape, StructuredRequest};
 pub struct RunRequest {
     pub(super) state: RunState,
     pub(super) cancel: CancelToken,
+    /// Whether the model's answers are asked for whole also where the run is streamed.
+    pub(super) whole: bool,
     /// Why there can be no run.
     pub(super) problem: Option<Error>,
 }
@@ -38,13 +40,21 @@ impl RunRequest {
         let problem = (request.n.unwrap_or(1) > 1).then(|| {
             Error::new(ErrorKind::Unsupported, "a run follows one answer, and `n` asks for several")
         });
-        Self { state: RunState::new(request), cancel: CancelToken::new(), problem }
+        Self { state: RunState::new(request), cancel: CancelToken::new(), whole: false, problem }
     }
 
     /// The run ends when this is thrown.
     #[must_use]
     pub fn cancel_token(mut self, cancel: &CancelToken) -> Self {
         self.cancel = cancel.clone();
+        self
+    }
+
+    /// Asks for the model's answers whole also when the run is [streamed](super::Agent::stream), for hosts that cannot
+    /// stream: its events are the same, and those of an answer come all at once.
+    #[must_use]
+    pub fn whole_answers(mut self) -> Self {
+        self.whole = true;
         self
     }
 
@@ -101,6 +111,6 @@ impl From<ChatRequest> for RunRequest {
 impl From<Suspended> for RunRequest {
     fn from(suspended: Suspended) -> Self {
         let problem = suspended.run.problem();
-        Self { state: suspended.run, cancel: CancelToken::new(), problem }
+        Self { state: suspended.run, cancel: CancelToken::new(), whole: false, problem }
     }
 }

@@ -117,6 +117,7 @@ impl Agent {
     fn begin(&self, request: RunRequest, streamed: bool) -> RunStream {
         let sink = Sink::default();
         let cancel = request.cancel.clone();
+        let streamed = streamed && !request.whole;
         let run = Box::pin(drive(self.clone(), request, streamed, sink.clone()));
         RunStream { run: Some(run), sink, cancel }
     }

@@ -6,6 +6,7 @@ use super::approval::{Decision, Pending, Review};
 use super::machine::RunState;
 use super::tool::ToolOutput;
 use crate::error::{Error, ErrorKind, Result};
+use crate::request::ChatRequest;
 
 /// A run that waits: for decisions, for results of the caller's own tools, or for reviews.
 ///
@@ -33,6 +34,29 @@ impl Suspended {
     /// What somebody has to say something to, in the order of the calls.
     pub fn pending(&self) -> Vec<Pending> {
         self.run.waiting()
+    }
+
+    /// What the run began with. What it added since is in its outcome's [messages](super::Outcome::messages).
+    ///
+    /// ```
+    /// # use agentloop::agent::{Agent, Policy, Tool};
+    /// # use agentloop::{AgentLoop, ChatMessage, ChatRequest};
+    /// # use serde_json::{Value, json};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+    /// let send = Tool::dynamic("send", "Sends", json!({"type": "object"}), |_: Value, _| async { Ok("sent") });
+    /// let agent = Agent::new(ai).tool(send.policy(Policy::Ask));
+    /// let outcome = agent.run(ChatRequest::new("sim/tools").user("Send it.")).await?;
+    /// let run = outcome.suspended.unwrap();
+    /// assert_eq!(run.question(), ChatRequest::new("sim/tools").user("Send it."));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn question(&self) -> ChatRequest {
+        let mut request = self.run.request.clone();
+        request.messages.truncate(self.run.given);
+        request
     }
 
     /// What the tools of the run kept.

@@ -129,19 +129,10 @@ fn seconds(text: &str) -> Result<Duration, String> {
 impl Args {
     /// The request, but for its model.
     pub(super) fn request(self, setup: &Setup) -> Result<ChatRequest, Failure> {
-        let typed = self.prompt.join(" ");
-        let piped = match (input::is_piped(), typed.is_empty()) {
-            (false, _) => String::new(),
-            (true, true) => input::text()?,
-            (true, false) => input::more_text(setup.notes)?,
-        };
-        let prompt = join(&typed, &piped);
+        let prompt = input::prompt(&self.prompt, setup.notes)?;
         let attached = self.attached.parts()?;
         if prompt.trim().is_empty() && attached.is_empty() {
-            return Err(Failure::input_with_hint(
-                "there is nothing to say",
-                "give a prompt as arguments, or pipe one in",
-            ));
+            return Err(input::nothing());
         }
         let mut request = ChatRequest::default();
         if let Some(system) = self.system {
@@ -163,15 +154,5 @@ impl Args {
         request.cache = self.no_cache.then_some(CacheMode::Bypass);
         request.timeouts = setup.timeouts(self.timeout);
         Ok(request)
-    }
-}
-
-/// What was typed, a blank line, what was piped in.
-fn join(typed: &str, piped: &str) -> String {
-    let piped = piped.trim_end_matches(['\r', '\n']);
-    match (typed.is_empty(), piped.is_empty()) {
-        (_, true) => typed.to_owned(),
-        (true, false) => piped.to_owned(),
-        (false, false) => format!("{typed}\n\n{piped}"),
     }
 }

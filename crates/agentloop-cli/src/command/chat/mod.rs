@@ -2,15 +2,14 @@
 
 mod args;
 mod attached;
-mod model;
 mod save;
 mod show;
-mod thoughts;
 
 use agentloop::ChatStream;
 
 pub(crate) use self::args::Args;
 use self::show::{Form, Show};
+use super::model;
 use crate::failure::Failure;
 use crate::setup::Setup;
 

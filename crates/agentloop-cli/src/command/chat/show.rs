@@ -4,17 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use agentloop::structured::Structured;
-use agentloop::{
-    ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error, FinishReason, PartDelta,
-    PartStart,
-};
+use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error, FinishReason};
 use serde_json::Value;
 
 use super::save;
-use super::thoughts::Thoughts;
+use crate::command::text::{Text, unshown};
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::output::{ErrorDocument, Output};
+use crate::output::ErrorDocument;
 
 /// What goes to stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,24 +28,14 @@ pub(super) enum Form {
 pub(super) struct Show {
     form: Form,
     notes: Notes,
-    output: Output,
-    thoughts: Thoughts,
+    text: Text,
     /// Where the media go.
     save: Option<PathBuf>,
-    /// Whether the text so far ends within a line.
-    within_line: bool,
 }
 
 impl Show {
     pub(super) fn new(form: Form, notes: Notes) -> Self {
-        Self {
-            form,
-            notes,
-            output: Output::new(),
-            thoughts: Thoughts::new(notes),
-            save: None,
-            within_line: false,
-        }
+        Self { form, notes, text: Text::new(notes), save: None }
     }
 
     /// Writes the media of the answer into a folder, if one is given.
@@ -66,10 +53,10 @@ impl Show {
             };
             match self.form {
                 Form::Events => {
-                    self.output.json(&event)?;
-                    self.output.flush()?;
+                    self.text.output().json(&event)?;
+                    self.text.output().flush()?;
                 }
-                Form::Text => self.text(&event)?,
+                Form::Text => self.event(&event)?,
                 Form::Json => {}
             }
             if let ChatStreamEvent::MessageDone { response } = event {
@@ -84,13 +71,15 @@ impl Show {
 
     /// Shows that there is no answer, or not a whole one.
     pub(super) fn failed(&mut self, error: Error) -> Result<(), Failure> {
-        self.end_text()?;
+        self.text.end()?;
         match self.form {
             Form::Text => {}
-            Form::Json => self.output.document(&ErrorDocument { error: &error })?,
-            Form::Events => self.output.json(&ChatStreamEvent::Error { error: error.clone() })?,
+            Form::Json => self.text.output().document(&ErrorDocument { error: &error })?,
+            Form::Events => {
+                self.text.output().json(&ChatStreamEvent::Error { error: error.clone() })?;
+            }
         }
-        self.output.flush()?;
+        self.text.output().flush()?;
         if let Some(partial) = error.partial() {
             self.notes.warnings(&partial.warnings);
         }
@@ -100,7 +89,7 @@ impl Show {
     /// Shows an answer of a given shape.
     pub(super) fn structured(&mut self, answer: &Structured<Value>) -> Result<(), Failure> {
         match self.form {
-            Form::Json => self.output.document(&serde_json::json!({
+            Form::Json => self.text.output().document(&serde_json::json!({
                 "data": answer.data,
                 "strategy": answer.strategy,
                 "attempts": answer.attempts,
@@ -108,21 +97,21 @@ impl Show {
                 "cost": answer.cost,
                 "response": answer.response,
             }))?,
-            Form::Text | Form::Events => self.output.document(&answer.data)?,
+            Form::Text | Form::Events => self.text.output().document(&answer.data)?,
         }
-        self.output.flush()?;
+        self.text.output().flush()?;
         self.notes.warnings(&answer.response.warnings);
         Ok(())
     }
 
     fn done(&mut self, response: &ChatResponse) -> Result<(), Failure> {
-        self.end_text()?;
+        self.text.end()?;
         match self.form {
-            Form::Json => self.output.document(response)?,
+            Form::Json => self.text.output().document(response)?,
             Form::Text => self.beside_text(response),
             Form::Events => {}
         }
-        self.output.flush()?;
+        self.text.output().flush()?;
         self.notes.warnings(&response.warnings);
         if let Some(folder) = &self.save {
             save::all(response, folder, self.notes)?;
@@ -150,67 +139,16 @@ impl Show {
         }
     }
 
-    fn text(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
-        match event {
-            ChatStreamEvent::ContentDelta { choice_index: 0, delta, .. } => match delta {
-                PartDelta::Text { text } => {
-                    self.thoughts.close();
-                    self.within_line = text.chars().last().map_or(self.within_line, |c| c != '\n');
-                    self.output.foreign(text)?;
-                    self.output.flush()?;
-                }
-                PartDelta::Thinking { thinking } => self.thoughts.add(thinking),
-                _ => {}
-            },
-            ChatStreamEvent::ContentStart { choice_index: 0, part, .. } => self.start(part),
-            _ => {}
+    fn event(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
+        self.text.event(event)?;
+        let Some(part) = unshown(event) else { return Ok(()) };
+        if part.is_media && self.save.is_some() {
+            return Ok(());
         }
+        self.text.step_aside();
+        let also = if part.is_media { " and --save keeps" } else { "" };
+        self.notes.note(&format!("the answer holds {}, which --json shows{also}", part.what));
         Ok(())
-    }
-
-    /// Nothing of an answer vanishes: what text cannot show is named.
-    fn start(&mut self, part: &PartStart) {
-        let what = match part {
-            PartStart::Text {} => return,
-            PartStart::Thinking {} => {
-                self.step_aside();
-                return;
-            }
-            PartStart::ToolCall { name, .. } => format!("a call of the tool `{name}`"),
-            PartStart::ServerToolCall { name, .. } => format!("a call of the provider's `{name}`"),
-            PartStart::Image { .. } => "an image".to_owned(),
-            PartStart::Audio { .. } => "sound".to_owned(),
-            PartStart::File { .. } => "a file".to_owned(),
-            PartStart::CodeExecution { .. } => "code that the provider ran".to_owned(),
-            _ => return,
-        };
-        let is_media = matches!(
-            part,
-            PartStart::Image { .. } | PartStart::Audio { .. } | PartStart::File { .. }
-        );
-        if is_media && self.save.is_some() {
-            return;
-        }
-        self.step_aside();
-        let also = if is_media { " and --save keeps" } else { "" };
-        self.notes.note(&format!("the answer holds {what}, which --json shows{also}"));
-    }
-
-    /// Text that goes on later keeps its bytes: on a terminal the line break comes from stderr.
-    fn step_aside(&mut self) {
-        self.thoughts.close();
-        if self.within_line {
-            self.notes.end_line();
-        }
-    }
-
-    /// Text ends with a line break, so that what follows starts on its own line.
-    fn end_text(&mut self) -> io::Result<()> {
-        self.thoughts.close();
-        if std::mem::take(&mut self.within_line) {
-            self.output.text("\n")?;
-        }
-        self.output.flush()
     }
 }
 

@@ -9,17 +9,17 @@ const RESET: &str = "\x1b[0m";
 
 /// Shows thinking if stderr is a terminal. However it ends, Ctrl-C included, the terminal is left as it was.
 #[derive(Debug)]
-pub(super) struct Thoughts {
+pub(crate) struct Thoughts {
     notes: Notes,
     open: bool,
 }
 
 impl Thoughts {
-    pub(super) fn new(notes: Notes) -> Self {
+    pub(crate) fn new(notes: Notes) -> Self {
         Self { notes, open: false }
     }
 
-    pub(super) fn add(&mut self, text: &str) {
+    pub(crate) fn add(&mut self, text: &str) {
         if !self.notes.is_terminal() {
             return;
         }
@@ -33,7 +33,7 @@ impl Thoughts {
     }
 
     /// The thinking is over: what follows starts on a new line.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if self.open {
             self.open = false;
             let mut stderr = stderr().lock();

@@ -11,7 +11,7 @@ const VARIABLE: &str = "AGENTLOOP_MODEL";
 
 /// The model that was typed, else that of the environment, else that of the configuration. Without any, and with no
 /// provider set up, the simulator's.
-pub(super) fn choose(
+pub(crate) fn choose(
     typed: Option<&str>,
     client: &AgentLoop,
     setup: &Setup,

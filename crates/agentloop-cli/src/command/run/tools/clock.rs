@@ -1,0 +1,150 @@
+//! `time`: what time it is.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentloop::agent::{Tool, ToolError};
+use serde_json::{Value, json};
+
+const DAY: i64 = 86_400;
+const DAYS: [&str; 7] =
+    ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
+
+/// The furthest that clocks are from UTC, in minutes.
+const MAX_OFFSET: i64 = 18 * 60;
+
+pub(super) fn tool() -> Tool {
+    let parameters = json!({
+        "type": "object",
+        "properties": {
+            "offset": {
+                "type": "string",
+                "description": "Also tell the time at this offset from UTC, as +02:00",
+                "examples": ["+02:00"],
+            },
+        },
+    });
+    let about = "The current date and time in UTC, and at an offset from it if one is given";
+    Tool::dynamic("time", about, parameters, |arguments: Value, _| async move {
+        let offset = arguments.get("offset").and_then(Value::as_str);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        answer(now, offset.map(str::trim).filter(|offset| !offset.is_empty()))
+    })
+}
+
+fn answer(now: i64, offset: Option<&str>) -> Result<Value, ToolError> {
+    let mut answer = json!({ "utc": written(now, 0), "weekday": weekday(now), "unix": now });
+    if let Some(offset) = offset {
+        let minutes = minutes(offset)
+            .ok_or_else(|| ToolError::new(format!("`{offset}` is no offset such as +02:00")))?;
+        let there = now + minutes * 60;
+        answer["at_offset"] = written(there, minutes).into();
+        answer["weekday_at_offset"] = weekday(there).into();
+    }
+    Ok(answer)
+}
+
+/// An offset in minutes: `+02:00`, `-0530`, `+2`, `Z`.
+fn minutes(text: &str) -> Option<i64> {
+    if matches!(text, "Z" | "z" | "UTC") {
+        return Some(0);
+    }
+    let (sign, digits) = match text.split_at_checked(1)? {
+        ("+", rest) => (1, rest),
+        ("-" | "−", rest) => (-1, rest),
+        _ => return None,
+    };
+    let (hours, minutes) = match (digits.split_once(':'), digits.len()) {
+        (Some(parts), _) => parts,
+        (None, 1 | 2) => (digits, "0"),
+        (None, 4) => digits.split_at_checked(2)?,
+        _ => return None,
+    };
+    let number = |text: &str| match text.len() {
+        1 | 2 if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse::<i64>().ok(),
+        _ => None,
+    };
+    let (hours, minutes) = (number(hours)?, number(minutes)?);
+    let all = hours * 60 + minutes;
+    (minutes < 60 && all <= MAX_OFFSET).then_some(sign * all)
+}
+
+/// As RFC 3339 writes it: `2026-11-15T09:58:10+02:00`.
+fn written(seconds: i64, offset: i64) -> String {
+    let (year, month, day) = date(seconds.div_euclid(DAY));
+    let rest = seconds.rem_euclid(DAY);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    let zone = match offset {
+        0 => "Z".to_owned(),
+        _ => {
+            let sign = if offset < 0 { '-' } else { '+' };
+            format!("{sign}{:02}:{:02}", offset.abs() / 60, offset.abs() % 60)
+        }
+    };
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{zone}")
+}
+
+/// Year, month and day, from days since 1970: years begin in March here, so that the leap day is the last of its year.
+fn date(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+fn weekday(seconds: i64) -> &'static str {
+    let at = usize::try_from(seconds.div_euclid(DAY).rem_euclid(7)).unwrap_or_default();
+    DAYS.get(at).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (seconds, text, day) in [
+            (0, "1970-01-01T00:00:00Z", "Thursday"),
+            (951_782_400, "2000-02-29T00:00:00Z", "Tuesday"),
+            (951_868_799, "2000-02-29T23:59:59Z", "Tuesday"),
+            (1_794_736_690, "2026-11-15T09:58:10Z", "Sunday"),
+            (4_107_542_400, "2100-03-01T00:00:00Z", "Monday"),
+        ] {
+            assert_eq!((written(seconds, 0).as_str(), weekday(seconds)), (text, day));
+        }
+    }
+
+    #[test]
+    fn an_offset_may_change_the_day() {
+        let told = answer(1_794_736_690, Some("+14:30")).unwrap();
+        assert_eq!(told["at_offset"], "2026-11-16T00:28:10+14:30");
+        assert_eq!(told["weekday_at_offset"], "Monday");
+    }
+
+    #[test]
+    fn offsets_are_read_in_their_usual_forms_and_no_other() {
+        for (text, wanted) in [
+            ("+02:00", Some(120)),
+            ("-0530", Some(-330)),
+            ("+2", Some(120)),
+            ("Z", Some(0)),
+            ("+18:00", Some(1080)),
+            ("+18:01", None),
+            ("+02:60", None),
+            ("+-1:00", None),
+            ("2", None),
+            ("", None),
+            ("ä", None),
+            ("+ääää", None),
+        ] {
+            assert_eq!(minutes(text), wanted, "{text}");
+        }
+    }
+}
