@@ -71,6 +71,8 @@ pub mod structured;
 mod timeouts;
 pub mod transport;
 
+#[cfg(feature = "agent")]
+pub use agentloop_macros::tool;
 pub use client::{AgentLoop, AgentLoopBuilder, Target};
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};

@@ -36,6 +36,7 @@
 //! - **Whatever ends a run**, its [messages](Outcome::messages) can be sent again: each call has its result.
 
 mod approval;
+mod attribute;
 mod cancel;
 mod configure;
 mod drive;
@@ -51,6 +52,8 @@ mod tool;
 mod truncate;
 
 pub use approval::{Approver, Decision, Pending, Policy, Review, Wants};
+#[doc(hidden)]
+pub use attribute::private as __private;
 pub use cancel::CancelToken;
 pub use configure::Agent;
 pub use event::RunEvent;

@@ -270,6 +270,13 @@ impl Tool {
     }
 }
 
+/// A function that makes the tool: what [`#[tool]`](macro@crate::tool) leaves under the function's name.
+impl<F: Fn() -> Self> From<F> for Tool {
+    fn from(make: F) -> Self {
+        make()
+    }
+}
+
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tool").field("definition", &self.definition).finish_non_exhaustive()
