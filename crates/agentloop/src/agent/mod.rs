@@ -43,6 +43,8 @@ mod drive;
 mod event;
 mod hook;
 mod machine;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod outcome;
 mod request;
 mod sink;

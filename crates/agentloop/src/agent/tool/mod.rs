@@ -133,6 +133,13 @@ impl Tool {
         Self::build(definition, None)
     }
 
+    /// The same, run by `handler`.
+    #[cfg(feature = "mcp")]
+    pub(super) fn run_by(mut self, handler: impl ToolHandler) -> Self {
+        self.handler = Some(Arc::new(handler));
+        self
+    }
+
     fn build(mut definition: FunctionDefinition, handler: Option<Arc<dyn ToolHandler>>) -> Self {
         let parameters = definition.parameters.get_or_insert_with(no_parameters);
         let checker = Checker::new(&definition.name, parameters);
