@@ -43,6 +43,7 @@ fn item_of(function: ItemFn, making: &TokenStream) -> TokenStream {
     quote! {
         #(#cfgs)*
         #(#docs)*
+        #[allow(clippy::unit_arg, clippy::useless_conversion, unused_variables)]
         #vis fn #name() -> ::agentloop::agent::Tool { #making }
 
         #(#cfgs)*
@@ -54,6 +55,8 @@ fn item_of(function: ItemFn, making: &TokenStream) -> TokenStream {
         impl #name {
             #(#docs)*
             #(#others)*
+            // What the model gives is owned, and some tools have nothing to wait for.
+            #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
             #vis #sig #block
         }
     }
@@ -109,7 +112,6 @@ fn making(
         ::agentloop::agent::Tool::new(
             #tool_name,
             #description,
-            #[allow(clippy::unit_arg, unused_variables)]
             |arguments: Arguments, context: ::agentloop::agent::ToolContext| async move { #output },
         ) #settings
     }

@@ -56,14 +56,14 @@ mod inner {
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
-    pub enum Unit {
+    pub(super) enum Unit {
         Celsius,
         Kelvin,
     }
 
     /// The unit of a temperature.
     #[tool]
-    pub fn unit(unit: Unit) -> &'static str {
+    pub(super) fn unit(unit: Unit) -> &'static str {
         match unit {
             Unit::Celsius => "°C",
             Unit::Kelvin => "K",

@@ -66,7 +66,7 @@ impl Listing {
         let names = name::tools(&self.server, &remote);
         for (tool, name) in found.into_iter().zip(names) {
             let remote = tool.name.to_string();
-            let made = self.tool(tool, name);
+            let made = self.tool(&tool, name);
             if listed.tools.iter().any(|entry| entry.remote == remote) {
                 let message = "the server has two tools of this name";
                 listed.left_out.push((remote, Error::new(ErrorKind::Protocol, message)));
@@ -81,12 +81,11 @@ impl Listing {
         listed
     }
 
-    fn tool(&self, tool: rmcp::model::Tool, name: String) -> Tool {
+    fn tool(&self, tool: &rmcp::model::Tool, name: String) -> Tool {
         let mut parameters = (*tool.input_schema).clone();
         // It has to be there, and hosts insist on it.
         parameters.entry("type").or_insert_with(|| "object".into());
-        let title =
-            || tool.title.clone().or_else(|| Some(tool.annotations.as_ref()?.title.clone()?));
+        let title = || tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone());
         let description = tool.description.as_ref().map(|text| text.to_string());
         let made = Tool::external(FunctionDefinition {
             name,
