@@ -20,6 +20,18 @@ pub(crate) fn server(plays: &str) -> McpServer {
         .policy(Policy::Allow)
 }
 
+/// The same, started by another program, as `npx` does.
+pub(crate) fn wrapped(plays: &str) -> McpServer {
+    let this = std::env::current_exe().unwrap();
+    let command =
+        format!("'{}' --exact child::plays_the_server --ignored --nocapture; true", this.display());
+    McpServer::stdio("sh")
+        .args(["-c", &command])
+        .env(PLAYS, plays)
+        .named("child")
+        .policy(Policy::Allow)
+}
+
 #[test]
 #[ignore = "it is the server, for the tests that start it"]
 fn plays_the_server() {

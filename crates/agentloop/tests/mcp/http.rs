@@ -20,6 +20,8 @@ use crate::run::{agent, call, request};
 enum Style {
     Json,
     Events,
+    /// As the newest version of the protocol has it, which knows no `initialize`.
+    Newest,
     Locked,
     Web,
 }
@@ -51,6 +53,14 @@ impl Site {
             _ => {}
         }
         let message: Value = serde_json::from_slice(request.body()).unwrap();
+        if self.style == Style::Newest {
+            if let Some(answer) = newest(&message) {
+                let answer =
+                    Response::builder().header("content-type", "application/json").body(answer);
+                return answer.unwrap();
+            }
+            assert_eq!(request.headers()["mcp-protocol-version"], "2026-07-28");
+        }
         let Said::These(said) = self.fake.answer(&message) else {
             return status(StatusCode::INTERNAL_SERVER_ERROR, "it broke");
         };
@@ -58,7 +68,7 @@ impl Site {
             return status(StatusCode::ACCEPTED, "");
         }
         let answer = Response::builder().header("mcp-session-id", "session-1");
-        if self.style == Style::Json {
+        if matches!(self.style, Style::Json | Style::Newest) {
             let body = Body::whole(said.last().unwrap().to_string());
             return answer.header("content-type", "application/json").body(body).unwrap();
         }
@@ -73,6 +83,25 @@ impl Site {
         };
         answer.header("content-type", "text/event-stream; charset=utf-8").body(body).unwrap()
     }
+}
+
+/// What a server says of itself that speaks only the newest version.
+fn newest(message: &Value) -> Option<Body> {
+    let answer = match message["method"].as_str()? {
+        "initialize" => json!({ "error": { "code": -32601, "message": "no initialize here" } }),
+        "server/discover" => json!({ "result": {
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": { "tools": {} },
+            "ttlMs": 0,
+            "cacheScope": "private",
+        } }),
+        _ => return None,
+    };
+    let mut answer = answer.as_object().unwrap().clone();
+    answer.insert("jsonrpc".to_owned(), json!("2.0"));
+    answer.insert("id".to_owned(), message["id"].clone());
+    Some(Body::whole(Value::Object(answer).to_string()))
 }
 
 impl Transport for Site {
@@ -116,6 +145,14 @@ async fn an_address_answers_whole_or_with_events() {
         assert!(later.count() >= 3, "the session goes along");
         assert!(asked.iter().any(|(method, _)| method == Method::DELETE), "it is ended");
     }
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_only_the_newest_version_is_understood() {
+    let (_, server) = site(Style::Newest);
+    let connection = server.connect().await.unwrap();
+    let result = call(&connection, "site__echo", json!({ "message": "hi" })).await;
+    assert_eq!(result.output.to_text(), "hi");
 }
 
 #[tokio::test]

@@ -19,6 +19,9 @@ use crate::limits::{MCP_CLOSE_WAIT, MCP_STDERR_BYTES};
 /// How long the last words of a process that has ended are waited for.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
+/// How long a process that was asked to end may take.
+const ASKED_WAIT: Duration = Duration::from_millis(500);
+
 /// Keeps a process. When it is dropped, the process ends.
 #[derive(Debug)]
 pub(super) struct Process {
@@ -43,6 +46,9 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
         command.current_dir(folder);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    // A group of its own, so that it ends as a whole, and by us: an interrupt at the terminal is for the run to take.
+    #[cfg(unix)]
+    command.process_group(0);
     let failed = |why: &str| {
         Error::new(ErrorKind::Config, format!("the MCP server `{name}` cannot be started: {why}"))
             .with_hint("is it installed, and on the PATH?")
@@ -68,9 +74,13 @@ async fn keep(
     ended: watch::Sender<bool>,
 ) {
     let mut listening = tokio::spawn(listen(stderr, said));
-    if cancel.stops(child.wait()).await.is_none() {
-        // Its standard input is closed by now: that is how a server is asked to end.
-        if timeout(MCP_CLOSE_WAIT, child.wait()).await.is_err() {
+    // Once it is to end its standard input is closed: that is how a server is asked to.
+    if cancel.stops(child.wait()).await.is_none()
+        && timeout(MCP_CLOSE_WAIT, child.wait()).await.is_err()
+    {
+        signal(&child, Ending::Ask);
+        if timeout(ASKED_WAIT, child.wait()).await.is_err() {
+            signal(&child, Ending::Kill);
             // It fails only when the process has ended meanwhile.
             let _ = child.kill().await;
         }
@@ -80,6 +90,33 @@ async fn keep(
     listening.abort();
     ended.send_replace(true);
 }
+
+/// How a process is made to end.
+#[derive(Clone, Copy)]
+enum Ending {
+    Ask,
+    Kill,
+}
+
+/// Sends a signal to the process and to what it has started: `npx`, for example, starts the server that is meant.
+#[cfg(unix)]
+fn signal(child: &Child, ending: Ending) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let signal = match ending {
+        Ending::Ask => Signal::TERM,
+        Ending::Kill => Signal::KILL,
+    };
+    if let Some(group) = group {
+        // It fails only when there is nobody left.
+        let _ = kill_process_group(group, signal);
+    }
+}
+
+/// There is no asking here: the process is killed by its handle.
+#[cfg(not(unix))]
+fn signal(_: &Child, _: Ending) {}
 
 /// Reads what it writes, so that it never waits for a reader, and keeps the end of it.
 async fn listen(mut stderr: ChildStderr, said: Said) {
