@@ -94,6 +94,11 @@ pub use transport::BoxFuture;
 #[doc = include_str!("../../../docs/middleware.md")]
 struct MiddlewareExamples;
 
+/// The same, of the tools of MCP servers.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/mcp.md")]
+struct McpExamples;
+
 /// The README's examples compile.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

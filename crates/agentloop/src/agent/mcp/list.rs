@@ -116,7 +116,7 @@ mod tests {
         Listing { server: "s".to_owned(), policy: Policy::Ask, timeout: None }
     }
 
-    fn remote(name: &str, schema: Value) -> rmcp::model::Tool {
+    fn remote(name: &str, schema: &Value) -> rmcp::model::Tool {
         let mut tool = rmcp::model::Tool::default();
         tool.name = name.to_owned().into();
         tool.input_schema = std::sync::Arc::new(schema.as_object().cloned().unwrap_or_default());
@@ -126,9 +126,9 @@ mod tests {
     #[test]
     fn a_tool_that_cannot_be_used_is_left_out_and_the_others_are_not() {
         let listed = listing().make(vec![
-            remote("good", json!({ "type": "object" })),
-            remote("broken", json!({ "type": "objekt" })),
-            remote("good", json!({ "type": "object" })),
+            remote("good", &json!({ "type": "object" })),
+            remote("broken", &json!({ "type": "objekt" })),
+            remote("good", &json!({ "type": "object" })),
         ]);
         let names: Vec<&str> = listed.tools.iter().map(|entry| entry.tool.name()).collect();
         let left_out: Vec<&str> = listed.left_out.iter().map(|(name, _)| name.as_str()).collect();
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_server_cannot_have_tools_without_end() {
-        let many = (0..MCP_MAX_TOOLS + 5).map(|at| remote(&format!("t{at}"), json!({})));
+        let many = (0..MCP_MAX_TOOLS + 5).map(|at| remote(&format!("t{at}"), &json!({})));
         let listed = listing().make(many.collect());
         assert_eq!((listed.tools.len(), listed.left_out.len()), (MCP_MAX_TOOLS, 5));
     }
