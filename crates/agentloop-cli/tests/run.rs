@@ -153,7 +153,8 @@ fn wrong_options_say_what_is_right() {
         (vec!["--max-cost", "much"], "invalid value 'much'"),
         (vec!["--save", "nowhere/run.json"], "there is no such folder"),
         (vec!["--resume", "nowhere.json"], "nowhere.json: "),
-        (vec!["--mcp", "some-server"], "knows no MCP servers"),
+        (vec!["--mcp", "no-such-server --now"], "no-such-server"),
+        (vec!["--mcp", "sh -c 'open"], "has no end"),
     ] {
         let run = agentloop(["run", "-m", "sim/echo", "hi"].into_iter().chain(args)).run();
         assert_eq!(run.code, Some(2), "{run}");

@@ -79,6 +79,8 @@ pub mod structured;
 mod timeouts;
 pub mod transport;
 
+#[cfg(feature = "agent")]
+pub use agentloop_macros::tool;
 pub use client::{AgentLoop, AgentLoopBuilder, Target};
 pub use config::Config;
 pub use error::{Error, ErrorKind, Result};
@@ -109,6 +111,11 @@ struct AgentExamples;
 #[cfg(all(doctest, feature = "agent"))]
 #[doc = include_str!("../../../docs/tour.md")]
 struct TourExamples;
+
+/// The same, of the tools of MCP servers.
+#[cfg(all(doctest, feature = "mcp"))]
+#[doc = include_str!("../../../docs/mcp.md")]
+struct McpExamples;
 
 /// The README's examples compile.
 #[cfg(doctest)]

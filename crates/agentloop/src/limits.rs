@@ -147,3 +147,24 @@ pub const MAX_TOOL_OUTPUT_CHARS: usize = 64_000;
 
 /// How much news of tools' progress waits to be read; what is more takes the place of what waits.
 pub const MAX_WAITING_PROGRESS: usize = 1_024;
+
+/// How long an MCP server may take until it is there, unless it is set. Some are installed when they are started.
+pub const MCP_CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a server may take to end by itself when it is closed; then its process is killed.
+pub const MCP_CLOSE_WAIT: Duration = Duration::from_secs(2);
+
+/// The largest message of an MCP server, in bytes. A larger one is left unread, and what waits for it ends with its timeout.
+pub const MCP_MAX_MESSAGE_BYTES: usize = 32 << 20;
+
+/// The most tools of one MCP server. Further ones are left out.
+pub const MCP_MAX_TOOLS: usize = 1_024;
+
+/// The most pages of a list of tools that are asked for.
+pub const MCP_MAX_PAGES: usize = 100;
+
+/// How much of what a server writes to its standard error is kept for the error that says that it did not start, in bytes.
+pub const MCP_STDERR_BYTES: usize = 4 << 10;
+
+/// How often a stream of an MCP server that breaks off is taken up again.
+pub const MCP_RECONNECTS: usize = 5;

@@ -36,12 +36,15 @@
 //! - **Whatever ends a run**, its [messages](Outcome::messages) can be sent again: each call has its result.
 
 mod approval;
+mod attribute;
 mod cancel;
 mod configure;
 mod drive;
 mod event;
 mod hook;
 mod machine;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod outcome;
 mod request;
 mod sink;
@@ -51,6 +54,8 @@ mod tool;
 mod truncate;
 
 pub use approval::{Approver, Decision, Pending, Policy, Review, Wants};
+#[doc(hidden)]
+pub use attribute::private as __private;
 pub use cancel::CancelToken;
 pub use configure::Agent;
 pub use event::RunEvent;

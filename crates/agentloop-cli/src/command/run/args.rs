@@ -8,6 +8,7 @@ use clap::builder::PossibleValuesParser;
 
 use super::{mcp, tools};
 use crate::failure::Failure;
+use crate::notes::Notes;
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
@@ -80,7 +81,11 @@ pub(crate) struct Args {
 
 impl Args {
     /// The agent, and what its tools are called.
-    pub(super) async fn agent(&self, client: AgentLoop) -> Result<(Agent, Vec<String>), Failure> {
+    pub(super) async fn agent(
+        &self,
+        client: AgentLoop,
+        notes: Notes,
+    ) -> Result<(Agent, Vec<String>), Failure> {
         let tools = tools::named(&self.tools, &self.root)?;
         let mut names: Vec<String> = tools.iter().map(|tool| tool.name().to_owned()).collect();
         let mut agent = Agent::new(client).tools(tools).max_steps(self.max_steps);
@@ -90,7 +95,7 @@ impl Args {
         if let Some(tokens) = self.max_tokens {
             agent = agent.max_tokens(tokens);
         }
-        let (mut agent, more) = mcp::connect_mcp(agent, &self.servers).await?;
+        let (mut agent, more) = mcp::connect(agent, &self.servers, notes).await?;
         names.extend(more);
         for (said, option, policy) in
             [(&self.allowed, "--allow", Policy::Allow), (&self.denied, "--deny", Policy::Deny)]

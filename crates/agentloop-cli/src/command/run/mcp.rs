@@ -1,17 +1,26 @@
 //! Tools of MCP servers.
 
 use agentloop::agent::Agent;
+use agentloop::agent::mcp::McpServer;
 
 use crate::failure::Failure;
+use crate::notes::Notes;
 
 /// The agent with the tools of these servers, and what they are called.
-#[expect(clippy::unused_async, reason = "a server is waited for")]
-pub(super) async fn connect_mcp(
-    agent: Agent,
+pub(super) async fn connect(
+    mut agent: Agent,
     servers: &[String],
+    notes: Notes,
 ) -> Result<(Agent, Vec<String>), Failure> {
-    match servers.is_empty() {
-        true => Ok((agent, Vec::new())),
-        false => Err(Failure::input("--mcp: this build of the command knows no MCP servers")),
+    let mut names = Vec::new();
+    for server in servers {
+        let connection = McpServer::parse(server)?.connect().await?;
+        for (tool, why) in connection.left_out() {
+            notes.note(&format!("the tool {tool} of {} is left out: {why}", connection.name()));
+        }
+        names.extend(connection.tools().iter().map(|tool| tool.name().to_owned()));
+        // The agent holds on to the connection: the server ends with the run.
+        agent = agent.tool_source(connection);
     }
+    Ok((agent, names))
 }

@@ -29,7 +29,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     if let Some(path) = &args.save {
         store::check(path)?;
     }
-    let (mut agent, names) = args.agent(client.clone()).await?;
+    let (mut agent, names) = args.agent(client.clone(), setup.notes).await?;
     let person = Person::at_terminal(setup.notes);
     let begin = Begin::of(&args, &client, setup, &names, person.as_ref()).await?;
     if let Some(person) = person {

@@ -133,6 +133,13 @@ impl Tool {
         Self::build(definition, None)
     }
 
+    /// The same, run by `handler`.
+    #[cfg(feature = "mcp")]
+    pub(super) fn run_by(mut self, handler: impl ToolHandler) -> Self {
+        self.handler = Some(Arc::new(handler));
+        self
+    }
+
     fn build(mut definition: FunctionDefinition, handler: Option<Arc<dyn ToolHandler>>) -> Self {
         let parameters = definition.parameters.get_or_insert_with(no_parameters);
         let checker = Checker::new(&definition.name, parameters);
@@ -267,6 +274,13 @@ impl Tool {
             Ok(checker) => checker.read(arguments),
             Err(error) => Err(error.message().to_owned()),
         }
+    }
+}
+
+/// A function that makes the tool: what [`#[tool]`](macro@crate::tool) leaves under the function's name.
+impl<F: Fn() -> Self> From<F> for Tool {
+    fn from(make: F) -> Self {
+        make()
     }
 }
 

@@ -1,0 +1,145 @@
+//! The tools that a server has.
+
+use std::time::Duration;
+
+use rmcp::model::PaginatedRequestParams;
+use rmcp::service::{Peer, RoleClient, ServiceError};
+use serde_json::Value;
+
+use super::super::approval::Policy;
+use super::super::tool::Tool;
+use super::name;
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{MCP_MAX_PAGES, MCP_MAX_TOOLS};
+use crate::request::FunctionDefinition;
+
+/// How the tools of a server are made.
+#[derive(Clone, Debug)]
+pub(super) struct Listing {
+    pub(super) server: String,
+    pub(super) policy: Policy,
+    pub(super) timeout: Option<Duration>,
+}
+
+/// What a server has.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) tools: Vec<Entry>,
+    /// What cannot be used: the server's name of it, and why.
+    pub(super) left_out: Vec<(String, Error)>,
+}
+
+/// A tool, without the connection that runs it.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// What the server calls it.
+    pub(super) remote: String,
+    pub(super) tool: Tool,
+}
+
+impl Listing {
+    /// Asks for all tools.
+    pub(super) async fn list(&self, peer: &Peer<RoleClient>) -> Result<Listed> {
+        let mut found = Vec::new();
+        let mut cursor: Option<String> = None;
+        for _ in 0..MCP_MAX_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let page = peer.list_tools(Some(params)).await.map_err(|error| self.failed(&error))?;
+            found.extend(page.tools);
+            cursor = page.next_cursor;
+            if cursor.is_none() || found.len() > MCP_MAX_TOOLS {
+                break;
+            }
+        }
+        Ok(self.make(found))
+    }
+
+    fn make(&self, mut found: Vec<rmcp::model::Tool>) -> Listed {
+        let mut listed = Listed::default();
+        for tool in found.drain(found.len().min(MCP_MAX_TOOLS)..) {
+            let message = format!("an MCP server may have {MCP_MAX_TOOLS} tools");
+            listed
+                .left_out
+                .push((tool.name.into_owned(), Error::new(ErrorKind::TooLarge, message)));
+        }
+        let remote: Vec<&str> = found.iter().map(|tool| tool.name.as_ref()).collect();
+        let names = name::tools(&self.server, &remote);
+        for (tool, name) in found.into_iter().zip(names) {
+            let remote = tool.name.to_string();
+            let made = self.tool(&tool, name);
+            if listed.tools.iter().any(|entry| entry.remote == remote) {
+                let message = "the server has two tools of this name";
+                listed.left_out.push((remote, Error::new(ErrorKind::Protocol, message)));
+            } else if let Some(problem) = made.problem() {
+                // One tool that cannot be used must not keep a run from the others.
+                tracing::warn!(server = %self.server, tool = %remote, error = %problem, "a tool is left out");
+                listed.left_out.push((remote, problem.clone()));
+            } else {
+                listed.tools.push(Entry { remote, tool: made });
+            }
+        }
+        listed
+    }
+
+    fn tool(&self, tool: &rmcp::model::Tool, name: String) -> Tool {
+        let mut parameters = (*tool.input_schema).clone();
+        // It has to be there, and hosts insist on it.
+        parameters.entry("type").or_insert_with(|| "object".into());
+        let title = || tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone());
+        let description = tool.description.as_ref().map(|text| text.to_string());
+        let made = Tool::external(FunctionDefinition {
+            name,
+            description: description.filter(|text| !text.trim().is_empty()).or_else(title),
+            parameters: Some(Value::Object(parameters)),
+            strict: None,
+        })
+        .policy(self.policy);
+        match self.timeout {
+            Some(timeout) => made.timeout(timeout),
+            None => made,
+        }
+    }
+
+    fn failed(&self, error: &ServiceError) -> Error {
+        let message = format!("the MCP server `{}` does not list its tools: {error}", self.server);
+        Error::new(ErrorKind::Protocol, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn listing() -> Listing {
+        Listing { server: "s".to_owned(), policy: Policy::Ask, timeout: None }
+    }
+
+    fn remote(name: &str, schema: &Value) -> rmcp::model::Tool {
+        let mut tool = rmcp::model::Tool::default();
+        tool.name = name.to_owned().into();
+        tool.input_schema = std::sync::Arc::new(schema.as_object().cloned().unwrap_or_default());
+        tool
+    }
+
+    #[test]
+    fn a_tool_that_cannot_be_used_is_left_out_and_the_others_are_not() {
+        let listed = listing().make(vec![
+            remote("good", &json!({ "type": "object" })),
+            remote("broken", &json!({ "type": "objekt" })),
+            remote("good", &json!({ "type": "object" })),
+        ]);
+        let names: Vec<&str> = listed.tools.iter().map(|entry| entry.tool.name()).collect();
+        let left_out: Vec<&str> = listed.left_out.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.len(), 1);
+        assert_eq!(left_out, ["broken", "good"]);
+    }
+
+    #[test]
+    fn a_server_cannot_have_tools_without_end() {
+        let many = (0..MCP_MAX_TOOLS + 5).map(|at| remote(&format!("t{at}"), &json!({})));
+        let listed = listing().make(many.collect());
+        assert_eq!((listed.tools.len(), listed.left_out.len()), (MCP_MAX_TOOLS, 5));
+    }
+}

@@ -1,0 +1,20 @@
+//! Tools of MCP servers: one that is scripted here, over every way to reach it, and one from npm.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod calls;
+mod changes;
+mod child;
+mod everything;
+mod fake;
+mod http;
+mod npm;
+mod process;
+mod refused;
+mod run;
