@@ -14,6 +14,7 @@ mod headers;
 mod json;
 mod lenient;
 pub mod openai_chat;
+pub mod openai_responses;
 mod output;
 mod retry_after;
 pub mod serve;
@@ -45,6 +46,9 @@ pub enum Protocol {
     /// OpenAI's chat completions, which most hosts speak.
     #[serde(rename = "openai_chat")]
     OpenAiChat,
+    /// OpenAI's responses, also known as Open Responses.
+    #[serde(rename = "openai_responses")]
+    OpenAiResponses,
     /// Anthropic's messages.
     #[serde(rename = "anthropic")]
     Anthropic,
@@ -55,12 +59,14 @@ pub enum Protocol {
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: &'static [Self] = &[Self::OpenAiChat, Self::Anthropic, Self::Gemini];
+    pub const ALL: &'static [Self] =
+        &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
 
     /// The name as it stands in configuration and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai_chat",
+            Self::OpenAiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
         }
@@ -113,6 +119,9 @@ pub(crate) fn encode_chat(
     let shaped = output::shape(provider, model, request)?;
     let mut encoded = match protocol {
         Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, &shaped, stream),
+        Protocol::OpenAiResponses => {
+            openai_responses::encode::chat(provider, model, &shaped, stream)
+        }
         Protocol::Anthropic => anthropic::encode::chat(provider, model, &shaped, stream),
         Protocol::Gemini => gemini::encode::chat(provider, model, &shaped, stream),
     }?;
@@ -129,6 +138,9 @@ pub(crate) fn encode_embed(
 ) -> Result<Encoded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::embed::encode(provider, model, request, texts),
+        Protocol::OpenAiResponses => {
+            openai_responses::embed::encode(provider, model, request, texts)
+        }
         Protocol::Anthropic => anthropic::embed::encode(provider, model, request, texts),
         Protocol::Gemini => gemini::embed::encode(provider, model, request, texts),
     }
@@ -144,7 +156,9 @@ pub(crate) fn decode_embed(
         provider,
         body,
         match protocol {
-            Protocol::OpenAiChat | Protocol::Anthropic => error_body::in_answer,
+            Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Anthropic => {
+                error_body::in_answer
+            }
             Protocol::Gemini => gemini::error::in_answer,
         },
     )
@@ -158,6 +172,7 @@ pub(crate) fn encode_models(
 ) -> Result<Encoded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::models::encode(provider, next),
+        Protocol::OpenAiResponses => openai_responses::models::encode(provider, next),
         Protocol::Anthropic => anthropic::models::encode(provider, next),
         Protocol::Gemini => gemini::models::encode(provider, next),
     }
@@ -170,6 +185,7 @@ pub(crate) fn decode_models(
 ) -> Result<ModelPage> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::models::decode(provider, body),
+        Protocol::OpenAiResponses => openai_responses::models::decode(provider, body),
         Protocol::Anthropic => anthropic::models::decode(provider, body),
         Protocol::Gemini => gemini::models::decode(provider, body),
     }
@@ -185,6 +201,7 @@ pub(crate) fn encode_count(
     let shaped = output::shape(provider, model, request)?;
     match protocol {
         Protocol::OpenAiChat => Ok(None),
+        Protocol::OpenAiResponses => openai_responses::count::encode(provider, model, &shaped),
         Protocol::Anthropic => anthropic::count::encode(provider, model, &shaped).map(Some),
         Protocol::Gemini => gemini::count::encode(provider, model, &shaped).map(Some),
     }
@@ -193,6 +210,7 @@ pub(crate) fn encode_count(
 pub(crate) fn decode_count(protocol: Protocol, provider: &Provider, body: &[u8]) -> Result<u64> {
     match protocol {
         Protocol::OpenAiChat => Err(Error::new(ErrorKind::Unsupported, "no such call")),
+        Protocol::OpenAiResponses => openai_responses::count::decode(provider, body),
         Protocol::Anthropic => anthropic::count::decode(provider, body),
         Protocol::Gemini => gemini::count::decode(provider, body),
     }
@@ -208,6 +226,9 @@ pub(crate) fn decode_error(
 ) -> Error {
     match protocol {
         Protocol::OpenAiChat => openai_chat::error::decode(provider, status, headers, body),
+        Protocol::OpenAiResponses => {
+            openai_responses::error::decode(provider, status, headers, body)
+        }
         Protocol::Anthropic => anthropic::error::decode(provider, status, headers, body),
         Protocol::Gemini => gemini::error::decode(provider, status, headers, body),
     }
@@ -228,6 +249,7 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
 #[derive(Debug)]
 pub(crate) enum ChatDecoder {
     OpenAiChat(Box<openai_chat::Decoder>),
+    OpenAiResponses(Box<openai_responses::Decoder>),
     Anthropic(Box<anthropic::Decoder>),
     Gemini(Box<gemini::Decoder>),
 }
@@ -244,6 +266,9 @@ impl ChatDecoder {
     pub(crate) fn new(protocol: Protocol, context: DecodeContext) -> Self {
         match protocol {
             Protocol::OpenAiChat => Self::OpenAiChat(Box::new(openai_chat::Decoder::new(context))),
+            Protocol::OpenAiResponses => {
+                Self::OpenAiResponses(Box::new(openai_responses::Decoder::new(context)))
+            }
             Protocol::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(context))),
             Protocol::Gemini => Self::Gemini(Box::new(gemini::Decoder::new(context))),
         }
@@ -258,6 +283,7 @@ impl ChatDecoder {
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         match self {
             Self::OpenAiChat(decoder) => decoder.frame(frame, emitter),
+            Self::OpenAiResponses(decoder) => decoder.frame(frame, emitter),
             Self::Anthropic(decoder) => decoder.frame(frame, emitter),
             Self::Gemini(decoder) => decoder.frame(frame, emitter),
         }
@@ -267,6 +293,7 @@ impl ChatDecoder {
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         match self {
             Self::OpenAiChat(decoder) => decoder.finish(emitter),
+            Self::OpenAiResponses(decoder) => decoder.finish(emitter),
             Self::Anthropic(decoder) => decoder.finish(emitter),
             Self::Gemini(decoder) => decoder.finish(emitter),
         }
@@ -276,6 +303,7 @@ impl ChatDecoder {
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         match self {
             Self::OpenAiChat(decoder) => decoder.body(body, emitter),
+            Self::OpenAiResponses(decoder) => decoder.body(body, emitter),
             Self::Anthropic(decoder) => decoder.body(body, emitter),
             Self::Gemini(decoder) => decoder.body(body, emitter),
         }

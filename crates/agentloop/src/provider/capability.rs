@@ -88,14 +88,14 @@ impl Provider {
             | Feature::CodeExecution
             | Feature::ServerTools => self.makes.contains(&feature),
             other => match self.protocol {
-                Protocol::OpenAiChat => self.chat_takes(other),
+                Protocol::OpenAiChat | Protocol::OpenAiResponses => self.chat_takes(other),
                 Protocol::Anthropic => !matches!(other, Feature::AudioInput | Feature::VideoInput),
                 Protocol::Gemini => other != Feature::CacheMarkers,
             },
         }
     }
 
-    /// What a host that speaks OpenAI's chat takes, by its quirks.
+    /// What a host that speaks one of OpenAI's protocols takes, by its quirks.
     fn chat_takes(&self, feature: Feature) -> bool {
         let quirks = &self.quirks;
         match feature {
