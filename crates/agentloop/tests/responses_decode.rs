@@ -83,9 +83,9 @@ fn an_error_inside_a_200_has_the_status_of_its_code() {
             whole(&failed),
             whole(&unnamed),
             stream(&[created(), event.clone()]),
-            stream(&[flat.clone()]),
+            stream(std::slice::from_ref(&flat)),
             stream(&[created(), nested]),
-            stream(&[unnamed.clone()]),
+            stream(std::slice::from_ref(&unnamed)),
         ] {
             let error = read.error.unwrap();
             let told = (error.kind(), error.status(), error.is_retryable(), error.message());
