@@ -60,10 +60,11 @@ impl Decoder {
             return Ok(Flow::Continue);
         };
         match kind {
-            "completed" | "incomplete" | "failed" | "cancelled" => {
+            "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
                 let response = event.response.map_or("{}", |raw| raw.get());
                 let response = read_json(response.as_bytes())?;
-                self.ended(&response, Some(kind), data, emitter)?;
+                let word = if kind == "done" { "completed" } else { kind };
+                self.ended(&response, Some(word), data, emitter)?;
                 Ok(Flow::Done)
             }
             "created" | "queued" | "in_progress" => {
