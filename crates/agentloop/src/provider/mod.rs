@@ -123,6 +123,15 @@ impl Provider {
         }
     }
 
+    /// An endpoint that speaks OpenAI's responses: the address is the part before `/responses`.
+    pub fn responses_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { protocol: Protocol::OpenAiResponses, ..Self::openai_compatible(name, base_url) }
+            .quirks(|q| q.tool_result_images = quirks::ToolResultImages::Accepted)
+    }
+
     /// An endpoint that speaks Anthropic's messages: the address is the part before `/messages`.
     pub fn anthropic_compatible(
         name: impl Into<Cow<'static, str>>,

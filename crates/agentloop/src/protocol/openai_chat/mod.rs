@@ -10,11 +10,11 @@ mod executed;
 mod image_output;
 mod message;
 pub(crate) mod models;
-mod params;
-mod parts;
+pub(super) mod params;
+pub(super) mod parts;
 pub mod serve;
 mod stream;
-mod thinking;
+pub(super) mod thinking;
 mod usage;
 mod wire;
 

@@ -5,8 +5,14 @@ pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
 pub(crate) mod error;
+mod message;
 pub(crate) mod models;
+mod parts;
+mod replay;
+mod results;
 pub mod serve;
 mod stream;
+mod thinking;
+mod tools;
 
 pub(crate) use decode::Decoder;
