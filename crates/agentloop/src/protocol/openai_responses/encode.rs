@@ -1,5 +1,7 @@
 //! Request → the body that the host takes.
 
+use std::borrow::Cow;
+
 use http::Method;
 use serde_json::{Value, json};
 
@@ -11,7 +13,9 @@ use crate::protocol::openai_chat::encode::strictly;
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
-use crate::provider::quirks::{IncludeForm, StoreForm, TextFormat, ToolCallIds, UserLabel};
+use crate::provider::quirks::{
+    IncludeForm, JsonSchemaSupport, StoreForm, TextFormat, ToolCallIds, UserLabel,
+};
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{ChatMessage, ChatRequest, Effort, ResponseFormat};
 use crate::response::{Warning, WarningKind};
@@ -214,7 +218,7 @@ fn text(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> 
     match &request.response_format {
         None => {}
         Some(format) => {
-            let format = text_format(format, &mut params.warnings);
+            let format = text_format(&with_schema(params, provider, format), &mut params.warnings);
             if !in_text {
                 let nested = nested(format);
                 params.put(Param::ResponseFormat, Some(&nested))?;
@@ -229,6 +233,21 @@ fn text(params: &mut Params<'_>, provider: &Provider, request: &ChatRequest) -> 
         text.insert("verbosity".to_owned(), json!(verbosity));
     }
     if text.is_empty() { Ok(()) } else { params.always("text", &text) }
+}
+
+/// JSON without a schema, where the host wants one, is any object.
+fn with_schema<'a>(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    format: &'a ResponseFormat,
+) -> Cow<'a, ResponseFormat> {
+    let only = provider.quirks.json_schema == JsonSchemaSupport::SchemaOnly;
+    if !only || *format != (ResponseFormat::JsonObject {}) {
+        return Cow::Borrowed(format);
+    }
+    let why = format!("{} takes JSON mode only with a schema: any object", provider.name);
+    params.warn(WarningKind::Converted, Param::ResponseFormat, &why);
+    Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
 }
 
 /// The form of the text, flat.
