@@ -44,6 +44,7 @@ pub(crate) fn chat(
             ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
         },
         names: NamePattern::Word64,
+        items: false,
     };
     let mut prepared = history::prepare(request, &rules)
         .map_err(|error| error.with_provider(provider.name.as_ref()))?;

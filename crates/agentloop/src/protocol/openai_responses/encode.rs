@@ -56,6 +56,7 @@ pub(super) fn encode(
             ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
         },
         names: NamePattern::Word64,
+        items: true,
     };
     let mut prepared = history::prepare(request, &rules)
         .map_err(|error| error.with_provider(provider.name.as_ref()))?;

@@ -227,7 +227,11 @@ impl<'a, 'w> Items<'a, 'w> {
                 return Ok(());
             }
             _ => {
-                if let Some(item) = item {
+                let orphan = |item: &Map<String, Value>| {
+                    replay::is_told(item)
+                        && !replay::id(item).is_some_and(|id| turn.replayed.contains(&id))
+                };
+                if let Some(item) = item.filter(|item| !orphan(item)) {
                     self.say(turn);
                     self.replay(item, part, turn);
                     return Ok(());
@@ -249,12 +253,11 @@ impl<'a, 'w> Items<'a, 'w> {
         kept || has("encrypted_content") || has("content") || open
     }
 
-    /// An item as it came; once, if several parts came of it.
+    /// An item as it came; not again for the other parts that it became.
     fn replay(&mut self, item: &'a Map<String, Value>, part: &ContentPart, turn: &mut Turn<'a>) {
-        let id = item.get("id").and_then(Value::as_str);
-        if id.is_none_or(|id| !turn.replayed.contains(&id)) {
+        if !replay::is_told(item) {
             self.items.push(WireItem::Replayed(replay::whole(item, part)));
-            turn.replayed.extend(id);
+            turn.replayed.extend(replay::id(item));
         }
     }
 
@@ -266,8 +269,8 @@ impl<'a, 'w> Items<'a, 'w> {
         turn: &mut Turn<'a>,
     ) {
         let piece = replay::piece(item, text);
-        let id = item.get("id");
-        if turn.said.is_empty()
+        let id = replay::id(item);
+        if replay::is_told(item)
             && id.is_some()
             && turn.open == id
             && let Some(WireItem::Replayed(message)) = self.items.last_mut()
@@ -287,9 +290,7 @@ impl<'a, 'w> Items<'a, 'w> {
         self.calls.insert(id, kind);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
         let item = match (kind, item) {
-            (_, Some(item)) if !plain => {
-                WireItem::Replayed(replay::call(item, id, name, arguments, &call.arguments))
-            }
+            (_, Some(item)) if !plain => WireItem::Replayed(replay::call(item, call, arguments)),
             ("custom_tool_call", _) => {
                 let input = &call.arguments;
                 WireItem::Plain(Plain::CustomToolCall { call_id: id, name, input })
@@ -326,7 +327,7 @@ struct Turn<'a> {
     /// Text that has no item of its own.
     said: Vec<&'a str>,
     /// The id of the message that the last text was a piece of.
-    open: Option<&'a Value>,
+    open: Option<&'a str>,
     /// The ids of the items that were replayed.
     replayed: Vec<&'a str>,
 }

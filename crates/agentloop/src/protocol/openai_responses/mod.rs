@@ -16,3 +16,4 @@ mod thinking;
 mod tools;
 
 pub(crate) use decode::Decoder;
+pub(crate) use replay::is_item;
