@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use super::{Rules, Turn};
 use crate::protocol::openai_responses::is_item;
 use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
@@ -94,7 +96,7 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
         return match part {
             _ if rules.items => Fate::Stays,
             ContentPart::Opaque(opaque) if is_item(&opaque.data) => Fate::Goes,
-            part if state(part).is_some_and(|state| is_item(&state.data)) => Fate::Stripped,
+            part if state(part).is_some_and(|state| is_foreign_item(&state.data)) => Fate::Stripped,
             _ => Fate::Stays,
         };
     }
@@ -115,6 +117,12 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
         part if state(part).is_some() => Fate::Stripped,
         _ => Fate::Stays,
     }
+}
+
+/// Whether that is an item that says nothing to the provider's other protocols; a call of a tool without a schema is known
+/// in two of them.
+fn is_foreign_item(data: &Value) -> bool {
+    is_item(data) && data["type"] != "custom_tool_call"
 }
 
 /// Calls `$body` with `$part` bound to whatever the part holds, for the kinds that carry state.

@@ -1,6 +1,6 @@
 //! OpenAI's chat completions, and everyone who speaks them.
 
-mod annotations;
+pub(in crate::protocol) mod annotations;
 mod choice;
 pub(crate) mod decode;
 pub(crate) mod embed;
@@ -15,7 +15,7 @@ pub(super) mod parts;
 pub mod serve;
 mod stream;
 pub(super) mod thinking;
-mod usage;
+pub(in crate::protocol) mod usage;
 mod wire;
 
 pub(crate) use decode::Decoder;
