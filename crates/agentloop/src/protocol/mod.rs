@@ -16,6 +16,7 @@ mod lenient;
 pub mod openai_chat;
 pub mod openai_responses;
 mod output;
+mod recognize;
 mod retry_after;
 pub mod serve;
 mod think_tags;
@@ -30,6 +31,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) use embed::Embedded;
 pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;
+pub(crate) use recognize::protocol_of;
 
 use crate::error::{Error, Result};
 use crate::framing::Frame;

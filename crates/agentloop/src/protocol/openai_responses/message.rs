@@ -261,7 +261,7 @@ impl<'a, 'w> Items<'a, 'w> {
         }
     }
 
-    /// A text of a message that is told apart by its id; pieces of one message stay together.
+    /// A text of a message that is told apart by its id; pieces of one message stay in it.
     fn replay_text(
         &mut self,
         item: &'a Map<String, Value>,

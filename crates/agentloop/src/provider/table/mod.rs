@@ -151,6 +151,15 @@ fn many_embeddings() -> EmbeddingQuirks {
     }
 }
 
+/// At most 512 texts in one call, whose vectors come as bytes.
+fn short_embeddings() -> EmbeddingQuirks {
+    EmbeddingQuirks {
+        batch: Some(512),
+        encoding: EmbeddingEncoding::Int8,
+        ..EmbeddingQuirks::default()
+    }
+}
+
 fn anthropic() -> Provider {
     let row = Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
         .key_env("ANTHROPIC_API_KEY");
@@ -325,6 +334,8 @@ fn perplexity() -> Provider {
             q.stream_usage = StreamUsage::Unasked;
             q.reasoning_tokens = ReasoningTokens::Beside;
             q.audio = AudioInputForm::Refused;
+            q.embeddings = short_embeddings();
+            q.embeddings.path = Some("v1/embeddings".into());
         })
         .strip([
             Param::Tools,
@@ -356,8 +367,7 @@ fn perplexity() -> Provider {
             q.audio = AudioInputForm::Refused;
             q.files = FileInputForm::Refused;
             q.efforts = Some(MINIMAL_TO_XHIGH.into());
-            q.embeddings.batch = Some(512);
-            q.embeddings.encoding = EmbeddingEncoding::Int8;
+            q.embeddings = short_embeddings();
         })
         .allow(&[
             "model",
