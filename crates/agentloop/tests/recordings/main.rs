@@ -19,6 +19,7 @@ mod gemini;
 mod laws;
 mod oracle;
 mod responses;
+mod told;
 
 use corpus::{Recording, recordings};
 

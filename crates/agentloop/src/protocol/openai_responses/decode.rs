@@ -52,6 +52,9 @@ impl Decoder {
 
     /// A host may leave the beginning out.
     pub(super) fn ensure_started(&mut self, emitter: &mut Emitter) -> Result<()> {
+        if emitter.is_started() {
+            return Ok(());
+        }
         self.begin(&Response::default(), emitter)
     }
 

@@ -8,6 +8,7 @@ pub(crate) mod encode;
 pub(crate) mod error;
 mod heard;
 mod hosted;
+mod item;
 mod items;
 mod message;
 pub(crate) mod models;

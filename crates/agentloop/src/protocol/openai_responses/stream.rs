@@ -1,7 +1,8 @@
 //! How an answer ends: the frames of a stream, and a whole body.
 
 use super::decode::Decoder;
-use super::items::{Growth, Place};
+use super::item::Growth;
+use super::items::Place;
 use super::thoughts::Source;
 use super::wire::{Event, Response, says_something};
 use crate::error::{Error, ErrorKind, Result};

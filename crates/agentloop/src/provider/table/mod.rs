@@ -61,7 +61,17 @@ pub(crate) fn rows() -> Vec<Provider> {
 
 /// What each provider makes beside text and tool calls.
 const MAKES: &[(&str, &[Feature])] = &[
-    ("openai", &[Feature::Citations, Feature::AudioOutput]),
+    (
+        "openai",
+        &[
+            Feature::Thinking,
+            Feature::Citations,
+            Feature::ImageOutput,
+            Feature::AudioOutput,
+            Feature::CodeExecution,
+            Feature::ServerTools,
+        ],
+    ),
     (
         "anthropic",
         &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
@@ -91,18 +101,31 @@ const MAKES: &[(&str, &[Feature])] = &[
     ("groq", &[Feature::Thinking, Feature::CodeExecution, Feature::ServerTools]),
     ("together", &[Feature::Thinking]),
     ("mistral", &[Feature::Thinking]),
-    ("deepseek", &[Feature::Thinking]),
+    ("deepseek", &[Feature::Thinking, Feature::ServerTools]),
     ("fireworks", &[Feature::Thinking]),
-    ("perplexity", &[Feature::Thinking, Feature::Citations, Feature::ServerTools]),
+    (
+        "perplexity",
+        &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
+    ),
     ("ollama", &[Feature::Thinking]),
     ("cohere", &[Feature::Thinking]),
-    ("xai", &[Feature::Thinking]),
+    ("xai", &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools]),
     (
         "openrouter",
         &[Feature::Thinking, Feature::Citations, Feature::ImageOutput, Feature::ServerTools],
     ),
     ("cerebras", &[Feature::Thinking]),
-    ("azure", &[Feature::Thinking, Feature::AudioOutput]),
+    (
+        "azure",
+        &[
+            Feature::Thinking,
+            Feature::Citations,
+            Feature::ImageOutput,
+            Feature::AudioOutput,
+            Feature::CodeExecution,
+            Feature::ServerTools,
+        ],
+    ),
     ("huggingface", &[Feature::Thinking]),
     ("nvidia", &[Feature::Thinking]),
     ("moonshot", &[Feature::Thinking]),
