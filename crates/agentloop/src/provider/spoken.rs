@@ -69,8 +69,8 @@ impl Provider {
     }
 
     /// The row as it is when `protocol` is spoken: its address, its way to show the key and its rules are the ones for
-    /// it.
-    pub(crate) fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
+    /// it. A protocol that it is not known to speak is spoken at its own address.
+    pub fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
         if protocol == self.protocol {
             return Cow::Borrowed(self);
         }
@@ -83,7 +83,7 @@ impl Provider {
                 (row.rules, row.allow, row.quirks) = (bends.rules, bends.allow, bends.quirks);
             }
             if protocol == Protocol::Anthropic {
-                row = row.header("anthropic-version", "2023-06-01");
+                row = row.header("anthropic-version", "2023-06-01").without_embeddings();
             }
         }
         Cow::Owned(row)
