@@ -167,7 +167,7 @@ impl<'a, 'w> Items<'a, 'w> {
     }
 
     fn assistant(&mut self, message: &'a ChatMessage, at: usize) {
-        let before = self.items.len();
+        let before = (self.items.len(), self.warnings.len());
         let mut turn = Turn::default();
         match &message.content {
             None => {}
@@ -181,8 +181,8 @@ impl<'a, 'w> Items<'a, 'w> {
             }
         }
         self.say(&mut turn);
-        if self.items.len() == before {
-            // An empty turn is still one.
+        if (self.items.len(), self.warnings.len()) == before {
+            // An empty turn is still one; but not if there was something that cannot go back.
             let content = WireContent::Text(Cow::Borrowed(""));
             self.push(Plain::Message { role: "assistant", content });
         }
