@@ -130,6 +130,12 @@ fn an_unknown_provider_is_named_with_the_nearest_known_one() {
 }
 
 #[test]
+fn a_provider_that_speaks_several_protocols_is_asked_in_the_one_that_is_named() {
+    let run = encode("--protocol openai_responses", &plain("openai/gpt-4.1"));
+    assert_eq!(run.json()["url"], "https://api.openai.com/v1/responses", "{run}");
+}
+
+#[test]
 fn an_unknown_protocol_lists_the_known_ones() {
     insta::assert_snapshot!(encode("--protocol openai", &plain("openai/m")), @r#"
     exit 2

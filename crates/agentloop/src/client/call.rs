@@ -53,10 +53,11 @@ pub(crate) fn prepare_chat(
     Ok((target, encoded, form))
 }
 
-/// The provider and the model, in the protocol that the request asks for.
+/// The provider and the model, in the protocol that the request is sent in.
 fn resolve(registry: &Registry, request: &ChatRequest) -> Result<Target> {
     let mut target = registry.resolve(&request.model)?;
-    if let Some(protocol) = request.protocol.filter(|wanted| *wanted != target.provider.protocol) {
+    let protocol = target.provider.spoken(&target.model, request);
+    if protocol != target.provider.protocol {
         target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
     }
     Ok(target)

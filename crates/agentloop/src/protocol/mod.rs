@@ -16,6 +16,7 @@ mod lenient;
 pub mod openai_chat;
 pub mod openai_responses;
 mod output;
+mod recognize;
 mod retry_after;
 pub mod serve;
 mod think_tags;
@@ -30,8 +31,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use embed::Embedded;
 pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;
+pub(crate) use recognize::protocol_of;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::framing::Frame;
 use crate::history::ToolNames;
 use crate::model_info::ModelInfo;
@@ -200,8 +202,10 @@ pub(crate) fn encode_count(
 ) -> Result<Option<Encoded>> {
     let shaped = output::shape(provider, model, request)?;
     match protocol {
-        Protocol::OpenAiChat => Ok(None),
-        Protocol::OpenAiResponses => openai_responses::count::encode(provider, model, &shaped),
+        // A host that counts does so for both of its protocols.
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => {
+            openai_responses::count::encode(provider, model, &shaped)
+        }
         Protocol::Anthropic => anthropic::count::encode(provider, model, &shaped).map(Some),
         Protocol::Gemini => gemini::count::encode(provider, model, &shaped).map(Some),
     }
@@ -209,8 +213,9 @@ pub(crate) fn encode_count(
 
 pub(crate) fn decode_count(protocol: Protocol, provider: &Provider, body: &[u8]) -> Result<u64> {
     match protocol {
-        Protocol::OpenAiChat => Err(Error::new(ErrorKind::Unsupported, "no such call")),
-        Protocol::OpenAiResponses => openai_responses::count::decode(provider, body),
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => {
+            openai_responses::count::decode(provider, body)
+        }
         Protocol::Anthropic => anthropic::count::decode(provider, body),
         Protocol::Gemini => gemini::count::decode(provider, body),
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::quirks::{
-    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, JsonSchemaSupport, VideoInput,
+    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, JsonSchemaSupport, TokenCount,
+    VideoInput,
 };
 use super::{Param, Provider, Rule};
 use crate::protocol::Protocol;
@@ -103,8 +104,14 @@ impl Provider {
             Feature::ImageInput => quirks.images != ImageInput::Refused,
             Feature::AudioInput => quirks.audio != AudioInputForm::Refused,
             Feature::FileInput => quirks.files != FileInputForm::Refused,
-            Feature::VideoInput => quirks.video != VideoInput::Refused,
-            Feature::CacheMarkers => quirks.cache_markers == CacheMarkers::OnParts,
+            Feature::VideoInput => {
+                quirks.video != VideoInput::Refused && self.protocol == Protocol::OpenAiChat
+            }
+            Feature::CacheMarkers => {
+                quirks.cache_markers == CacheMarkers::OnParts
+                    && self.protocol == Protocol::OpenAiChat
+            }
+            Feature::TokenCount => quirks.token_count == TokenCount::InputTokens,
             _ => false,
         }
     }

@@ -76,10 +76,11 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A client that knows every provider of the recordings: hosts without a row are any compatible endpoint.
-fn client() -> &'static AgentLoop {
+pub(crate) fn client() -> &'static AgentLoop {
     static CLIENT: OnceLock<AgentLoop> = OnceLock::new();
     CLIENT.get_or_init(|| {
         AgentLoop::builder()
+            .env("AZURE_RESOURCE_NAME", "r")
             .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
             .provider(Provider::openai_compatible("openai-responses", "http://openai.invalid/v1"))
             .provider(Provider::openai_compatible("bedrock", "http://bedrock.invalid/v1"))

@@ -18,6 +18,7 @@ mod features;
 mod gemini;
 mod laws;
 mod oracle;
+mod replayed;
 mod responses;
 mod told;
 

@@ -78,8 +78,11 @@ pub(super) struct Route<'a> {
 /// itself says why.
 pub(super) fn of(namespace: &str, next: &Next, request: &Request) -> Result<(CacheKey, Target)> {
     let target = next.resolve(request.model())?;
-    let wanted = request.chat().and_then(|chat| chat.protocol);
-    let provider = target.provider.speaking(wanted.unwrap_or(target.provider.protocol));
+    let spoken = match request.chat() {
+        Some(chat) => target.provider.spoken(&target.model, chat),
+        None => target.provider.protocol,
+    };
+    let provider = target.provider.speaking(spoken);
     let base_url = next.base_url(&provider)?;
     let route = Route { namespace, provider: &provider, model: &target.model, base_url: &base_url };
     let key = match request {

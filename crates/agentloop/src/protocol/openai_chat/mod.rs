@@ -10,11 +10,11 @@ mod executed;
 mod image_output;
 mod message;
 pub(crate) mod models;
-mod params;
-mod parts;
+pub(super) mod params;
+pub(super) mod parts;
 pub mod serve;
 mod stream;
-mod thinking;
+pub(super) mod thinking;
 pub(in crate::protocol) mod usage;
 mod wire;
 
