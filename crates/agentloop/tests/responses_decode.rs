@@ -202,6 +202,34 @@ fn a_whole_that_differs_from_its_pieces_is_not_mixed_into_them() {
 }
 
 #[test]
+fn items_that_only_the_list_tells_are_read_beside_those_that_were_streamed() {
+    let mut first = message("First.");
+    first["id"] = json!("msg_0");
+    let done = json!({"type": "response.output_item.done", "item": message("Second.")});
+    for streamed in [delta("msg_1", "Second."), done] {
+        let end = completed(&[first.clone(), message("Second.")]);
+        let response = stream(&[created(), streamed, end]).response().unwrap();
+        assert_eq!(response.text(), "Second.First.", "as they came");
+    }
+}
+
+#[test]
+fn items_that_share_an_id_are_told_apart_by_when_they_end() {
+    let item = |encrypted: &str| json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": encrypted});
+    let added = || json!({"type": "response.output_item.added", "item": item("")});
+    let done = |encrypted| json!({"type": "response.output_item.done", "item": item(encrypted)});
+    let list = [item("a"), item("b")];
+    let events = [created(), added(), done("a"), added(), done("b"), completed(&list)];
+    for read in [stream(&events), stream(&[created(), completed(&list)]), whole(&response(&list))] {
+        let response = read.response().unwrap();
+        let states = response.choices[0].content.iter().filter_map(ResponsePart::provider_state);
+        let encrypted: Vec<&str> =
+            states.map(|state| state.data["encrypted_content"].as_str().unwrap()).collect();
+        assert_eq!(encrypted, ["a", "b"]);
+    }
+}
+
+#[test]
 fn interleaved_calls_stay_apart_whatever_their_ids() {
     let added = |index: u64, id: &str| {
         json!({"type": "response.output_item.added", "output_index": index,

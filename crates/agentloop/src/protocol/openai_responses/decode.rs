@@ -73,10 +73,7 @@ impl Decoder {
         self.keep("billing", response.billing);
         self.keep("conversation", response.conversation);
         self.keep("metadata", response.metadata);
-        for (index, item) in (0i64..).zip(response.output.iter()) {
-            self.items.listed(index, item, emitter)?;
-        }
-        Ok(())
+        self.items.listed(response.output.iter(), emitter)
     }
 
     fn keep(&mut self, name: &str, raw: Option<&RawValue>) {

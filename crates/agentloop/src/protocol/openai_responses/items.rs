@@ -3,6 +3,8 @@
 //! An item is told up to four times: when it begins, as it grows, when it ends, and in the list of all at the end of the
 //! answer. Any of these may be left out, and so may the places and the ids that say which item is meant.
 
+use std::collections::HashSet;
+
 use serde_json::value::RawValue;
 
 use super::hosted::word;
@@ -76,10 +78,14 @@ impl Items {
         let fields = fields(raw)?;
         let id = word(&fields, "id");
         // One that grew before it began, or begins again.
-        let known = self.list.iter().rposition(|entry| {
-            entry.id == id && index.map_or(!id.is_empty(), |index| index == entry.index)
+        let known = self.list.iter().any(|entry| {
+            let here = match index {
+                Some(index) => index == entry.index,
+                None => !id.is_empty() && !entry.done,
+            };
+            here && entry.id == id
         });
-        if known.is_some() {
+        if known {
             return Ok(());
         }
         self.begin(index, fields, emitter).map(drop)
@@ -98,34 +104,42 @@ impl Items {
         let by_id = |entry: &Entry| same(entry) && !id.is_empty() && entry.id == id;
         let find = |test: &dyn Fn(&Entry) -> bool| self.list.iter().position(test);
         let open = |entry: &Entry| same(entry) && !entry.done;
-        let at = find(&by_id).or_else(|| match index.is_some() || id.is_empty() {
-            true => find(&open),
-            false => find(&|entry| open(entry) && entry.id.is_empty()),
-        });
+        // Two items may share an id, and an item may end twice.
+        let at =
+            find(&|entry| by_id(entry) && open(entry)).or_else(|| find(&by_id)).or_else(|| {
+                match index.is_some() || id.is_empty() {
+                    true => find(&open),
+                    false => find(&|entry| open(entry) && entry.id.is_empty()),
+                }
+            });
         self.end_one(at, index, fields, emitter)
     }
 
-    /// An item stands in the list of all.
-    pub(super) fn listed(
+    /// The list of all items.
+    pub(super) fn listed<'a>(
         &mut self,
-        index: i64,
-        raw: &RawValue,
+        list: impl Iterator<Item = &'a &'a RawValue>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let fields = fields(raw)?;
-        let (id, kind) = (word(&fields, "id"), word(&fields, "type"));
-        let find = |test: &dyn Fn(&Entry) -> bool| {
-            self.list.iter().position(|entry| !entry.listed && entry.kind == kind && test(entry))
-        };
-        let by_id = |entry: &Entry| !id.is_empty() && entry.id == id;
-        // Some hosts give it another id here than they did before, or leave out others.
-        let at = find(&|entry| entry.index == index && by_id(entry))
-            .or_else(|| find(&by_id))
-            .or_else(|| find(&|entry| entry.index == index))
-            .or_else(|| find(&|_| true));
-        self.end_one(at, Some(index), fields, emitter)?;
-        let at = at.unwrap_or(self.list.len() - 1);
-        self.list[at].listed = true;
+        let list: Vec<Fields> = list.map(|raw| fields(raw)).collect::<Result<_>>()?;
+        let ids: HashSet<String> = list.iter().map(|item| word(item, "id").to_owned()).collect();
+        for (index, fields) in (0i64..).zip(list) {
+            let (id, kind) = (word(&fields, "id"), word(&fields, "type"));
+            let find = |test: &dyn Fn(&Entry) -> bool| {
+                let fits = |entry: &Entry| !entry.listed && entry.kind == kind;
+                self.list.iter().position(|entry| fits(entry) && test(entry))
+            };
+            let by_id = |entry: &Entry| !id.is_empty() && entry.id == id;
+            // Some hosts give it another id here than they did before, or leave out others.
+            let renamed = |entry: &Entry| entry.id.is_empty() || !ids.contains(&entry.id);
+            let at = find(&|entry| entry.index == index && by_id(entry))
+                .or_else(|| find(&by_id))
+                .or_else(|| find(&|entry| entry.index == index && renamed(entry)))
+                .or_else(|| find(&renamed));
+            self.end_one(at, Some(index), fields, emitter)?;
+            let at = at.unwrap_or(self.list.len() - 1);
+            self.list[at].listed = true;
+        }
         Ok(())
     }
 
