@@ -150,7 +150,7 @@ impl<'a, 'w> Items<'a, 'w> {
             match &mut output {
                 WireContent::Text(text) => *text = Cow::Owned(format!("Error: {text}")),
                 WireContent::Parts(parts) => {
-                    parts.insert(0, WirePart::InputText { text: "Error:" });
+                    parts.insert(0, WirePart::Text { text: "Error:" });
                 }
             }
         }
@@ -281,7 +281,7 @@ impl<'a, 'w> Items<'a, 'w> {
         }
         self.say(turn);
         turn.open = id;
-        self.items.push(WireItem::Replayed(replay::message(item, piece)));
+        self.items.push(WireItem::Replayed(replay::message(item, &piece)));
     }
 
     fn call(&mut self, call: &'a ToolCallPart, item: Option<&'a Map<String, Value>>, plain: bool) {

@@ -12,12 +12,12 @@ use crate::request::{ContentPart, ImageDetail};
 
 /// A part on the wire.
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 pub(super) enum WirePart<'a> {
-    InputText {
-        text: &'a str,
-    },
-    InputImage {
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image {
         #[serde(skip_serializing_if = "Option::is_none")]
         image_url: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -25,7 +25,8 @@ pub(super) enum WirePart<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         detail: Option<ImageDetail>,
     },
-    InputFile {
+    #[serde(rename = "input_file")]
+    File {
         #[serde(skip_serializing_if = "Option::is_none")]
         file_data: Option<Cow<'a, str>>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,9 +36,8 @@ pub(super) enum WirePart<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         filename: Option<Cow<'a, str>>,
     },
-    InputAudio {
-        input_audio: WireAudio<'a>,
-    },
+    #[serde(rename = "input_audio")]
+    Audio { input_audio: WireAudio<'a> },
 }
 
 #[derive(Debug, Serialize)]
@@ -55,7 +55,7 @@ pub(super) fn encode<'a>(
     let (name, quirks) = (&provider.name, &provider.quirks);
     let unmarked = |marked: bool| marked.then(|| format!("{name} takes no cache markers"));
     if let ContentPart::Text(text) = part {
-        let wire = WirePart::InputText { text: &text.text };
+        let wire = WirePart::Text { text: &text.text };
         return Ok((wire, unmarked(text.cache_control.is_some())));
     }
     let turn = if of_tool { "the turns of tools" } else { "this turn" };
@@ -84,7 +84,7 @@ pub(super) fn encode<'a>(
             // Where nothing is said, the host decides; it wants to be told so.
             let full = quirks.items == ItemForm::Any;
             let detail = detail.or(full.then_some(ImageDetail::Auto));
-            WirePart::InputImage { image_url, file_id, detail }
+            WirePart::Image { image_url, file_id, detail }
         }
         MediaKind::Audio if !matches!(medium.source, Source::Id(_)) => audio(medium, provider)?,
         MediaKind::Video => return Err(format!("{name} takes no video").into()),
@@ -104,7 +104,7 @@ fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Re
     let mime =
         medium.mime.ok_or_else(|| Refusal::unknown_type("the audio", "its `format` or content"))?;
     let input_audio = WireAudio { data: data.into_base64(), format: audio_format(&mime) };
-    Ok(WirePart::InputAudio { input_audio })
+    Ok(WirePart::Audio { input_audio })
 }
 
 fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
@@ -121,5 +121,5 @@ fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Ref
             file_data = Some(url(medium)?);
         }
     }
-    Ok(WirePart::InputFile { file_data, file_url, file_id, filename })
+    Ok(WirePart::File { file_data, file_url, file_id, filename })
 }

@@ -78,7 +78,7 @@ pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
 }
 
 /// A message of which one piece is there.
-pub(super) fn message(item: &Item, piece: Value) -> Value {
+pub(super) fn message(item: &Item, piece: &Value) -> Value {
     let mut message = item.clone();
     message.remove("refusal");
     message.remove("more");

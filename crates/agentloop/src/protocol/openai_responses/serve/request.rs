@@ -58,7 +58,7 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
     match fields.remove("input") {
         Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
         Some(Value::Array(items)) => {
-            items.into_iter().for_each(|item| read_item(item, &mut messages));
+            items.iter().for_each(|item| read_item(item, &mut messages));
         }
         _ => return Err(refused("`input` must be a text or a list")),
     }
@@ -122,7 +122,7 @@ fn nested(value: Value, kind: &str) -> Value {
 }
 
 /// An item: a turn, or a part of the assistant's turn that is open.
-fn read_item(item: Value, messages: &mut Vec<Value>) {
+fn read_item(item: &Value, messages: &mut Vec<Value>) {
     let kind = item.get("type").and_then(Value::as_str).unwrap_or("message").to_owned();
     let role = item["role"].as_str().unwrap_or("user");
     if kind == "message" && role != "assistant" {
@@ -154,7 +154,7 @@ fn read_item(item: Value, messages: &mut Vec<Value>) {
         }
         "reasoning" => vec![json!({
             "type": "thinking",
-            "thinking": thoughts(&item),
+            "thinking": thoughts(item),
             "signature": item.get("encrypted_content").filter(|content| content.is_string()),
         })],
         _ => vec![json!({ "type": "opaque", "provider": "", "kind": kind, "data": item })],
