@@ -41,10 +41,15 @@ fn told() -> impl Strategy<Value = Told> {
         })
 }
 
+/// Calls and texts take turns.
+fn is_call(at: usize) -> bool {
+    at.is_multiple_of(2)
+}
+
 /// A call, or a text.
 fn item(labels: Labels, at: usize, whole: &str) -> Value {
     let id = if labels == Labels::SameId { "same".to_owned() } else { format!("item_{at}") };
-    if at % 2 == 0 {
+    if is_call(at) {
         json!({"type": "function_call", "id": id, "call_id": format!("call_{at}"),
             "name": format!("tool_{at}"), "arguments": whole})
     } else {
@@ -86,15 +91,14 @@ proptest! {
         let rest = (0..fragments.len()).flat_map(|at| std::iter::repeat_n(at, 5));
         for at in turns.chain(rest) {
             let Some(piece) = left[at].next() else { continue };
-            let is_call = at % 2 == 0;
             if told.pieces {
-                let kind = if is_call { "function_call_arguments.delta" } else { "output_text.delta" };
+                let kind = if is_call(at) { "function_call_arguments.delta" } else { "output_text.delta" };
                 events.push(event(labels, at, kind, &json!({"delta": piece})));
             }
             if left[at].len() > 0 {
                 continue;
             }
-            if told.inputs && is_call {
+            if told.inputs && is_call(at) {
                 let whole = json!({"arguments": wholes[at]});
                 events.push(event(labels, at, "function_call_arguments.done", &whole));
             } else if told.inputs {
@@ -121,9 +125,9 @@ proptest! {
         }
         let (mut said, mut called) = (Vec::new(), Vec::new());
         for (at, whole) in wholes.iter().enumerate() {
-            match at % 2 {
-                0 => called.push((format!("call_{at}"), whole.clone())),
-                _ => said.push(whole.clone()),
+            match is_call(at) {
+                true => called.push((format!("call_{at}"), whole.clone())),
+                false => said.push(whole.clone()),
             }
         }
         prop_assert_eq!(calls, called);
