@@ -3,6 +3,7 @@
 //! What a row says about its host comes from recorded traffic, from the host's own SDK or from its published
 //! descriptions. A row says only what differs from [`Provider::openai_compatible`].
 
+mod makes;
 mod responses;
 
 use std::borrow::Cow;
@@ -17,7 +18,7 @@ use crate::provider::quirks::{
     SpeakerName, StreamUsage, TextFormat, ThinkingForm, TokenCap, TokenCount, ToolCallIds,
     ToolResultImages, ToolResultName, VideoInput,
 };
-use crate::provider::{Auth, Feature, KeySource, Param, Provider};
+use crate::provider::{Auth, KeySource, Param, Provider};
 use crate::request::Effort;
 
 /// Every built-in row, in the order of the documentation.
@@ -49,92 +50,8 @@ pub(crate) fn rows() -> Vec<Provider> {
         llamacpp(),
         lmstudio(),
     ];
-    let makes = |row: &Provider| MAKES.iter().find(|(name, _)| *name == row.name);
-    rows.into_iter()
-        .map(responses::beside)
-        .map(|row| match makes(&row) {
-            Some((_, features)) => row.makes(features.iter().copied()),
-            None => row,
-        })
-        .collect()
+    rows.into_iter().map(responses::beside).map(makes::with_features).collect()
 }
-
-/// What each provider makes beside text and tool calls.
-const MAKES: &[(&str, &[Feature])] = &[
-    (
-        "openai",
-        &[
-            Feature::Thinking,
-            Feature::Citations,
-            Feature::ImageOutput,
-            Feature::AudioOutput,
-            Feature::CodeExecution,
-            Feature::ServerTools,
-        ],
-    ),
-    (
-        "anthropic",
-        &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
-    ),
-    (
-        "google",
-        &[
-            Feature::Thinking,
-            Feature::Citations,
-            Feature::ImageOutput,
-            Feature::AudioOutput,
-            Feature::CodeExecution,
-            Feature::ServerTools,
-        ],
-    ),
-    (
-        "vertex",
-        &[
-            Feature::Thinking,
-            Feature::Citations,
-            Feature::ImageOutput,
-            Feature::AudioOutput,
-            Feature::CodeExecution,
-            Feature::ServerTools,
-        ],
-    ),
-    ("groq", &[Feature::Thinking, Feature::CodeExecution, Feature::ServerTools]),
-    ("together", &[Feature::Thinking]),
-    ("mistral", &[Feature::Thinking]),
-    ("deepseek", &[Feature::Thinking, Feature::ServerTools]),
-    ("fireworks", &[Feature::Thinking]),
-    (
-        "perplexity",
-        &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
-    ),
-    ("ollama", &[Feature::Thinking]),
-    ("cohere", &[Feature::Thinking]),
-    ("xai", &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools]),
-    (
-        "openrouter",
-        &[Feature::Thinking, Feature::Citations, Feature::ImageOutput, Feature::ServerTools],
-    ),
-    ("cerebras", &[Feature::Thinking]),
-    (
-        "azure",
-        &[
-            Feature::Thinking,
-            Feature::Citations,
-            Feature::ImageOutput,
-            Feature::AudioOutput,
-            Feature::CodeExecution,
-            Feature::ServerTools,
-        ],
-    ),
-    ("huggingface", &[Feature::Thinking]),
-    ("nvidia", &[Feature::Thinking]),
-    ("moonshot", &[Feature::Thinking]),
-    ("deepinfra", &[Feature::Thinking]),
-    ("sambanova", &[Feature::Thinking]),
-    ("vllm", &[Feature::Thinking]),
-    ("llamacpp", &[Feature::Thinking]),
-    ("lmstudio", &[Feature::Thinking]),
-];
 
 fn row(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
     Provider::openai_compatible(name, base_url).key_env(key)
