@@ -200,6 +200,13 @@ proptest! {
         if messages.last().is_some_and(|last| matches!(last.role, Role::System | Role::Tool)) {
             return Ok(());
         }
+        // A last turn of the assistant's may not end in white space there, and so is not yet what it will be.
+        let bare = |turn: &ChatMessage| {
+            turn.role == Role::Assistant && turn.text().ends_with(char::is_whitespace)
+        };
+        if protocol == Protocol::Anthropic && messages.iter().rev().nth(1).is_some_and(bare) {
+            return Ok(());
+        }
         let encode = |messages: &[ChatMessage]| {
             let mut json = params.clone();
             json["model"] = json!(format!("{provider}/some-model"));
