@@ -76,22 +76,11 @@ pub(crate) enum Command {
     Sim(sim::Args),
 }
 
-/// Protocols that have a name already, but that this version does not speak.
-const NOT_YET: [&str; 1] = ["openai_responses"];
-
 /// Reads the name of a protocol.
 pub(crate) fn protocol(name: &str) -> Result<Protocol, String> {
     if let Some(protocol) = Protocol::from_name(name) {
         return Ok(protocol);
     }
     let known: Vec<&str> = Protocol::ALL.iter().map(|known| known.name()).collect();
-    let known = known.join(", ");
-    Err(if NOT_YET.contains(&name) {
-        format!("the protocol is known, but this version does not speak it yet; it speaks {known}")
-    } else {
-        format!(
-            "no protocol has that name; this version speaks {known}, and knows of {}",
-            NOT_YET.join(", ")
-        )
-    })
+    Err(format!("no protocol has that name; known are {}", known.join(", ")))
 }

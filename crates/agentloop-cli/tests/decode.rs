@@ -37,6 +37,27 @@ fn a_stream() {
 }
 
 #[test]
+fn an_answer_over_another_protocol_of_the_provider() {
+    let body = r#"{"id":"resp_1","object":"response","model":"gpt-5.2","created_at":1700000000,"status":"completed",
+      "output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},
+        {"type":"function_call","id":"fc_1","call_id":"call_1","name":"now","arguments":"{}","status":"completed"}]}"#;
+    insta::assert_snapshot!(decode("--provider openai --protocol openai_responses", body), @r#"
+    exit 0
+    --- stdout
+    {"id":"resp_1","provider":"openai","model":"gpt-5.2","choices":[{"index":0,"content":[{"type":"thinking","thinking":"","providerState":{"provider":"openai","data":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}}},{"type":"tool_call","id":"call_1","name":"now","arguments":"{}","providerState":{"provider":"openai","data":{"type":"function_call","id":"fc_1","status":"completed"}}}],"finishReason":"tool_calls","rawFinishReason":"completed"}],"usage":{},"created":1700000000}
+    --- stderr
+    "#);
+    let events = [
+        r#"{"type":"response.created","response":{"id":"resp_1","object":"response","model":"gpt-5.2"}}"#,
+        r#"{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"delta":"Hi"}"#,
+        r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down"}"#,
+    ];
+    let run =
+        decode("--provider openai --protocol openai_responses --stream", &sse(&events, false));
+    insta::assert_snapshot!(run.stdout, @r#"{"error":{"kind":"rate_limit","message":"slow down","provider":"openai","status":429,"code":"rate_limit_exceeded","retryable":false,"retryAfterMs":null,"requestId":null,"partial":{"id":"resp_1","provider":"openai","model":"gpt-5.2","choices":[{"index":0,"content":[{"type":"text","text":"Hi"}],"finishReason":"error"}],"usage":{}}}}"#);
+}
+
+#[test]
 fn the_events_of_a_stream() {
     let run = decode("--provider openai --stream --events", &sse(&CHUNKS, true));
     insta::assert_snapshot!(run, @r#"

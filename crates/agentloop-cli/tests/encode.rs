@@ -130,15 +130,9 @@ fn an_unknown_provider_is_named_with_the_nearest_known_one() {
 }
 
 #[test]
-fn a_protocol_that_is_not_spoken_yet_says_so() {
-    insta::assert_snapshot!(encode("--protocol openai_responses", &plain("openai/m")), @r#"
-    exit 2
-    --- stdout
-    --- stderr
-    error: invalid value 'openai_responses' for '--protocol <P>': the protocol is known, but this version does not speak it yet; it speaks openai_chat, anthropic, gemini
-
-    For more information, try '--help'.
-    "#);
+fn a_provider_that_speaks_several_protocols_is_asked_in_the_one_that_is_named() {
+    let run = encode("--protocol openai_responses", &plain("openai/gpt-4.1"));
+    assert_eq!(run.json()["url"], "https://api.openai.com/v1/responses", "{run}");
 }
 
 #[test]
@@ -147,7 +141,7 @@ fn an_unknown_protocol_lists_the_known_ones() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'openai' for '--protocol <P>': no protocol has that name; this version speaks openai_chat, anthropic, gemini, and knows of openai_responses
+    error: invalid value 'openai' for '--protocol <P>': no protocol has that name; known are openai_chat, openai_responses, anthropic, gemini
 
     For more information, try '--help'.
     "#);

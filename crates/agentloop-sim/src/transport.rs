@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use agentloop::protocol::serve::route;
 use agentloop::provider::KeySource;
 use agentloop::transport::{Body, SendOptions, Transport};
 use agentloop::{BoxFuture, Error, ErrorKind, Protocol, Provider, Result, Secret};
@@ -43,6 +44,17 @@ impl SimTransport {
     }
 }
 
+impl SimTransport {
+    /// The protocol of a call: its own, if that has such a call; else another one that has, as a row may speak several.
+    fn spoken(&self, request: &Request<Bytes>) -> Protocol {
+        let has = |protocol: &Protocol| {
+            route(*protocol, request.method(), request.uri().path(), request.headers()).is_some()
+        };
+        let mut others = Protocol::ALL.iter().copied();
+        if has(&self.protocol) { self.protocol } else { others.find(has).unwrap_or(self.protocol) }
+    }
+}
+
 impl Transport for SimTransport {
     fn send<'a>(
         &'a self,
@@ -51,7 +63,7 @@ impl Transport for SimTransport {
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         Box::pin(async move {
             let busy = self.simulator.begin();
-            let answer = self.simulator.answer_as(self.protocol, &request, self.manners);
+            let answer = self.simulator.answer_as(self.spoken(&request), &request, self.manners);
             let Some(reply) = answer else {
                 return Err(broken("the simulated connection closed without an answer"));
             };
@@ -116,7 +128,11 @@ impl Simulator {
         if !matches!(provider.key, KeySource::None | KeySource::Value(_)) {
             provider.key = KeySource::Value(Secret::new("sim-key"));
         }
-        provider.base_url = without_variables(&provider.base_url).into();
+        let address = without_variables(&provider.base_url);
+        let mut provider = provider.base_url(address);
+        for endpoint in &mut provider.endpoints {
+            endpoint.base_url = without_variables(&endpoint.base_url).into();
+        }
         let mut transport = SimTransport::new(self.clone(), provider.protocol);
         transport.manners = Manners::of(&provider.quirks);
         provider.transport(transport)

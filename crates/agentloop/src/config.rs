@@ -282,10 +282,12 @@ impl Row {
                     .with_hint("a provider that is not built in needs an address"));
             }
         };
-        if let Some(url) = self.base_url {
-            provider.base_url = url.into();
+        if let Some(protocol) = self.protocol {
+            provider = provider.speaking(protocol).into_owned();
         }
-        provider.protocol = self.protocol.unwrap_or(provider.protocol);
+        if let Some(url) = self.base_url {
+            provider.set_base_url(url.into());
+        }
         provider.auth = self.auth.unwrap_or(provider.auth);
         match (self.key_env, self.key_file) {
             (Some(_), Some(_)) => {
@@ -326,7 +328,7 @@ impl Row {
             provider = provider.ignored(param);
         }
         for (field, value) in self.defaults {
-            provider.rules.push(Rule::Default(field.into(), value));
+            provider.add_rule(Rule::Default(field.into(), value));
         }
         provider.quirks = self.quirks.unwrap_or(provider.quirks);
         // The file's rules come first, so that they count.

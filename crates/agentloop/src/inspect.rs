@@ -139,7 +139,7 @@ impl RawAnswer {
 pub struct DecodeOptions {
     /// The provider that sent it.
     pub provider: String,
-    /// The protocol, if it is not the provider's default.
+    /// The protocol; absent means the one of the provider's that the answer is written in, as far as that can be seen.
     pub protocol: Option<Protocol>,
     /// The model that was asked.
     pub model: Option<String>,
@@ -160,7 +160,7 @@ impl DecodeOptions {
 ///
 /// When the answer says that the call failed.
 pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Result<ChatStream> {
-    let provider = provider(ai, options)?;
+    let provider = provider(ai, options, &answer)?;
     let protocol = provider.protocol;
     if let Some(error) = answer.error(protocol, &provider.name) {
         return Err(error);
@@ -193,7 +193,7 @@ pub fn decode_embed(
     options: &DecodeOptions,
     answer: &RawAnswer,
 ) -> Result<EmbedResponse> {
-    let provider = provider(ai, options)?;
+    let provider = provider(ai, options, answer)?;
     let protocol = provider.protocol;
     if let Some(error) = answer.error(protocol, &provider.name) {
         return Err(error);
@@ -206,10 +206,15 @@ pub fn decode_embed(
     Ok(response)
 }
 
-/// The row of the options, as it is when their protocol is spoken.
-fn provider(ai: &AgentLoop, options: &DecodeOptions) -> Result<Arc<Provider>> {
+/// The row of the options, as it is when the protocol of the answer is spoken.
+fn provider(ai: &AgentLoop, options: &DecodeOptions, answer: &RawAnswer) -> Result<Arc<Provider>> {
     let provider = ai.inner().registry.provider(&options.provider)?;
-    Ok(match options.protocol {
+    let seen = || {
+        let one = provider.endpoints.is_empty();
+        let seen = if one { None } else { protocol::protocol_of(&answer.pieces.concat()) };
+        seen.filter(|seen| provider.protocols().any(|spoken| spoken == *seen))
+    };
+    Ok(match options.protocol.or_else(seen) {
         Some(protocol) => Arc::new(provider.speaking(protocol).into_owned()),
         None => provider,
     })

@@ -15,7 +15,8 @@ use agentloop::{
 };
 use agentloop_sim::{Ledger, Simulator};
 
-const PROTOCOLS: [Protocol; 3] = [Protocol::OpenAiChat, Protocol::Anthropic, Protocol::Gemini];
+const PROTOCOLS: [Protocol; 4] =
+    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
 
 /// A dollar for a thousand tokens read, two for a thousand written.
 const PRICES: &str = r#"

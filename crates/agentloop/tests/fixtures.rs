@@ -16,10 +16,14 @@ use agentloop::{ChatResponse, ErrorKind};
 use support::{Wire, decode};
 
 /// The protocols that have fixtures, with a provider that speaks each, and how a stream of each says why it ended.
-const PROTOCOLS: &[(&str, &str, &str)] = &[
-    ("openai_chat", "openai", "\"finish_reason\": \""),
-    ("anthropic", "anthropic", "\"stop_reason\": \""),
-];
+fn protocols() -> [(&'static str, Wire, &'static str); 3] {
+    [
+        ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
+        // The last event does.
+        ("openai_responses", Wire::of_responses(false), "event: "),
+        ("anthropic", Wire::of("anthropic"), "\"stop_reason\": \""),
+    ]
+}
 
 /// The fixtures of a protocol: name, whole body, stream.
 fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
@@ -41,43 +45,43 @@ fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
         .collect()
 }
 
-fn response_of(provider: &'static str, bytes: &[u8], stream: bool) -> ChatResponse {
-    decode(&Wire { stream, ..Wire::of(provider) }, bytes).response().unwrap()
+fn response_of(wire: &Wire, bytes: &[u8], stream: bool) -> ChatResponse {
+    decode(&Wire { stream, ..wire.clone() }, bytes).response().unwrap()
 }
 
 fn response(bytes: &[u8], stream: bool) -> ChatResponse {
-    response_of("openai", bytes, stream)
+    response_of(&Wire::of("openai"), bytes, stream)
 }
 
-/// Runs `check` over all fixtures: provider, what names the reason of the end, name, whole body, stream.
-fn each(check: impl Fn(&'static str, &str, &str, &[u8], &[u8])) {
-    for (protocol, provider, reason) in PROTOCOLS {
+/// Runs `check` over all fixtures: whose they are, what names the reason of the end, name, whole body, stream.
+fn each(check: impl Fn(&Wire, &str, &str, &[u8], &[u8])) {
+    for (protocol, wire, reason) in protocols() {
         for (name, body, stream) in fixtures(protocol) {
-            check(provider, reason, &format!("{protocol}/{name}"), &body, &stream);
+            check(&wire, reason, &format!("{protocol}/{name}"), &body, &stream);
         }
     }
 }
 
 #[test]
 fn a_whole_answer_and_its_stream_are_the_same_response() {
-    each(|provider, _, name, body, stream| {
-        let whole = response_of(provider, body, false);
-        assert_eq!(whole, response_of(provider, stream, true), "{name}");
+    each(|wire, _, name, body, stream| {
+        let whole = response_of(wire, body, false);
+        assert_eq!(whole, response_of(wire, stream, true), "{name}");
     });
 }
 
 #[test]
 fn a_json_body_where_a_stream_was_asked_for_is_the_same_response() {
-    each(|provider, _, name, body, stream| {
-        let whole = response_of(provider, body, true);
-        assert_eq!(whole, response_of(provider, stream, true), "{name}");
+    each(|wire, _, name, body, stream| {
+        let whole = response_of(wire, body, true);
+        assert_eq!(whole, response_of(wire, stream, true), "{name}");
     });
 }
 
 #[test]
 fn every_cut_of_every_fixture_gives_the_same_events() {
-    each(|provider, _, name, _, stream| {
-        let wire = Wire { stream: true, ..Wire::of(provider) };
+    each(|wire, _, name, _, stream| {
+        let wire = Wire { stream: true, ..wire.clone() };
         let whole = decode(&wire, stream);
         for size in 1..=17 {
             let cut = decode(&Wire { size, ..wire.clone() }, stream);
@@ -86,15 +90,16 @@ fn every_cut_of_every_fixture_gives_the_same_events() {
     });
 }
 
-/// At every byte: before the provider said that it is done, the end is an error with what had arrived.
+/// At every byte (of long streams at every few): before the provider said that it is done, the end is an error with what had arrived.
 #[test]
 fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
-    each(|provider, reason, name, _, stream| {
-        let wire = Wire { stream: true, ..Wire::of(provider) };
+    each(|wire, reason, name, _, stream| {
+        let wire = Wire { stream: true, ..wire.clone() };
         let text = String::from_utf8_lossy(stream).into_owned();
         // The last reason that is named ends the answer (two choices name two).
         let last = text.rfind(reason).unwrap();
-        for end in (0..last).filter(|end| text.is_char_boundary(*end)) {
+        let step = (stream.len() / 500).max(1);
+        for end in (0..last).step_by(step).filter(|end| text.is_char_boundary(*end)) {
             let cut = decode(&wire, &stream[..end]);
             let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
             assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
@@ -104,10 +109,10 @@ fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
 }
 
 /// What a protocol's fixtures are read as.
-fn shown(protocol: &str, provider: &'static str) -> String {
+fn shown(protocol: &str, wire: &Wire) -> String {
     let mut shown = String::new();
     for (name, body, _) in fixtures(protocol) {
-        let response = response_of(provider, &body, false);
+        let response = response_of(wire, &body, false);
         shown.push_str(&format!("{name}\n"));
         for choice in &response.choices {
             for part in &choice.content {
@@ -125,12 +130,17 @@ fn shown(protocol: &str, provider: &'static str) -> String {
 
 #[test]
 fn fixtures_read_as_a_person_expects() {
-    insta::assert_snapshot!(shown("openai_chat", "openai"));
+    insta::assert_snapshot!(shown("openai_chat", &Wire::of("openai")));
 }
 
 #[test]
 fn anthropic_s_fixtures_read_as_a_person_expects() {
-    insta::assert_snapshot!(shown("anthropic", "anthropic"));
+    insta::assert_snapshot!(shown("anthropic", &Wire::of("anthropic")));
+}
+
+#[test]
+fn fixtures_of_responses_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("openai_responses", &Wire::of_responses(false)));
 }
 
 /// Found by feeding odd but well-meant JSON through `decode`: a name that stands twice, half a surrogate pair.

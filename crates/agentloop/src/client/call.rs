@@ -53,7 +53,7 @@ pub(crate) fn prepare_chat(
     Ok((target.into_owned(), encoded, form))
 }
 
-/// The provider and the model, in the protocol that the request asks for; `known` is where its model leads.
+/// The provider and the model, in the protocol that the request is sent in; `known` is where its model leads.
 fn resolve<'a>(
     registry: &Registry,
     request: &ChatRequest,
@@ -63,7 +63,8 @@ fn resolve<'a>(
         Some(known) => Cow::Borrowed(known),
         None => Cow::Owned(registry.resolve(&request.model)?),
     };
-    if let Some(protocol) = request.protocol.filter(|wanted| *wanted != target.provider.protocol) {
+    let protocol = target.provider.spoken(&target.model, request);
+    if protocol != target.provider.protocol {
         let provider = Arc::new(target.provider.speaking(protocol).into_owned());
         target.to_mut().provider = provider;
     }

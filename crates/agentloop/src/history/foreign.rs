@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::Turn;
+use serde_json::Value;
+
+use super::{Rules, Turn};
+use crate::protocol::openai_responses::is_item;
 use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
 use crate::response::{
     CodeExecutionPart, CodeOutcome, CodeResultPart, ProviderState, Warning, WarningKind,
@@ -19,14 +22,16 @@ enum Fate {
     Goes,
 }
 
-/// Leaves out of a turn what another provider than `provider` made; `None` if nothing is left of it.
+/// Leaves out of a turn what another provider than the target made, or what the target made in another protocol; `None`
+/// if nothing is left of it.
 pub(super) fn degrade<'a>(
     mut turn: Turn<'a>,
-    provider: &str,
+    rules: &Rules<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Option<Turn<'a>> {
+    let provider = rules.provider;
     let fates: Vec<Fate> =
-        turn.message.parts().iter().map(|part| fate(part, &turn.message, provider)).collect();
+        turn.message.parts().iter().map(|part| fate(part, &turn.message, rules)).collect();
     if fates.iter().all(|fate| matches!(fate, Fate::Stays)) {
         return Some(turn);
     }
@@ -85,10 +90,15 @@ fn owner<'a>(part: &'a ContentPart, from: Option<&'a str>) -> Option<&'a str> {
     own.or(from)
 }
 
-fn fate(part: &ContentPart, message: &ChatMessage, provider: &str) -> Fate {
+fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
     let from = message.origin.as_ref().map(|origin| origin.provider.as_str());
-    if owner(part, from).is_none_or(|owner| owner == provider) {
-        return Fate::Stays;
+    if owner(part, from).is_none_or(|owner| owner == rules.provider) {
+        return match part {
+            _ if rules.items => Fate::Stays,
+            ContentPart::Opaque(opaque) if is_item(&opaque.data) => Fate::Goes,
+            part if state(part).is_some_and(|state| is_foreign_item(&state.data)) => Fate::Stripped,
+            _ => Fate::Stays,
+        };
     }
     let answer = message.role == Role::Assistant;
     match part {
@@ -107,6 +117,12 @@ fn fate(part: &ContentPart, message: &ChatMessage, provider: &str) -> Fate {
         part if state(part).is_some() => Fate::Stripped,
         _ => Fate::Stays,
     }
+}
+
+/// Whether that is an item that says nothing to the provider's other protocols; a call of a tool without a schema is known
+/// in two of them.
+fn is_foreign_item(data: &Value) -> bool {
+    is_item(data) && data["type"] != "custom_tool_call"
 }
 
 /// Calls `$body` with `$part` bound to whatever the part holds, for the kinds that carry state.

@@ -35,6 +35,8 @@ pub(crate) struct Rules<'a> {
     pub(crate) ids: IdPattern,
     /// What names of tools must look like.
     pub(crate) names: NamePattern,
+    /// Whether it speaks in items, and takes them back: another protocol of the same provider cannot read them.
+    pub(crate) items: bool,
 }
 
 /// A conversation that the target takes.
@@ -91,7 +93,7 @@ pub(crate) fn prepare<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Result
     let turns = request.messages.iter().enumerate();
     let turns: Vec<Turn<'_>> = turns
         .map(|(at, message)| Turn { at, message: gather(message) })
-        .filter_map(|turn| foreign::degrade(turn, rules.provider, &mut warnings))
+        .filter_map(|turn| foreign::degrade(turn, rules, &mut warnings))
         .collect();
     let mut turns = results::pair(turns, request.strict, &mut warnings)?;
     if turns.is_empty() && !request.messages.is_empty() {

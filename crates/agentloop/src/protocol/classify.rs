@@ -73,6 +73,10 @@ fn by_words(facts: &Facts<'_>) -> Option<ErrorKind> {
         "content_policy_violation",
         "responsible_ai_policy_violation",
         "moderation_blocked",
+        "invalid_prompt",
+        "bio_policy",
+        "misalignment_policy_violation",
+        "image_content_policy_violation",
         "data_inspection_failed",
     ]) || (facts.status == Some(403) && says(&["moderation", "flagged"]))
     {
@@ -122,7 +126,13 @@ pub(super) fn status_of_words(words: &[&str]) -> Option<u16> {
             | "tool_use_failed"
             | "json_validate_failed"
             | "context_length_exceeded"
-            | "content_filter" => 400,
+            | "content_filter"
+            | "invalid_prompt"
+            | "bio_policy"
+            | "misalignment_policy_violation"
+            | "image_content_policy_violation"
+            | "data_residency_mismatch" => 400,
+            word if word.contains("image") => 400,
             "authentication_error" | "unauthenticated" | "invalid_api_key" => 401,
             "billing_error"
             | "payment_required"
@@ -150,7 +160,7 @@ pub(super) fn status_of_words(words: &[&str]) -> Option<u16> {
             | "unavailable_error"
             | "service_unavailable"
             | "server_is_overloaded" => 503,
-            "timeout_error" | "timeout" | "deadline_exceeded" => 504,
+            "timeout_error" | "timeout" | "deadline_exceeded" | "vector_store_timeout" => 504,
             "overloaded_error" => 529,
             _ => return None,
         })

@@ -158,6 +158,10 @@ impl<T> Few<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
 }
 
 impl<T> IntoIterator for Few<T> {

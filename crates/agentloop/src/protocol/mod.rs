@@ -14,7 +14,9 @@ mod headers;
 mod json;
 mod lenient;
 pub mod openai_chat;
+pub mod openai_responses;
 mod output;
+mod recognize;
 mod retry_after;
 pub mod serve;
 mod think_tags;
@@ -29,8 +31,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) use embed::Embedded;
 pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;
+pub(crate) use recognize::protocol_of;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::framing::Frame;
 use crate::history::ToolNames;
 use crate::model_info::ModelInfo;
@@ -45,6 +48,9 @@ pub enum Protocol {
     /// OpenAI's chat completions, which most hosts speak.
     #[serde(rename = "openai_chat")]
     OpenAiChat,
+    /// OpenAI's responses, also known as Open Responses.
+    #[serde(rename = "openai_responses")]
+    OpenAiResponses,
     /// Anthropic's messages.
     #[serde(rename = "anthropic")]
     Anthropic,
@@ -55,12 +61,14 @@ pub enum Protocol {
 
 impl Protocol {
     /// Every protocol.
-    pub const ALL: &'static [Self] = &[Self::OpenAiChat, Self::Anthropic, Self::Gemini];
+    pub const ALL: &'static [Self] =
+        &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
 
     /// The name as it stands in configuration and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::OpenAiChat => "openai_chat",
+            Self::OpenAiResponses => "openai_responses",
             Self::Anthropic => "anthropic",
             Self::Gemini => "gemini",
         }
@@ -113,6 +121,9 @@ pub(crate) fn encode_chat(
     let shaped = output::shape(provider, model, request)?;
     let mut encoded = match protocol {
         Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, &shaped, stream),
+        Protocol::OpenAiResponses => {
+            openai_responses::encode::chat(provider, model, &shaped, stream)
+        }
         Protocol::Anthropic => anthropic::encode::chat(provider, model, &shaped, stream),
         Protocol::Gemini => gemini::encode::chat(provider, model, &shaped, stream),
     }?;
@@ -129,6 +140,9 @@ pub(crate) fn encode_embed(
 ) -> Result<Encoded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::embed::encode(provider, model, request, texts),
+        Protocol::OpenAiResponses => {
+            openai_responses::embed::encode(provider, model, request, texts)
+        }
         Protocol::Anthropic => anthropic::embed::encode(provider, model, request, texts),
         Protocol::Gemini => gemini::embed::encode(provider, model, request, texts),
     }
@@ -144,7 +158,9 @@ pub(crate) fn decode_embed(
         provider,
         body,
         match protocol {
-            Protocol::OpenAiChat | Protocol::Anthropic => error_body::in_answer,
+            Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Anthropic => {
+                error_body::in_answer
+            }
             Protocol::Gemini => gemini::error::in_answer,
         },
     )
@@ -158,6 +174,7 @@ pub(crate) fn encode_models(
 ) -> Result<Encoded> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::models::encode(provider, next),
+        Protocol::OpenAiResponses => openai_responses::models::encode(provider, next),
         Protocol::Anthropic => anthropic::models::encode(provider, next),
         Protocol::Gemini => gemini::models::encode(provider, next),
     }
@@ -170,6 +187,7 @@ pub(crate) fn decode_models(
 ) -> Result<ModelPage> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::models::decode(provider, body),
+        Protocol::OpenAiResponses => openai_responses::models::decode(provider, body),
         Protocol::Anthropic => anthropic::models::decode(provider, body),
         Protocol::Gemini => gemini::models::decode(provider, body),
     }
@@ -184,7 +202,10 @@ pub(crate) fn encode_count(
 ) -> Result<Option<Encoded>> {
     let shaped = output::shape(provider, model, request)?;
     match protocol {
-        Protocol::OpenAiChat => Ok(None),
+        // A host that counts does so for both of its protocols.
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => {
+            openai_responses::count::encode(provider, model, &shaped)
+        }
         Protocol::Anthropic => anthropic::count::encode(provider, model, &shaped).map(Some),
         Protocol::Gemini => gemini::count::encode(provider, model, &shaped).map(Some),
     }
@@ -192,7 +213,9 @@ pub(crate) fn encode_count(
 
 pub(crate) fn decode_count(protocol: Protocol, provider: &Provider, body: &[u8]) -> Result<u64> {
     match protocol {
-        Protocol::OpenAiChat => Err(Error::new(ErrorKind::Unsupported, "no such call")),
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => {
+            openai_responses::count::decode(provider, body)
+        }
         Protocol::Anthropic => anthropic::count::decode(provider, body),
         Protocol::Gemini => gemini::count::decode(provider, body),
     }
@@ -208,6 +231,9 @@ pub(crate) fn decode_error(
 ) -> Error {
     match protocol {
         Protocol::OpenAiChat => openai_chat::error::decode(provider, status, headers, body),
+        Protocol::OpenAiResponses => {
+            openai_responses::error::decode(provider, status, headers, body)
+        }
         Protocol::Anthropic => anthropic::error::decode(provider, status, headers, body),
         Protocol::Gemini => gemini::error::decode(provider, status, headers, body),
     }
@@ -228,6 +254,7 @@ pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
 #[derive(Debug)]
 pub(crate) enum ChatDecoder {
     OpenAiChat(Box<openai_chat::Decoder>),
+    OpenAiResponses(Box<openai_responses::Decoder>),
     Anthropic(Box<anthropic::Decoder>),
     Gemini(Box<gemini::Decoder>),
 }
@@ -244,6 +271,9 @@ impl ChatDecoder {
     pub(crate) fn new(protocol: Protocol, context: DecodeContext) -> Self {
         match protocol {
             Protocol::OpenAiChat => Self::OpenAiChat(Box::new(openai_chat::Decoder::new(context))),
+            Protocol::OpenAiResponses => {
+                Self::OpenAiResponses(Box::new(openai_responses::Decoder::new(context)))
+            }
             Protocol::Anthropic => Self::Anthropic(Box::new(anthropic::Decoder::new(context))),
             Protocol::Gemini => Self::Gemini(Box::new(gemini::Decoder::new(context))),
         }
@@ -258,6 +288,7 @@ impl ChatDecoder {
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         match self {
             Self::OpenAiChat(decoder) => decoder.frame(frame, emitter),
+            Self::OpenAiResponses(decoder) => decoder.frame(frame, emitter),
             Self::Anthropic(decoder) => decoder.frame(frame, emitter),
             Self::Gemini(decoder) => decoder.frame(frame, emitter),
         }
@@ -267,6 +298,7 @@ impl ChatDecoder {
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         match self {
             Self::OpenAiChat(decoder) => decoder.finish(emitter),
+            Self::OpenAiResponses(decoder) => decoder.finish(emitter),
             Self::Anthropic(decoder) => decoder.finish(emitter),
             Self::Gemini(decoder) => decoder.finish(emitter),
         }
@@ -276,6 +308,7 @@ impl ChatDecoder {
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         match self {
             Self::OpenAiChat(decoder) => decoder.body(body, emitter),
+            Self::OpenAiResponses(decoder) => decoder.body(body, emitter),
             Self::Anthropic(decoder) => decoder.body(body, emitter),
             Self::Gemini(decoder) => decoder.body(body, emitter),
         }

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
-use super::{Protocol, anthropic, gemini, openai_chat};
+use super::{Protocol, anthropic, gemini, openai_chat, openai_responses};
 use crate::error::{Error, Result};
 use crate::event::ChatStreamEvent;
 use crate::model_info::ModelInfo;
@@ -49,6 +49,7 @@ pub fn route(
 ) -> Option<Operation> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::route(method, path),
+        Protocol::OpenAiResponses => openai_responses::serve::route(method, path),
         Protocol::Anthropic => anthropic::serve::route(method, path, headers),
         Protocol::Gemini => gemini::serve::route(method, path, headers),
     }
@@ -70,6 +71,7 @@ pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
 pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedChat> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::read_chat(body),
+        Protocol::OpenAiResponses => openai_responses::serve::read_chat(body),
         Protocol::Anthropic => anthropic::serve::read_chat(path, body),
         Protocol::Gemini => gemini::serve::read_chat(path, body),
     }
@@ -83,6 +85,7 @@ pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedCh
 pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedEmbed> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::read_embed(path, body),
+        Protocol::OpenAiResponses => openai_responses::serve::read_embed(path, body),
         Protocol::Anthropic => anthropic::serve::read_embed(path, body),
         Protocol::Gemini => gemini::serve::read_embed(path, body),
     }
@@ -92,6 +95,7 @@ pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedE
 pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_body(response),
+        Protocol::OpenAiResponses => openai_responses::serve::write_body(response),
         Protocol::Anthropic => anthropic::serve::write_body(response),
         Protocol::Gemini => gemini::serve::write_body(response),
     }
@@ -101,6 +105,7 @@ pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
 pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_error(error),
+        Protocol::OpenAiResponses => openai_responses::serve::write_error(error),
         Protocol::Anthropic => anthropic::serve::write_error(error),
         Protocol::Gemini => gemini::serve::write_error(error),
     }
@@ -115,6 +120,7 @@ pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
 pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_models(models),
+        Protocol::OpenAiResponses => openai_responses::serve::write_models(models),
         Protocol::Anthropic => anthropic::serve::write_models(models),
         Protocol::Gemini => gemini::serve::write_models(models),
     }
@@ -124,6 +130,7 @@ pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
 pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => Bytes::new(),
+        Protocol::OpenAiResponses => openai_responses::serve::write_count(tokens),
         Protocol::Anthropic => anthropic::serve::write_count(tokens),
         Protocol::Gemini => gemini::serve::write_count(tokens),
     }
@@ -136,6 +143,7 @@ pub struct StreamWriter(Writer);
 #[derive(Clone, Debug)]
 enum Writer {
     OpenAiChat(openai_chat::serve::StreamWriter),
+    OpenAiResponses(openai_responses::serve::StreamWriter),
     Anthropic(anthropic::serve::StreamWriter),
     Gemini(gemini::serve::StreamWriter),
 }
@@ -147,6 +155,9 @@ impl StreamWriter {
             Protocol::OpenAiChat => {
                 Writer::OpenAiChat(openai_chat::serve::StreamWriter::new(include_usage))
             }
+            Protocol::OpenAiResponses => {
+                Writer::OpenAiResponses(openai_responses::serve::StreamWriter::new())
+            }
             Protocol::Anthropic => Writer::Anthropic(anthropic::serve::StreamWriter::new()),
             Protocol::Gemini => Writer::Gemini(gemini::serve::StreamWriter::new()),
         })
@@ -156,6 +167,7 @@ impl StreamWriter {
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match &mut self.0 {
             Writer::OpenAiChat(writer) => writer.write(event),
+            Writer::OpenAiResponses(writer) => writer.write(event),
             Writer::Anthropic(writer) => writer.write(event),
             Writer::Gemini(writer) => writer.write(event),
         }

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::quirks::{
-    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, JsonSchemaSupport, VideoInput,
+    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, JsonSchemaSupport, TokenCount,
+    VideoInput,
 };
 use super::{Param, Provider, Rule};
 use crate::protocol::Protocol;
@@ -88,14 +89,14 @@ impl Provider {
             | Feature::CodeExecution
             | Feature::ServerTools => self.makes.contains(&feature),
             other => match self.protocol {
-                Protocol::OpenAiChat => self.chat_takes(other),
+                Protocol::OpenAiChat | Protocol::OpenAiResponses => self.chat_takes(other),
                 Protocol::Anthropic => !matches!(other, Feature::AudioInput | Feature::VideoInput),
                 Protocol::Gemini => other != Feature::CacheMarkers,
             },
         }
     }
 
-    /// What a host that speaks OpenAI's chat takes, by its quirks.
+    /// What a host that speaks one of OpenAI's protocols takes, by its quirks.
     fn chat_takes(&self, feature: Feature) -> bool {
         let quirks = &self.quirks;
         match feature {
@@ -103,8 +104,14 @@ impl Provider {
             Feature::ImageInput => quirks.images != ImageInput::Refused,
             Feature::AudioInput => quirks.audio != AudioInputForm::Refused,
             Feature::FileInput => quirks.files != FileInputForm::Refused,
-            Feature::VideoInput => quirks.video != VideoInput::Refused,
-            Feature::CacheMarkers => quirks.cache_markers == CacheMarkers::OnParts,
+            Feature::VideoInput => {
+                quirks.video != VideoInput::Refused && self.protocol == Protocol::OpenAiChat
+            }
+            Feature::CacheMarkers => {
+                quirks.cache_markers == CacheMarkers::OnParts
+                    && self.protocol == Protocol::OpenAiChat
+            }
+            Feature::TokenCount => quirks.token_count == TokenCount::InputTokens,
             _ => false,
         }
     }

@@ -2,23 +2,33 @@
 
 use super::Provider;
 use super::model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkingControl};
+use crate::protocol::Protocol;
 
-/// What is known of OpenAI's reasoning models.
+/// What is known of OpenAI's reasoning models. Chat takes tools from them only while they do not think, and loses what
+/// they thought between two calls.
 pub(super) fn with_gpt(row: Provider) -> Provider {
-    row.model(ModelRule::new("gpt-5-chat*"))
-        .model(ModelRule::new("gpt-5.1*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.2*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.3*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.4*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5.5*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-6-sol*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-6-luna*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-6.1-terra*").with_sampling(Sampling::WithoutEffort))
-        .model(ModelRule::new("gpt-5*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("gpt-6*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("o1*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("o3*").with_sampling(Sampling::Refused))
-        .model(ModelRule::new("o4*").with_sampling(Sampling::Refused))
+    let thinks = |pattern: &'static str, sampling| {
+        ModelRule::new(pattern).with_sampling(sampling).with_tools_in(Protocol::OpenAiResponses)
+    };
+    let may = |pattern| thinks(pattern, Sampling::WithoutEffort);
+    let must = |pattern| thinks(pattern, Sampling::Refused);
+    let rules = [
+        ModelRule::new("gpt-5-chat*"),
+        may("gpt-5.1*"),
+        may("gpt-5.2*"),
+        may("gpt-5.3*"),
+        may("gpt-5.4*"),
+        may("gpt-5.5*"),
+        may("gpt-6-sol*"),
+        may("gpt-6-luna*"),
+        may("gpt-6.1-terra*"),
+        must("gpt-5*"),
+        must("gpt-6*"),
+        must("o1*"),
+        must("o3*"),
+        must("o4*"),
+    ];
+    rules.into_iter().fold(row, Provider::model)
 }
 
 /// What is known of the Claude models, wherever they are served under their own names.

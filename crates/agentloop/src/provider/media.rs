@@ -11,9 +11,12 @@ impl Provider {
     pub fn needs_bytes(&self, kind: MediaKind, mime: Option<&str>) -> bool {
         let quirks = &self.quirks;
         match (self.protocol, kind) {
-            (Protocol::OpenAiChat | Protocol::Anthropic, MediaKind::Image) => {
-                quirks.images == ImageInput::DataOnly
-            }
+            (
+                Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Anthropic,
+                MediaKind::Image,
+            ) => quirks.images == ImageInput::DataOnly,
+            // Only files, beside images, have a form with an address.
+            (Protocol::OpenAiResponses, MediaKind::Audio) => true,
             (Protocol::OpenAiChat, MediaKind::Audio) => quirks.audio == AudioInputForm::Object,
             (Protocol::OpenAiChat, MediaKind::File) => quirks.files == FileInputForm::Object,
             // Documents by address are PDFs; text comes in place.
@@ -22,7 +25,7 @@ impl Provider {
             }
             // Any address will do, with a media type.
             (Protocol::Gemini, _) => mime.is_none(),
-            (Protocol::OpenAiChat | Protocol::Anthropic, _) => false,
+            (Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Anthropic, _) => false,
         }
     }
 }

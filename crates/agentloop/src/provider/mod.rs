@@ -7,6 +7,7 @@ mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;
+mod spoken;
 pub(crate) mod table;
 
 use std::borrow::Cow;
@@ -75,7 +76,7 @@ pub struct Provider {
 }
 
 /// Another protocol that a provider speaks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Endpoint {
     /// The protocol.
@@ -84,6 +85,20 @@ pub struct Endpoint {
     pub base_url: Cow<'static, str>,
     /// How a request shows its key there.
     pub auth: Auth,
+    /// What else differs there; absent means that it is as with the row's own protocol.
+    pub bends: Option<Box<Bends>>,
+}
+
+/// How one protocol of a provider is bent, in place of what its row says.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Bends {
+    /// What the host does with parameters.
+    pub rules: Vec<Rule>,
+    /// The only parameters that it takes, if it refuses all others.
+    pub allow: Option<Cow<'static, [&'static str]>>,
+    /// How it bends the protocol.
+    pub quirks: Quirks,
 }
 
 /// What a provider serves beside chat.
@@ -121,6 +136,15 @@ impl Provider {
             transport: None,
             catalog: ModelCatalog::embedded(),
         }
+    }
+
+    /// An endpoint that speaks OpenAI's responses: the address is the part before `/responses`.
+    pub fn responses_compatible(
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { protocol: Protocol::OpenAiResponses, ..Self::openai_compatible(name, base_url) }
+            .quirks(|q| q.tool_result_images = quirks::ToolResultImages::Accepted)
     }
 
     /// An endpoint that speaks Anthropic's messages: the address is the part before `/messages`.
@@ -192,38 +216,33 @@ impl Provider {
         self
     }
 
-    /// Another address.
-    #[must_use]
-    pub fn base_url(mut self, base_url: impl Into<Cow<'static, str>>) -> Self {
-        self.base_url = base_url.into();
-        self
-    }
-
     /// Leaves these parameters out, with warnings.
     #[must_use]
     pub fn strip(mut self, params: impl IntoIterator<Item = Param>) -> Self {
-        self.rules.extend(params.into_iter().map(Rule::Strip));
+        for param in params {
+            self.add_rule(Rule::Strip(param));
+        }
         self
     }
 
     /// Sends a parameter under another name.
     #[must_use]
     pub fn rename(mut self, param: Param, to: impl Into<Cow<'static, str>>) -> Self {
-        self.rules.push(Rule::Rename(param, to.into()));
+        self.add_rule(Rule::Rename(param, to.into()));
         self
     }
 
     /// Keeps a parameter in a range.
     #[must_use]
     pub fn clamp(mut self, param: Param, min: f64, max: f64) -> Self {
-        self.rules.push(Rule::Clamp(param, min, max));
+        self.add_rule(Rule::Clamp(param, min, max));
         self
     }
 
     /// Sends a parameter that the host is known to do nothing with, and says so.
     #[must_use]
     pub fn ignored(mut self, param: Param) -> Self {
-        self.rules.push(Rule::Ignored(param));
+        self.add_rule(Rule::Ignored(param));
         self
     }
 
@@ -234,7 +253,7 @@ impl Provider {
         name: impl Into<Cow<'static, str>>,
         value: impl Into<Value>,
     ) -> Self {
-        self.rules.push(Rule::Default(name.into(), value.into()));
+        self.add_rule(Rule::Default(name.into(), value.into()));
         self
     }
 
@@ -243,35 +262,6 @@ impl Provider {
     pub fn allow(mut self, names: &'static [&'static str]) -> Self {
         self.allow = Some(Cow::Borrowed(names));
         self
-    }
-
-    /// Says that another protocol is spoken too, at that address.
-    #[must_use]
-    pub fn speaks(
-        mut self,
-        protocol: Protocol,
-        base_url: impl Into<Cow<'static, str>>,
-        auth: Auth,
-    ) -> Self {
-        self.endpoints.push(Endpoint { protocol, base_url: base_url.into(), auth });
-        self
-    }
-
-    /// The row as it is when `protocol` is spoken: its address and its way to show the key are the ones for it.
-    pub(crate) fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
-        if protocol == self.protocol {
-            return Cow::Borrowed(self);
-        }
-        let mut row = self.clone();
-        row.protocol = protocol;
-        if let Some(endpoint) = self.endpoints.iter().find(|known| known.protocol == protocol) {
-            row.base_url.clone_from(&endpoint.base_url);
-            row.auth = endpoint.auth.clone();
-            if protocol == Protocol::Anthropic {
-                row = row.header("anthropic-version", "2023-06-01");
-            }
-        }
-        Cow::Owned(row)
     }
 
     /// Changes how the protocol is bent.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::models::Hints;
+use crate::protocol::Protocol;
 use crate::request::Efforts;
 
 /// What is special about some models of a host.
@@ -34,6 +35,9 @@ pub struct ModelRule {
     /// The most tokens of an answer.
     #[serde(default)]
     pub max_output_tokens: Option<u64>,
+    /// The protocol in which the model is asked when tools are in play, where it is not the provider's own.
+    #[serde(default)]
+    pub tools_in: Option<Protocol>,
 }
 
 macro_rules! knowledge {
@@ -122,6 +126,7 @@ pub(crate) struct ModelTraits {
     pub(crate) forced_tools: ForcedTools,
     pub(crate) json_schema: NativeSchema,
     pub(crate) max_output_tokens: Option<u64>,
+    pub(crate) tools_in: Option<Protocol>,
     /// Whether it thinks at all, if somebody says.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
@@ -155,6 +160,7 @@ impl ModelRule {
             forced_tools: ForcedTools::default(),
             json_schema: NativeSchema::default(),
             max_output_tokens: None,
+            tools_in: None,
         }
     }
 
@@ -192,6 +198,12 @@ impl ModelRule {
     #[must_use]
     pub fn with_max_output_tokens(self, tokens: u64) -> Self {
         Self { max_output_tokens: Some(tokens), ..self }
+    }
+
+    /// The same, asked in that protocol when tools are in play.
+    #[must_use]
+    pub fn with_tools_in(self, protocol: Protocol) -> Self {
+        Self { tools_in: Some(protocol), ..self }
     }
 
     /// Whether the rule is about `model`.
@@ -262,6 +274,7 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             forced_tools: rule.forced_tools,
             json_schema: rule.json_schema,
             max_output_tokens: rule.max_output_tokens,
+            tools_in: rule.tools_in,
             reasoning: None,
             efforts: None,
         };

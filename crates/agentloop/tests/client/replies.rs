@@ -133,6 +133,6 @@ async fn the_list_of_models_is_read_in_its_forms() {
     assert_eq!(ai.models("lab").await.unwrap()[1].qualified(), "lab/c");
     assert_eq!(ai.models("lab").await.unwrap()[0].id, "d");
     assert_eq!(ai.models("lab").await.unwrap_err().kind(), ErrorKind::Protocol);
-    assert_eq!(ai.models("perplexity").await.unwrap_err().kind(), ErrorKind::Unsupported);
+    assert_eq!(ai.models("github").await.unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(fake.requests()[0].uri(), "http://lab.test/v1/models");
 }

@@ -108,3 +108,29 @@ pub(crate) fn gemini(body: &Value) {
     }
     assert_eq!(list(&body["contents"]).len() % 2, 1, "the user has the last word");
 }
+
+/// OpenAI's responses: each call is followed by its result before anything else is said.
+pub(crate) fn responses(body: &Value) {
+    let items = list(&body["input"]);
+    assert_eq!(items[0]["role"], "system");
+    assert_eq!(items.last().unwrap()["role"], "user");
+    let mut open: Vec<&Value> = Vec::new();
+    for item in items {
+        match text(&item["type"]) {
+            "function_call" => {
+                let arguments = text(&item["arguments"]);
+                assert!(serde_json::from_str::<Value>(arguments).unwrap().is_object(), "{item}");
+                assert!(!text(&item["call_id"]).is_empty() && !text(&item["name"]).is_empty());
+                open.push(item);
+            }
+            "function_call_output" => {
+                assert_eq!(item["call_id"], open.remove(0)["call_id"]);
+                assert!(item["output"].is_string() || item["output"].is_array(), "{item}");
+            }
+            kind => {
+                assert!(open.is_empty(), "calls without results before {item}");
+                assert!(["message", "reasoning"].contains(&kind), "{item}");
+            }
+        }
+    }
+}

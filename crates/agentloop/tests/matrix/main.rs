@@ -17,12 +17,13 @@ use agentloop::{
 };
 use serde_json::{Value, json};
 
-const MODELS: [(&str, &str); 6] = [
+const MODELS: [(&str, &str); 7] = [
     ("openai", "gpt-4.1"),
     ("anthropic", "claude-sonnet-4-5"),
     ("google", "gemini-2.5-pro"),
     ("deepseek", "deepseek-chat"),
     ("mistral", "mistral-large-latest"),
+    ("xai", "grok-4.3"),
     ("groq", "openai/gpt-oss-120b"),
 ];
 
@@ -37,9 +38,21 @@ fn mark(provider: &str, of: &str) -> String {
 fn state(provider: &str, of: &str) -> Option<Box<ProviderState>> {
     let data = match provider {
         "google" => json!({ "thoughtSignature": mark(provider, of) }),
+        "xai" => item(of, &mark(provider, of)),
         _ => json!({ "extra_content": { "opaque": mark(provider, of) } }),
     };
     Some(Box::new(ProviderState::new(provider, data)))
+}
+
+/// What an item of responses leaves on its part.
+fn item(of: &str, mark: &str) -> Value {
+    match of {
+        "thinking" => json!({ "type": "reasoning", "id": "rs_1", "status": "completed",
+                              "summary": [], "encrypted_content": mark }),
+        "call" => json!({ "type": "function_call", "id": mark, "status": "completed" }),
+        _ => json!({ "type": "message", "id": mark, "role": "assistant", "status": "completed",
+                     "phase": "commentary" }),
+    }
 }
 
 /// What must go back to a provider as it came.
@@ -47,6 +60,7 @@ fn kept(provider: &str) -> Vec<String> {
     let of: &[&str] = match provider {
         "anthropic" => &["thinking", "redacted"],
         "google" => &["call", "text"],
+        "xai" => &["thinking", "call", "text"],
         "mistral" => &["thinking", "call"],
         _ => &["call"],
     };
@@ -82,8 +96,10 @@ fn answers(provider: &str) -> Vec<ChatMessage> {
             )
         })
     };
+    let in_items = provider == "xai";
     let mut parts = vec![ContentPart::Thinking(ThinkingPart {
-        signature: Some(mark(provider, "thinking")),
+        signature: (!in_items).then(|| mark(provider, "thinking")),
+        provider_state: if in_items { state(provider, "thinking") } else { None },
         ..ThinkingPart::new(THOUGHT)
     })];
     if provider == "anthropic" {
@@ -132,6 +148,7 @@ fn check(to: &str, body: &Value) {
     match to {
         "anthropic" => check::anthropic(body),
         "google" => check::gemini(body),
+        "xai" => check::responses(body),
         _ => check::openai(body, to == "mistral"),
     }
 }

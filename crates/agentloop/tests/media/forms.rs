@@ -122,7 +122,7 @@ fn files() {
     let pdf = || ContentPart::file("a.pdf", PDF);
     let object = json!({"type": "file", "file": {"file_data": PDF, "filename": "a.pdf"}});
     let uploaded = || ContentPart::file_id("file-1");
-    for model in ["openai/m", "deepseek/m", "xai/m"] {
+    for model in ["openai/m", "deepseek/m", "huggingface/m"] {
         assert_eq!(sent(model, pdf()), object, "{model}");
         assert_eq!(sent(model, uploaded()), json!({"type": "file", "file": {"file_id": "file-1"}}));
         let error = refused(model, ContentPart::file_url("https://x.test/a.pdf"));

@@ -7,8 +7,8 @@ use agentloop::{
 };
 use agentloop_sim::{Fault, Faults, Simulator};
 
-pub(crate) const PROTOCOLS: [Protocol; 3] =
-    [Protocol::OpenAiChat, Protocol::Anthropic, Protocol::Gemini];
+pub(crate) const PROTOCOLS: [Protocol; 4] =
+    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
 
 /// How a model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::support::{Wire, decode};
 /// Our fixtures, to change at random.
 fn fixtures() -> Vec<(bool, Vec<u8>)> {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-    let mut paths: Vec<_> = ["openai_chat", "anthropic"]
+    let mut paths: Vec<_> = ["openai_chat", "openai_responses", "anthropic"]
         .iter()
         .flat_map(|protocol| std::fs::read_dir(folder.join(protocol)).unwrap())
         .map(|entry| entry.unwrap().path())
@@ -44,6 +44,9 @@ const WORDS: &[&str] = &[
     "\"index\":\"1\",",
     "\"id\":\"\",",
     "<think>",
+    "\"output_index\":0,",
+    "\"item_id\":\"\",",
+    "\"type\":\"reasoning\",",
     "\\ud83d",
 ];
 
@@ -52,23 +55,24 @@ proptest! {
 
     #[test]
     fn no_bytes_break_the_decoder(bytes in vec(any::<u8>(), 0..300), stream in any::<bool>()) {
-        for provider in ["openai", "anthropic"] {
-            keeps_the_grammar(&decode(&Wire { stream, ..Wire::of(provider) }, &bytes));
+        for wire in [Wire::of("openai"), Wire::of("anthropic"), Wire::of_responses(stream)] {
+            keeps_the_grammar(&decode(&Wire { stream, ..wire }, &bytes));
         }
     }
 
     #[test]
     fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated(fixtures(), WORDS)) {
-        for provider in ["openai", "perplexity", "anthropic"] {
+        let chat = ["openai", "perplexity", "anthropic"].map(Wire::of);
+        for wire in chat.into_iter().chain([Wire::of_responses(stream)]) {
             let model = Some("sonar-reasoning");
-            keeps_the_grammar(&decode(&Wire { stream, model, ..Wire::of(provider) }, &bytes));
+            keeps_the_grammar(&decode(&Wire { stream, model, ..wire }, &bytes));
         }
     }
 
     #[test]
     fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(fixtures(), WORDS), size in 1usize..40) {
-        for provider in ["openai", "anthropic"] {
-            let wire = Wire { stream, ..Wire::of(provider) };
+        for wire in [Wire::of("openai"), Wire::of("anthropic"), Wire::of_responses(stream)] {
+            let wire = Wire { stream, ..wire };
             let whole = decode(&wire, &bytes);
             let cut = decode(&Wire { size, ..wire }, &bytes);
             prop_assert_eq!(

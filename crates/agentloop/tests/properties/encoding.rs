@@ -67,17 +67,17 @@ fn conversation(more: std::ops::Range<usize>) -> impl Strategy<Value = Vec<ChatM
 /// The names that a parameter has in some body.
 fn names_of(name: &str) -> Vec<&str> {
     let others: &[&str] = match name {
-        "max_tokens" => &["max_completion_tokens", "maxOutputTokens"],
+        "max_tokens" => &["max_completion_tokens", "max_output_tokens", "maxOutputTokens"],
         "top_p" => &["topP"],
         "top_k" => &["topK"],
         "stop" => &["stop_sequences", "stopSequences"],
         "n" => &["candidateCount"],
         "frequency_penalty" => &["frequencyPenalty"],
         "presence_penalty" => &["presencePenalty"],
-        "logprobs" => &["responseLogprobs"],
+        "logprobs" => &["responseLogprobs", "message.output_text.logprobs"],
         "top_logprobs" => &["logprobs"],
-        "user" => &["user_id"],
-        "response_format" => &["responseMimeType", "output_config"],
+        "user" => &["user_id", "safety_identifier"],
+        "response_format" => &["responseMimeType", "output_config", "format"],
         "tool_choice" => &["toolConfig"],
         "parallel_tool_calls" => &["disable_parallel_tool_use"],
         "reasoning_effort" => {
@@ -92,8 +92,10 @@ fn names_of(name: &str) -> Vec<&str> {
 fn holds(body: &Value, name: &str) -> bool {
     match body {
         Value::Object(fields) => fields.iter().any(|(field, value)| {
-            field != "messages" && field != "contents" && (field == name || holds(value, name))
+            let turns = ["messages", "contents", "input"].contains(&field.as_str());
+            !turns && (field == name || holds(value, name))
         }),
+        Value::Array(items) => items.iter().any(|item| item == name),
         _ => false,
     }
 }
@@ -115,24 +117,28 @@ pub(crate) fn has_null(value: &Value, path: &str) -> Option<String> {
 fn blocks(body: &str) -> (Vec<(Value, Value)>, Value) {
     let mut body: Value = serde_json::from_str(body).unwrap();
     let fields = body.as_object_mut().unwrap();
-    let turns = fields.remove("messages").or_else(|| fields.remove("contents")).unwrap();
+    let mut turns =
+        ["messages", "contents", "input"].iter().filter_map(|name| fields.remove(*name));
+    let turns = turns.next().unwrap();
     let mut blocks = Vec::new();
     for turn in turns.as_array().unwrap() {
-        let pieces = match turn.get("content").or_else(|| turn.get("parts")).unwrap() {
-            Value::Array(pieces) => pieces.clone(),
-            text => vec![json!({"type": "text", "text": text})],
+        let pieces = match turn.get("content").or_else(|| turn.get("parts")) {
+            Some(Value::Array(pieces)) => pieces.clone(),
+            Some(text) => vec![json!({"type": "text", "text": text})],
+            // An item that is no message.
+            None => vec![turn.clone()],
         };
         blocks.extend(pieces.into_iter().map(|piece| (turn["role"].clone(), piece)));
     }
     (blocks, body)
 }
 
-fn providers(speaking: &[Protocol]) -> Vec<String> {
-    Provider::all()
-        .iter()
-        .filter(|provider| speaking.contains(&provider.protocol))
-        .map(|provider| provider.name.to_string())
-        .collect()
+/// Every provider, in every protocol that it speaks.
+fn targets() -> Vec<(String, Protocol)> {
+    let spoken = |row: &Provider| -> Vec<(String, Protocol)> {
+        row.protocols().map(|protocol| (row.name.to_string(), protocol)).collect()
+    };
+    Provider::all().iter().flat_map(spoken).collect()
 }
 
 fn client() -> AgentLoop {
@@ -149,11 +155,12 @@ proptest! {
     fn nothing_is_dropped_without_a_warning(
         params in params(),
         messages in conversation(0..5),
-        provider in select(providers(Protocol::ALL)),
+        (provider, protocol) in select(targets()),
         stream in any::<bool>(),
     ) {
         let mut json = params.clone();
         json["model"] = json!(format!("{provider}/some-model"));
+            json["protocol"] = json!(protocol);
         json["messages"] = json!(messages);
         let request: ChatRequest = serde_json::from_value(json).unwrap();
         let encoded = inspect::encode(&client(), &request, stream).unwrap();
@@ -187,15 +194,23 @@ proptest! {
     fn appending_a_turn_only_appends(
         params in params(),
         messages in conversation(1..6),
-        provider in select(providers(Protocol::ALL)),
+        (provider, protocol) in select(targets()),
     ) {
         // Instructions have no place in the middle everywhere.
         if messages.last().is_some_and(|last| matches!(last.role, Role::System | Role::Tool)) {
             return Ok(());
         }
+        // A last turn of the assistant's may not end in white space there, and so is not yet what it will be.
+        let bare = |turn: &ChatMessage| {
+            turn.role == Role::Assistant && turn.text().ends_with(char::is_whitespace)
+        };
+        if protocol == Protocol::Anthropic && messages.iter().rev().nth(1).is_some_and(bare) {
+            return Ok(());
+        }
         let encode = |messages: &[ChatMessage]| {
             let mut json = params.clone();
             json["model"] = json!(format!("{provider}/some-model"));
+            json["protocol"] = json!(protocol);
             json["messages"] = json!(messages);
             let request: ChatRequest = serde_json::from_value(json).unwrap();
             inspect::encode(&client(), &request, true).unwrap().body.get().to_owned()
@@ -210,7 +225,7 @@ proptest! {
         // Where turns join, what was one text may become the first of several.
         let (blocks_before, rest_before) = blocks(&before);
         let (blocks, rest) = blocks(&all);
-        prop_assert!(Provider::all().iter().any(|row| row.name == provider && row.protocol != Protocol::OpenAiChat));
+        prop_assert!(!matches!(protocol, Protocol::OpenAiChat | Protocol::OpenAiResponses));
         prop_assert!(rest == rest_before && blocks.starts_with(&blocks_before), "{}\n{}", before, all);
     }
 }

@@ -19,3 +19,4 @@ mod folding;
 mod gemini;
 mod media;
 mod mutation;
+mod responses;

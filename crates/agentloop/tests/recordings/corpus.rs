@@ -36,7 +36,7 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
             }
             let text = |name: &str| meta[name].as_str().map(str::to_owned);
             found.push(Recording {
-                id: text("case_id").unwrap(),
+                id: case.file_name().unwrap().to_string_lossy().into_owned(),
                 provider: text("provider").unwrap(),
                 protocol: protocol(wire),
                 model: text("model"),
@@ -60,6 +60,7 @@ fn protocol(wire: &str) -> Protocol {
     match wire {
         "anthropic-messages" => Protocol::Anthropic,
         "gemini" | "gemini-embed" => Protocol::Gemini,
+        "openai-responses" => Protocol::OpenAiResponses,
         _ => Protocol::OpenAiChat,
     }
 }
@@ -75,11 +76,13 @@ fn subfolders(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A client that knows every provider of the recordings: hosts without a row are any compatible endpoint.
-fn client() -> &'static AgentLoop {
+pub(crate) fn client() -> &'static AgentLoop {
     static CLIENT: OnceLock<AgentLoop> = OnceLock::new();
     CLIENT.get_or_init(|| {
         AgentLoop::builder()
+            .env("AZURE_RESOURCE_NAME", "r")
             .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
+            .provider(Provider::openai_compatible("openai-responses", "http://openai.invalid/v1"))
             .provider(Provider::openai_compatible("bedrock", "http://bedrock.invalid/v1"))
             .build()
             .unwrap()

@@ -51,6 +51,7 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
         let ended = match recording.protocol {
             Protocol::Anthropic => anthropic::says_why(&text),
             Protocol::Gemini => crate::gemini::says_why(&text),
+            Protocol::OpenAiResponses => crate::responses::says_why(&text),
             _ => text.contains("data: [DONE]") || says_why(&text),
         };
         if ended {

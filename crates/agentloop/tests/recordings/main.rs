@@ -18,6 +18,9 @@ mod features;
 mod gemini;
 mod laws;
 mod oracle;
+mod replayed;
+mod responses;
+mod told;
 
 use corpus::{Recording, recordings};
 

@@ -31,10 +31,14 @@ fn added() -> Provider {
         })
 }
 
+/// Every row, in every protocol that it speaks.
 fn rows() -> Vec<Provider> {
     let mut rows = Provider::all();
     rows.push(added());
-    rows
+    let spoken = |row: &Provider| -> Vec<Provider> {
+        row.protocols().map(|protocol| row.speaking(protocol).into_owned()).collect()
+    };
+    rows.iter().flat_map(spoken).collect()
 }
 
 #[tokio::test]

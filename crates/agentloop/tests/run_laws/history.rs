@@ -5,13 +5,15 @@ use std::sync::OnceLock;
 use agentloop::agent::Outcome;
 use agentloop::{AgentLoop, ChatMessage, ChatRequest, ContentPart, Role, ToolDefinition, inspect};
 
-const MODELS: [&str; 6] = [
+const MODELS: [&str; 8] = [
     "openai/gpt-4.1",
     "anthropic/claude-sonnet-4-5",
     "google/gemini-2.5-pro",
     "mistral/mistral-large-latest",
     "deepseek/deepseek-chat",
     "groq/openai/gpt-oss-120b",
+    "xai/grok-4.5",
+    "openai/gpt-5.5",
 ];
 
 static AI: OnceLock<AgentLoop> = OnceLock::new();

@@ -14,7 +14,8 @@ use proptest::sample::select;
 
 use crate::tools::Tools;
 
-const ROWS: [&str; 3] = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro"];
+const ROWS: [&str; 4] =
+    ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro", "xai/grok-4.5"];
 
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {

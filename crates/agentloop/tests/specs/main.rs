@@ -15,21 +15,40 @@ mod gemini;
 mod requests;
 mod spec;
 
-use agentloop::{AgentLoop, inspect};
+use agentloop::{AgentLoop, ChatRequest, Protocol, inspect};
 use serde_json::Value;
 use spec::Spec;
 
 /// Checks every request of the collection for one provider. `exceptions` are fields in which the description is
 /// behind the API, with the reason; they are taken out before the check.
 fn check(provider: &str, file: &str, schema: &str, exceptions: &[(&str, &str)]) {
+    check_all(&requests::all(provider), provider, file, schema, exceptions);
+}
+
+/// The same in one of several protocols.
+fn check_in(protocol: Protocol, provider: &str, schema: &str, unlike: &[&str]) {
+    let requests: Vec<(&str, ChatRequest)> = requests::all(provider)
+        .into_iter()
+        .filter(|(name, _)| !unlike.contains(name))
+        .map(|(name, request)| (name, request.protocol(protocol)))
+        .collect();
+    check_all(&requests, provider, "openai.json", schema, &[]);
+}
+
+fn check_all(
+    requests: &[(&str, ChatRequest)],
+    provider: &str,
+    file: &str,
+    schema: &str,
+    exceptions: &[(&str, &str)],
+) {
     let Some(spec) = Spec::load(file, schema) else {
         println!("skipped: there is no folder of API descriptions beside the checkout");
         return;
     };
     let ai = AgentLoop::from_env();
     let mut failures = Vec::new();
-    let requests = requests::all(provider);
-    for (name, request) in &requests {
+    for (name, request) in requests {
         for stream in [false, true] {
             let encoded = inspect::encode(&ai, request, stream)
                 .unwrap_or_else(|error| panic!("{name}: {error:?}"));
@@ -53,7 +72,17 @@ fn requests_to_openai_are_what_its_description_takes() {
 
 #[test]
 fn requests_to_reasoning_models_are_what_the_description_takes() {
-    check("openai/gpt-6-sol", "openai.json", "CreateChatCompletionRequest", &[]);
+    let schema = "CreateChatCompletionRequest";
+    check_in(Protocol::OpenAiChat, "openai/gpt-6-sol", schema, &[]);
+}
+
+#[test]
+fn requests_for_responses_are_what_the_description_takes() {
+    // Sound is newer than the description; it is in the host's own SDK.
+    for model in ["gpt-4.1", "gpt-6-sol", "o3"] {
+        let model = format!("openai/{model}");
+        check_in(Protocol::OpenAiResponses, &model, "CreateResponse", &["speech"]);
+    }
 }
 
 #[test]
@@ -95,6 +124,7 @@ fn requests_to_anthropic_are_what_its_description_takes() {
 fn the_descriptions_refuse_what_they_do_not_know() {
     for (file, schema) in [
         ("openai.json", "CreateChatCompletionRequest"),
+        ("openai.json", "CreateResponse"),
         ("mistral.json", "ChatCompletionRequest"),
         ("anthropic.yaml", "CreateMessageParams"),
     ] {
@@ -102,8 +132,9 @@ fn the_descriptions_refuse_what_they_do_not_know() {
             println!("skipped: there is no folder of API descriptions beside the checkout");
             return;
         };
+        let turns = if schema == "CreateResponse" { "input" } else { "messages" };
         let messages = serde_json::json!([{"role": "user", "content": "hi"}]);
-        let mut good = serde_json::json!({"model": "m", "messages": messages});
+        let mut good = serde_json::json!({"model": "m", turns: messages});
         if file == "anthropic.yaml" {
             good["max_tokens"] = 1.into();
         }
@@ -111,7 +142,7 @@ fn the_descriptions_refuse_what_they_do_not_know() {
         for (field, value) in [
             ("nonsense", serde_json::json!(1)),
             ("temperature", serde_json::json!("warm")),
-            ("messages", serde_json::json!([{"role": "nobody", "content": "hi"}])),
+            (turns, serde_json::json!([{"role": "nobody", "content": "hi"}])),
         ] {
             let mut bad = good.clone();
             bad[field] = value;

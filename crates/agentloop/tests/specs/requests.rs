@@ -101,6 +101,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         ("a name", ask().message(ChatMessage::user("hi").with_name("ada"))),
     ];
     if model.starts_with("openai/") {
+        requests.push(("an answer in items", of_items(model)));
         requests.push((
             "speech",
             ChatRequest::new(model)
@@ -124,6 +125,33 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         ));
     }
     requests
+}
+
+/// An answer that came in items, and tools of the host. To chat, only its words mean something.
+fn of_items(model: &str) -> ChatRequest {
+    let state = |item: serde_json::Value| Some(Box::new(ProviderState::new("openai", item)));
+    let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [],
+                           "encrypted_content": "gAAAA=="});
+    let said = json!({"type": "message", "id": "msg_1", "role": "assistant",
+                      "status": "completed", "phase": "commentary"});
+    let called = json!({"type": "function_call", "id": "fc_1", "status": "completed"});
+    let answer = ChatMessage::assistant(vec![
+        ContentPart::Thinking(ThinkingPart {
+            provider_state: state(reasoning),
+            ..ThinkingPart::default()
+        }),
+        ContentPart::Text(TextPart { provider_state: state(said), ..TextPart::new("I look.") }),
+        ContentPart::ToolCall(ToolCallPart {
+            provider_state: state(called),
+            ..ToolCallPart::new("call_1", "get_weather", "{}")
+        }),
+    ]);
+    let tool = ToolDefinition::function("get_weather", json!({"type": "object", "properties": {}}));
+    ChatRequest::new(model)
+        .user("How is the weather?")
+        .message(answer)
+        .message(ChatMessage::tool("call_1", "mild"))
+        .tool(tool)
 }
 
 /// What only that wire has a place for: markers, documents with citations, thinking, its own tools.

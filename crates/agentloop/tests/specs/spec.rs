@@ -35,11 +35,17 @@ impl Spec {
     }
 }
 
-/// Brings OpenAPI's older words into JSON Schema: `nullable` is a union with null.
+/// Brings OpenAPI's words into JSON Schema: `nullable` is a union with null, and of variants that are told apart by one
+/// field several may fit, where that field may be absent.
 fn rewrite(value: &mut Value) {
     match value {
         Value::Object(fields) => {
             fields.values_mut().for_each(rewrite);
+            if fields.contains_key("discriminator")
+                && let Some(variants) = fields.remove("oneOf")
+            {
+                fields.insert("anyOf".to_owned(), variants);
+            }
             if fields.remove("nullable") == Some(Value::Bool(true)) {
                 let inner = Value::Object(std::mem::take(fields));
                 *value = json!({ "anyOf": [inner, { "type": "null" }] });

@@ -34,8 +34,8 @@ pub(crate) fn oslo() -> City {
     City { name: "Oslo".to_owned(), inhabitants: 717_710, rivers: vec!["Akerselva".to_owned()] }
 }
 
-pub(crate) const PROTOCOLS: [Protocol; 3] =
-    [Protocol::OpenAiChat, Protocol::Anthropic, Protocol::Gemini];
+pub(crate) const PROTOCOLS: [Protocol; 4] =
+    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
 
 pub(crate) const STRATEGIES: [OutputStrategy; 3] =
     [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];

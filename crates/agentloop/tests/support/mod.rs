@@ -2,13 +2,17 @@
 
 #![allow(dead_code, reason = "each test file uses its own share")]
 
+use std::sync::LazyLock;
+
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
-use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error};
+use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error, Protocol};
 
 /// Bytes of which provider, and how they arrive.
 #[derive(Clone)]
 pub(crate) struct Wire {
     pub(crate) provider: &'static str,
+    /// Another protocol than the provider's own.
+    pub(crate) protocol: Option<Protocol>,
     pub(crate) model: Option<&'static str>,
     pub(crate) stream: bool,
     pub(crate) status: u16,
@@ -18,7 +22,13 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn of(provider: &'static str) -> Self {
-        Self { provider, model: None, stream: false, status: 200, size: usize::MAX }
+        let size = usize::MAX;
+        Self { provider, protocol: None, model: None, stream: false, status: 200, size }
+    }
+
+    /// The bytes of a provider that speaks OpenAI's responses.
+    pub(crate) fn of_responses(stream: bool) -> Self {
+        Self { stream, protocol: Some(Protocol::OpenAiResponses), ..Self::of("openai") }
     }
 }
 
@@ -44,11 +54,12 @@ pub(crate) fn decode(wire: &Wire, bytes: &[u8]) -> Decoded {
     let mut options = DecodeOptions::new(wire.provider);
     options.model = wire.model.map(str::to_owned);
     options.stream = wire.stream;
+    options.protocol = wire.protocol;
     let mut answer = RawAnswer::new(bytes.to_vec());
     answer.status = wire.status;
     let answer = answer.cut(wire.size.min(bytes.len().max(1)));
-    let ai = AgentLoop::from_env();
-    match inspect::decode(&ai, &options, answer) {
+    static CLIENT: LazyLock<AgentLoop> = LazyLock::new(AgentLoop::from_env);
+    match inspect::decode(&CLIENT, &options, answer) {
         Ok(mut stream) => collect(&mut stream),
         Err(error) => Decoded { events: Vec::new(), error: Some(error) },
     }

@@ -15,7 +15,7 @@ mod features;
 mod parameters;
 mod reasoning;
 
-use agentloop::{AgentLoop, ChatRequest, Provider, inspect};
+use agentloop::{AgentLoop, ChatRequest, Protocol, Provider, inspect};
 use change::Change;
 use features::FEATURES;
 use serde_json::{Value, json};
@@ -53,22 +53,30 @@ fn change(ai: &AgentLoop, model: &str, beside: &Value, more: &Value) -> Change {
 fn every_feature_has_its_form_in_every_row() {
     let ai = client();
     let mut vanished = Vec::new();
-    for provider in Provider::all() {
+    let rows = Provider::all();
+    let rows = rows.iter().map(|row| (row.name.to_string(), row, row.protocol));
+    // One that speaks responses beside chat stands for the others.
+    let openai = Provider::builtin("openai").unwrap();
+    let beside = ("openai_responses".to_owned(), &openai, Protocol::OpenAiResponses);
+    for (title, provider, protocol) in rows.chain([beside]) {
         // A model of which nothing is known: what is shown is the host's.
         let model = format!("{}/some-model", provider.name);
-        let mut table = format!("{} speaks {}\n", provider.name, provider.protocol.name());
+        let mut table = format!("{} speaks {}\n", provider.name, protocol.name());
         for feature in FEATURES {
-            let change = change(&ai, &model, &feature.beside(), &feature.asked());
-            // Two protocols show thoughts only when asked to.
-            let as_ever = feature.name == "thoughts hidden"
-                && provider.protocol != agentloop::Protocol::OpenAiChat;
+            let spoken = |mut fields: Value| {
+                fields["protocol"] = json!(protocol);
+                fields
+            };
+            let change = change(&ai, &model, &spoken(feature.beside()), &spoken(feature.asked()));
+            // All protocols but one show thoughts only when asked to.
+            let as_ever = feature.name == "thoughts hidden" && protocol != Protocol::OpenAiChat;
             if change.is_silent() && !as_ever {
                 vanished.push(format!("{model}: {}", feature.name));
             }
             table.push_str(&change.told(feature.name));
         }
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
-            insta::assert_snapshot!(provider.name.to_string(), table);
+            insta::assert_snapshot!(title, table);
         });
     }
     assert_eq!(vanished, Vec::<String>::new(), "what is not sent is a warning");

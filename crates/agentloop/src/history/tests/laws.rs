@@ -69,7 +69,12 @@ fn anything() -> impl Strategy<Value = ChatRequest> {
 fn rules() -> impl Strategy<Value = Rules<'static>> {
     let ids = select(vec![IdPattern::Any, IdPattern::NineAlphanumeric, IdPattern::Word]);
     let names = select(vec![NamePattern::Word64, NamePattern::Word128, NamePattern::Dotted128]);
-    (ids, names).prop_map(|(ids, names)| Rules { provider: "here", ids, names })
+    (ids, names, any::<bool>()).prop_map(|(ids, names, items)| Rules {
+        provider: "here",
+        ids,
+        names,
+        items,
+    })
 }
 
 fn calls_of(turn: &ChatMessage) -> Vec<&ToolCallPart> {

@@ -10,7 +10,7 @@ use crate::request::{ChatMessage, ChatRequest, ContentPart, Origin};
 use crate::response::{ToolCallPart, WarningKind};
 
 const RULES: Rules<'static> =
-    Rules { provider: "here", ids: IdPattern::Any, names: NamePattern::Word64 };
+    Rules { provider: "here", ids: IdPattern::Any, names: NamePattern::Word64, items: false };
 
 fn call(id: &str, name: &str) -> ContentPart {
     ContentPart::ToolCall(ToolCallPart::new(id, name, "{}"))

@@ -83,8 +83,11 @@ pub(super) fn of(
     request: &Request,
 ) -> Result<(CacheKey, Arc<Target>)> {
     let target = next.target(request.model())?;
-    let wanted = request.chat().and_then(|chat| chat.protocol);
-    let provider = target.provider.speaking(wanted.unwrap_or(target.provider.protocol));
+    let spoken = match request.chat() {
+        Some(chat) => target.provider.spoken(&target.model, chat),
+        None => target.provider.protocol,
+    };
+    let provider = target.provider.speaking(spoken);
     let base_url = next.base_url(&provider)?;
     let route = Route { namespace, provider: &provider, model: &target.model, base_url: &base_url };
     let key = match request {

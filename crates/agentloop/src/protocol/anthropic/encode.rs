@@ -62,8 +62,12 @@ pub(super) fn encode(
     call: Call,
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
-    let rules =
-        Rules { provider: &provider.name, ids: IdPattern::Word, names: NamePattern::Word128 };
+    let rules = Rules {
+        provider: &provider.name,
+        ids: IdPattern::Word,
+        names: NamePattern::Word128,
+        items: false,
+    };
     let prepared = history::prepare(request, &rules)?;
     let traits = provider.model_traits(model);
     let stream = call == Call::Chat { stream: true };

@@ -53,8 +53,12 @@ pub(super) fn body<'a>(
             .with_provider(provider.name.as_ref())
             .with_hint("add at least one, with `.user(…)`"));
     }
-    let rules =
-        Rules { provider: &provider.name, ids: IdPattern::Any, names: NamePattern::Dotted128 };
+    let rules = Rules {
+        provider: &provider.name,
+        ids: IdPattern::Any,
+        names: NamePattern::Dotted128,
+        items: false,
+    };
     let mut prepared = history::prepare(request, &rules)?;
     let mut config = Config::new(provider);
     let mut fields = Map::new();

@@ -18,8 +18,12 @@ fn text(value: &Value, name: &str) -> Option<String> {
 
 /// `annotations`: sources of parts of the text.
 pub(super) fn citations(raw: &str, provider: &str) -> Vec<Citation> {
-    list(raw)
-        .into_iter()
+    citations_of(list(raw), provider)
+}
+
+/// The same, read already.
+pub(in crate::protocol) fn citations_of(list: Vec<Value>, provider: &str) -> Vec<Citation> {
+    list.into_iter()
         .map(|annotation| {
             let kind = text(&annotation, "type").unwrap_or_default();
             let source = annotation.get("url_citation").unwrap_or(&annotation);
@@ -80,7 +84,8 @@ pub(super) fn image(raw: &str) -> Option<ImagePart> {
     image_of(&serde_json::from_str(raw).ok()?)
 }
 
-fn image_of(value: &Value) -> Option<ImagePart> {
+/// One image reference, read already.
+pub(in crate::protocol) fn image_of(value: &Value) -> Option<ImagePart> {
     let place = value.get("image_url").unwrap_or(value);
     let url = match place {
         Value::String(url) => url.as_str(),
@@ -174,7 +179,8 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
     logprobs
 }
 
-fn token(value: &Value) -> Option<TokenLogprob> {
+/// One token, and how sure the model was of it.
+pub(in crate::protocol) fn token(value: &Value) -> Option<TokenLogprob> {
     let bytes = value
         .get("bytes")
         .and_then(Value::as_array)

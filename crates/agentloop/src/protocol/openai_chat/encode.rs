@@ -44,10 +44,11 @@ pub(crate) fn chat(
             ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
         },
         names: NamePattern::Word64,
+        items: false,
     };
     let mut prepared = history::prepare(request, &rules)
         .map_err(|error| error.with_provider(provider.name.as_ref()))?;
-    let mut params = Params::new(provider, &request.extra_body);
+    let mut params = Params::new(provider, &request.extra_body, "messages");
     params.warnings.append(&mut prepared.warnings);
     params.always("model", model)?;
     sampling(&mut params, provider, model, request)?;
@@ -262,7 +263,7 @@ fn response_format(
 
 /// A schema that the host shall keep to, in the form that it takes. One that has none, as an open map, is sent as it is
 /// and asked for loosely.
-fn strictly<'s>(
+pub(in crate::protocol) fn strictly<'s>(
     schema: &'s Value,
     strict: Option<bool>,
     subject: &str,

@@ -266,7 +266,8 @@ impl<'a, 'w> Messages<'a, 'w> {
             }
             ContentPart::ToolCall(call) => {
                 let extra = state(&call.provider_state, "extra_content");
-                let custom = state(&call.provider_state, "type").is_some();
+                let kind = state(&call.provider_state, "type").and_then(Value::as_str);
+                let custom = matches!(kind, Some("custom" | "custom_tool_call"));
                 let mut wire = self.call(&call.id, &call.name, &call.arguments, extra);
                 if custom {
                     wire.r#type = "custom";

@@ -1,6 +1,6 @@
 //! OpenAI's chat completions, and everyone who speaks them.
 
-mod annotations;
+pub(in crate::protocol) mod annotations;
 mod choice;
 pub(crate) mod decode;
 pub(crate) mod embed;
@@ -10,12 +10,12 @@ mod executed;
 mod image_output;
 mod message;
 pub(crate) mod models;
-mod params;
-mod parts;
+pub(super) mod params;
+pub(super) mod parts;
 pub mod serve;
 mod stream;
-mod thinking;
-mod usage;
+pub(super) mod thinking;
+pub(in crate::protocol) mod usage;
 mod wire;
 
 pub(crate) use decode::Decoder;

@@ -12,22 +12,29 @@ use crate::provider::{Param, Provider, Rule};
 use crate::response::{Warning, WarningKind};
 
 /// The body while it is written.
-pub(super) struct Params<'a> {
+pub(in crate::protocol) struct Params<'a> {
     provider: &'a Provider,
     /// The caller's own fields, which win over ours.
     extra: &'a Map<String, Value>,
+    /// The field of the conversation, which no field of the caller's replaces.
+    conversation: &'static str,
     out: ObjectWriter,
     written: Vec<Cow<'static, str>>,
     /// Parameters that this model refuses.
     refused: Vec<(Param, String)>,
-    pub(super) warnings: Vec<Warning>,
+    pub(in crate::protocol) warnings: Vec<Warning>,
 }
 
 impl<'a> Params<'a> {
-    pub(super) fn new(provider: &'a Provider, extra: &'a Map<String, Value>) -> Self {
+    pub(in crate::protocol) fn new(
+        provider: &'a Provider,
+        extra: &'a Map<String, Value>,
+        conversation: &'static str,
+    ) -> Self {
         Self {
             provider,
             extra,
+            conversation,
             out: ObjectWriter::new(),
             written: Vec::new(),
             refused: Vec::new(),
@@ -35,24 +42,24 @@ impl<'a> Params<'a> {
         }
     }
 
-    pub(super) fn provider(&self) -> &'a Provider {
+    pub(in crate::protocol) fn provider(&self) -> &'a Provider {
         self.provider
     }
 
     /// Leaves the parameter out, if it comes, because the model refuses it.
-    pub(super) fn refuse_if(&mut self, refused: bool, param: Param, model: &str) {
+    pub(in crate::protocol) fn refuse_if(&mut self, refused: bool, param: Param, model: &str) {
         if refused {
             self.refused.push((param, format!("{model} does not take it")));
         }
     }
 
     /// Writes a field that no rule is about.
-    pub(super) fn always<T: Serialize + ?Sized>(
+    pub(in crate::protocol) fn always<T: Serialize + ?Sized>(
         &mut self,
         name: &'static str,
         value: &T,
     ) -> Result<()> {
-        if self.extra.contains_key(name) && name != "messages" && name != "model" {
+        if self.extra.contains_key(name) && !self.is_fixed(name) {
             return Ok(());
         }
         self.written.push(Cow::Borrowed(name));
@@ -60,7 +67,7 @@ impl<'a> Params<'a> {
     }
 
     /// Writes a parameter if it is set and the host takes it; says whether it was written.
-    pub(super) fn put<T: Serialize + ?Sized>(
+    pub(in crate::protocol) fn put<T: Serialize + ?Sized>(
         &mut self,
         param: Param,
         value: Option<&T>,
@@ -69,7 +76,7 @@ impl<'a> Params<'a> {
     }
 
     /// The same, under the name that the host has for it.
-    pub(super) fn put_as<T: Serialize + ?Sized>(
+    pub(in crate::protocol) fn put_as<T: Serialize + ?Sized>(
         &mut self,
         param: Param,
         name: &'static str,
@@ -88,7 +95,7 @@ impl<'a> Params<'a> {
     }
 
     /// Writes a number, within the range that the host takes. Whole numbers are written without a point.
-    pub(super) fn number(&mut self, param: Param, value: Option<f64>) -> Result<()> {
+    pub(in crate::protocol) fn number(&mut self, param: Param, value: Option<f64>) -> Result<()> {
         let Some(mut value) = value else {
             return Ok(());
         };
@@ -111,6 +118,15 @@ impl<'a> Params<'a> {
             return self.put(param, Some(&(value as i64))).map(drop);
         }
         self.put(param, Some(&value)).map(drop)
+    }
+
+    /// Whether the host takes a parameter as a piece of its field `name`; if not, that is a warning.
+    pub(in crate::protocol) fn takes(&mut self, param: Param, name: &'static str) -> bool {
+        self.name_of(param, name).is_some()
+    }
+
+    fn is_fixed(&self, name: &str) -> bool {
+        name == self.conversation || name == "model"
     }
 
     fn is_taken(&self, param: Param) -> bool {
@@ -154,12 +170,12 @@ impl<'a> Params<'a> {
         Some(sent)
     }
 
-    pub(super) fn warn(&mut self, kind: WarningKind, param: Param, why: &str) {
+    pub(in crate::protocol) fn warn(&mut self, kind: WarningKind, param: Param, why: &str) {
         self.warnings.push(warning(kind, param, why));
     }
 
     /// Warns of a wish for which the host has no form.
-    pub(super) fn lost(&mut self, what: &str) {
+    pub(in crate::protocol) fn lost(&mut self, what: &str) {
         self.warnings.push(Warning::new(
             WarningKind::Dropped,
             what,
@@ -167,7 +183,7 @@ impl<'a> Params<'a> {
         ));
     }
 
-    pub(super) fn lost_without_tools(&mut self, what: &str) {
+    pub(in crate::protocol) fn lost_without_tools(&mut self, what: &str) {
         self.warnings.push(Warning::new(
             WarningKind::Dropped,
             what,
@@ -176,7 +192,7 @@ impl<'a> Params<'a> {
     }
 
     /// Warns of parameters that go with one that the host does not take.
-    pub(super) fn refuse_rest(&mut self, params: &[(Param, bool)]) {
+    pub(in crate::protocol) fn refuse_rest(&mut self, params: &[(Param, bool)]) {
         for (param, _) in params.iter().filter(|(_, set)| *set) {
             let why = format!("{} does not take it", self.provider.name);
             self.warn(WarningKind::Dropped, *param, &why);
@@ -184,7 +200,7 @@ impl<'a> Params<'a> {
     }
 
     /// Writes what the row sends when the caller says nothing else.
-    pub(super) fn defaults(&mut self) -> Result<()> {
+    pub(in crate::protocol) fn defaults(&mut self) -> Result<()> {
         for rule in &self.provider.rules {
             if let Rule::Default(name, value) = rule
                 && !self.written.contains(name)
@@ -197,18 +213,18 @@ impl<'a> Params<'a> {
     }
 
     /// Writes the caller's own fields, untouched.
-    pub(super) fn extras(&mut self) -> Result<()> {
+    pub(in crate::protocol) fn extras(&mut self) -> Result<()> {
         for (name, value) in self.extra {
-            if name != "messages" && name != "model" {
-                self.out.field(name, value)?;
-            } else {
+            if self.is_fixed(name) {
                 self.lost(&format!("extra_body.{name}"));
+            } else {
+                self.out.field(name, value)?;
             }
         }
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Bytes {
+    pub(in crate::protocol) fn finish(self) -> Bytes {
         self.out.finish()
     }
 }

@@ -165,7 +165,7 @@ pub(super) fn encode<'a>(
 }
 
 /// The address, or a data URL that tells its media type.
-fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
+pub(in crate::protocol) fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
     let data = match medium.source {
         Source::Address(url) | Source::Id(url) => return Ok(Cow::Borrowed(url)),
         Source::Inline(data) => data,
@@ -179,7 +179,10 @@ fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
     })
 }
 
-fn image<'a>(medium: Medium<'a>, provider: &Provider) -> Result<Cow<'a, str>, Refusal> {
+pub(in crate::protocol) fn image<'a>(
+    medium: Medium<'a>,
+    provider: &Provider,
+) -> Result<Cow<'a, str>, Refusal> {
     let name = &provider.name;
     match (provider.quirks.images, &medium.source) {
         (ImageInput::Refused, _) => Err(format!("{name} takes no images").into()),

@@ -120,7 +120,11 @@ pub(super) fn thinking(
 }
 
 /// A model that cannot think is not asked to. Not to think is what it does.
-fn not_thinking(params: &mut Params<'_>, model: &str, request: &ChatRequest) {
+pub(in crate::protocol) fn not_thinking(
+    params: &mut Params<'_>,
+    model: &str,
+    request: &ChatRequest,
+) {
     let why = format!("{model} does not think");
     if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
         params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
@@ -159,7 +163,10 @@ fn reasoning_object(
 }
 
 /// The levels that may be sent: those of the host that the model knows too; `None` when nothing is said of them.
-fn levels(host: Option<&[Effort]>, model: Option<Efforts>) -> Option<Vec<Effort>> {
+pub(in crate::protocol) fn levels(
+    host: Option<&[Effort]>,
+    model: Option<Efforts>,
+) -> Option<Vec<Effort>> {
     let both = |host: &[Effort]| -> Vec<Effort> {
         let takes = |level: &Effort| model.is_none_or(|known| known.contains(*level));
         host.iter().copied().filter(takes).collect()
@@ -173,7 +180,7 @@ fn levels(host: Option<&[Effort]>, model: Option<Efforts>) -> Option<Vec<Effort>
 
 /// The level that is nearest to the one asked for; of two, the one nearer to `high`, as hosts with few levels have it
 /// themselves. Only `none` itself means none.
-fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
+pub(in crate::protocol) fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
     known.iter().copied().filter(|level| *level == asked || *level != Effort::None).min_by_key(
         |level| {
             let from = |other: Effort| (*level as i32 - other as i32).abs();

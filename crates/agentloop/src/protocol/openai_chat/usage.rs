@@ -101,7 +101,7 @@ fn with_reasoning(mut usage: Usage, quirks: &Quirks) -> Usage {
 }
 
 /// A number, or an object with the total: the digits are read as they stand, never through a float.
-fn cost(raw: &str) -> Option<Cost> {
+pub(in crate::protocol) fn cost(raw: &str) -> Option<Cost> {
     #[derive(Deserialize)]
     struct Total<'a> {
         #[serde(borrow)]

@@ -119,7 +119,7 @@ fn may_force(provider: &Provider, traits: &ModelTraits, request: &ChatRequest) -
         && traits.forced_tools != ForcedTools::Refused
         && match provider.protocol {
             Protocol::Anthropic => anthropic::may_force(request, traits),
-            Protocol::OpenAiChat | Protocol::Gemini => true,
+            Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
         }
 }
 
@@ -127,14 +127,14 @@ fn may_force(provider: &Provider, traits: &ModelTraits, request: &ChatRequest) -
 fn takes_any_root(protocol: Protocol) -> bool {
     match protocol {
         Protocol::Gemini => true,
-        Protocol::OpenAiChat | Protocol::Anthropic => false,
+        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Anthropic => false,
     }
 }
 
 /// Whether JSON can be asked for without a schema.
 fn has_json_mode(protocol: Protocol) -> bool {
     match protocol {
-        Protocol::OpenAiChat | Protocol::Gemini => true,
+        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
         Protocol::Anthropic => false,
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::request::Effort;
 
-/// How a host bends the OpenAI chat protocol. The default is what most hosts do.
+/// How a host bends OpenAI's protocols. The default is what most hosts do.
 ///
 /// Only what is *sent* needs quirks: answers are read tolerantly, every known spelling is accepted from
 /// everyone. In `agentloop.toml` the same names are the keys of a custom provider's `quirks` table.
@@ -56,6 +56,18 @@ pub struct Quirks {
     pub fingerprint: Fingerprint,
     /// How vectors are asked for and come back.
     pub embeddings: EmbeddingQuirks,
+    /// Whether a host of responses is told not to keep them.
+    pub store: StoreForm,
+    /// What a host of responses can be asked to include in them.
+    pub include: IncludeForm,
+    /// The kinds of items that a host of responses takes back.
+    pub items: ItemForm,
+    /// Where a host of responses looks for the form of the text.
+    pub text_format: TextFormat,
+    /// Under which name a host of responses takes the user.
+    pub user_label: UserLabel,
+    /// Whether tokens can be counted before a call.
+    pub token_count: TokenCount,
 }
 
 macro_rules! quirk {
@@ -67,6 +79,10 @@ macro_rules! quirk {
         pub enum $name { $($(#[$variant_doc])* $variant,)* }
     };
 }
+
+mod responses;
+
+pub use responses::{IncludeForm, ItemForm, StoreForm, TextFormat, TokenCount, UserLabel};
 
 quirk! {
     /// The name of the token cap.

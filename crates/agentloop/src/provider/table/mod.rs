@@ -3,18 +3,22 @@
 //! What a row says about its host comes from recorded traffic, from the host's own SDK or from its published
 //! descriptions. A row says only what differs from [`Provider::openai_compatible`].
 
+mod makes;
+mod responses;
+
 use std::borrow::Cow;
 
-use super::families::{with_claude, with_gpt};
-use super::model::{ModelRule, ThinkTags};
-use super::quirks::{
-    AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, EmbeddingForm,
-    EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, ImageOutputForm, InputTypeWords,
-    JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens, SpeakerName, StreamUsage,
-    ThinkingForm, TokenCap, ToolCallIds, ToolResultImages, ToolResultName, VideoInput,
-};
-use super::{Auth, Feature, KeySource, Param, Provider};
 use crate::protocol::Protocol;
+use crate::provider::families::{with_claude, with_gpt};
+use crate::provider::model::{ModelRule, ThinkTags};
+use crate::provider::quirks::{
+    AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, EmbeddingForm,
+    EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, ImageOutputForm, IncludeForm,
+    InputTypeWords, ItemForm, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
+    SpeakerName, StreamUsage, TextFormat, ThinkingForm, TokenCap, TokenCount, ToolCallIds,
+    ToolResultImages, ToolResultName, VideoInput,
+};
+use crate::provider::{Auth, KeySource, Param, Provider};
 use crate::request::Effort;
 
 /// Every built-in row, in the order of the documentation.
@@ -46,68 +50,8 @@ pub(crate) fn rows() -> Vec<Provider> {
         llamacpp(),
         lmstudio(),
     ];
-    let makes = |row: &Provider| MAKES.iter().find(|(name, _)| *name == row.name);
-    rows.into_iter()
-        .map(|row| match makes(&row) {
-            Some((_, features)) => row.makes(features.iter().copied()),
-            None => row,
-        })
-        .collect()
+    rows.into_iter().map(responses::beside).map(makes::with_features).collect()
 }
-
-/// What each provider makes beside text and tool calls.
-const MAKES: &[(&str, &[Feature])] = &[
-    ("openai", &[Feature::Citations, Feature::AudioOutput]),
-    (
-        "anthropic",
-        &[Feature::Thinking, Feature::Citations, Feature::CodeExecution, Feature::ServerTools],
-    ),
-    (
-        "google",
-        &[
-            Feature::Thinking,
-            Feature::Citations,
-            Feature::ImageOutput,
-            Feature::AudioOutput,
-            Feature::CodeExecution,
-            Feature::ServerTools,
-        ],
-    ),
-    (
-        "vertex",
-        &[
-            Feature::Thinking,
-            Feature::Citations,
-            Feature::ImageOutput,
-            Feature::AudioOutput,
-            Feature::CodeExecution,
-            Feature::ServerTools,
-        ],
-    ),
-    ("groq", &[Feature::Thinking, Feature::CodeExecution, Feature::ServerTools]),
-    ("together", &[Feature::Thinking]),
-    ("mistral", &[Feature::Thinking]),
-    ("deepseek", &[Feature::Thinking]),
-    ("fireworks", &[Feature::Thinking]),
-    ("perplexity", &[Feature::Thinking, Feature::Citations, Feature::ServerTools]),
-    ("ollama", &[Feature::Thinking]),
-    ("cohere", &[Feature::Thinking]),
-    ("xai", &[Feature::Thinking]),
-    (
-        "openrouter",
-        &[Feature::Thinking, Feature::Citations, Feature::ImageOutput, Feature::ServerTools],
-    ),
-    ("cerebras", &[Feature::Thinking]),
-    ("azure", &[Feature::Thinking, Feature::AudioOutput]),
-    ("huggingface", &[Feature::Thinking]),
-    ("nvidia", &[Feature::Thinking]),
-    ("moonshot", &[Feature::Thinking]),
-    ("deepinfra", &[Feature::Thinking]),
-    ("sambanova", &[Feature::Thinking]),
-    ("vllm", &[Feature::Thinking]),
-    ("llamacpp", &[Feature::Thinking]),
-    ("lmstudio", &[Feature::Thinking]),
-];
 
 fn row(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
     Provider::openai_compatible(name, base_url).key_env(key)
@@ -122,6 +66,8 @@ fn local(name: &'static str, base_url: &'static str, key: &'static str) -> Provi
 
 const LOW_TO_HIGH: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
 const NONE_TO_HIGH: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
+const MINIMAL_TO_XHIGH: &[Effort] =
+    &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh];
 
 fn openai() -> Provider {
     let row = row("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
@@ -129,6 +75,7 @@ fn openai() -> Provider {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.max_stops = Some(4);
             q.embeddings = many_embeddings();
+            q.token_count = TokenCount::InputTokens;
         })
         .strip([Param::TopK]);
     with_gpt(row)
@@ -140,6 +87,15 @@ fn many_embeddings() -> EmbeddingQuirks {
         batch: Some(2048),
         batch_bytes: Some(300_000),
         encoding: EmbeddingEncoding::Base64,
+        ..EmbeddingQuirks::default()
+    }
+}
+
+/// At most 512 texts in one call, whose vectors come as bytes.
+fn short_embeddings() -> EmbeddingQuirks {
+    EmbeddingQuirks {
+        batch: Some(512),
+        encoding: EmbeddingEncoding::Int8,
         ..EmbeddingQuirks::default()
     }
 }
@@ -310,16 +266,16 @@ fn fireworks() -> Provider {
         .speaks(Protocol::Anthropic, "https://api.fireworks.ai/inference/v1", Auth::Bearer)
 }
 
-/// The chat form of Sonar. Where the service has ended, its own words say so.
+/// Its live form is that of responses, in which it refuses what it does not know. The chat form of Sonar is kept: where
+/// the service has ended, its own words say so.
 fn perplexity() -> Provider {
-    row("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY")
+    let sonar = row("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY")
         .quirks(|q| {
             q.stream_usage = StreamUsage::Unasked;
             q.reasoning_tokens = ReasoningTokens::Beside;
             q.audio = AudioInputForm::Refused;
+            q.embeddings = short_embeddings();
             q.embeddings.path = Some("v1/embeddings".into());
-            q.embeddings.batch = Some(512);
-            q.embeddings.encoding = EmbeddingEncoding::Int8;
         })
         .strip([
             Param::Tools,
@@ -339,9 +295,32 @@ fn perplexity() -> Provider {
             Param::PromptCacheKey,
             Param::Modalities,
             Param::Audio,
+        ]);
+    Provider::responses_compatible("perplexity", "https://api.perplexity.ai/v1")
+        .key_env("PERPLEXITY_API_KEY")
+        .quirks(|q| {
+            q.items = ItemForm::Plain;
+            q.include = IncludeForm::Refused;
+            q.text_format = TextFormat::ResponseFormat;
+            q.json_schema = JsonSchemaSupport::SchemaOnly;
+            q.tool_result_images = ToolResultImages::Refused;
+            q.audio = AudioInputForm::Refused;
+            q.files = FileInputForm::Refused;
+            q.efforts = Some(MINIMAL_TO_XHIGH.into());
+            q.embeddings = short_embeddings();
+        })
+        .allow(&[
+            "model",
+            "input",
+            "max_output_tokens",
+            "reasoning",
+            "response_format",
+            "tools",
+            "stream",
+            "store",
         ])
         .model(ModelRule::new("*reasoning*").with_think_tags(ThinkTags::Paired))
-        .without_model_list()
+        .speaks_as(sonar)
 }
 
 fn ollama() -> Provider {
@@ -401,14 +380,25 @@ fn cohere() -> Provider {
         .without_model_list()
 }
 
+/// Prefers responses, and shows what it thinks only there; chat is on its way out.
 fn xai() -> Provider {
-    row("xai", "https://api.x.ai/v1", "XAI_API_KEY")
+    let chat = row("xai", "https://api.x.ai/v1", "XAI_API_KEY")
         .quirks(|q| {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.audio = AudioInputForm::Refused;
             q.efforts = Some(NONE_TO_HIGH.into());
         })
-        .strip([Param::TopK, Param::Verbosity, Param::Modalities, Param::Audio, Param::Metadata])
+        .strip([Param::TopK, Param::Verbosity, Param::Modalities, Param::Audio, Param::Metadata]);
+    Provider::responses_compatible("xai", "https://api.x.ai/v1")
+        .key_env("XAI_API_KEY")
+        .quirks(|q| {
+            q.include = IncludeForm::Reasoning;
+            q.tool_result_images = ToolResultImages::Refused;
+            q.audio = AudioInputForm::Refused;
+            q.efforts = Some(NONE_TO_HIGH.into());
+        })
+        .strip([Param::Verbosity, Param::Metadata])
+        .speaks_as(chat)
 }
 
 fn openrouter() -> Provider {

@@ -1,0 +1,111 @@
+//! Items of an answer → events: one state machine for streams and whole bodies.
+//!
+//! # What goes back
+//!
+//! So that an item can be sent back exactly, the first part that it became carries it as provider state: the item as it
+//! came, without the fields that the part itself has. Those are
+//!
+//! - of a `message` its `content`; a text that was a refusal has `"refusal": true` beside,
+//! - of a `function_call` its `call_id`, `name` and `arguments`, of a `custom_tool_call` its `call_id`, `name` and `input`,
+//! - of an `image_generation_call` its `result`,
+//! - of all others nothing: the state is the item.
+//!
+//! Every further part of the same item has the state `{"type", "id", "more": true}`: another text of the same message, or
+//! what the state of the first part tells already.
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::items::Items;
+use super::usage;
+use super::wire::Response;
+use crate::error::Result;
+use crate::protocol::{DecodeContext, Emitter};
+use crate::response::{FinishReason, Warning};
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    pub(super) context: DecodeContext,
+    pub(super) items: Items,
+    metadata: Map<String, Value>,
+}
+
+impl Decoder {
+    pub(crate) fn new(context: DecodeContext) -> Self {
+        let items = Items::new(context.audio_format.clone());
+        Self { context, items, metadata: Map::new() }
+    }
+
+    /// The answer begins. A second beginning says nothing new.
+    pub(super) fn begin(&mut self, response: &Response<'_>, emitter: &mut Emitter) -> Result<()> {
+        if emitter.is_started() {
+            return Ok(());
+        }
+        let id = response.id.non_empty().unwrap_or_default();
+        let asked = self.context.model.as_deref().unwrap_or_default();
+        let created = response.created_at.0.filter(|at| *at > 0);
+        emitter.start(id, response.model.non_empty().unwrap_or(asked), created);
+        self.items.of_answer(id, response.tools);
+        emitter.ensure_choice(0)
+    }
+
+    /// A host may leave the beginning out.
+    pub(super) fn ensure_started(&mut self, emitter: &mut Emitter) -> Result<()> {
+        if emitter.is_started() {
+            return Ok(());
+        }
+        self.begin(&Response::default(), emitter)
+    }
+
+    /// All that there is: what was streamed of it counts, what was not is read here.
+    pub(super) fn all(&mut self, response: &Response<'_>, emitter: &mut Emitter) -> Result<()> {
+        self.begin(response, emitter)?;
+        let tools = response.tool_usage;
+        if let Some((usage, cost)) = response.usage.and_then(|raw| usage::read(raw.get(), tools)) {
+            emitter.usage(usage, cost);
+        }
+        if let Some(tier) = response.service_tier.non_empty() {
+            self.metadata.insert("serviceTier".to_owned(), Value::String(tier.to_owned()));
+        }
+        self.keep("contentFilters", response.content_filters);
+        self.keep("moderation", response.moderation);
+        self.keep("billing", response.billing);
+        self.keep("conversation", response.conversation);
+        self.keep("metadata", response.metadata);
+        self.items.listed(response.output.iter(), emitter)
+    }
+
+    fn keep(&mut self, name: &str, raw: Option<&RawValue>) {
+        if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "{}" | "[]" | "null"))
+            && let Ok(value) = serde_json::from_str(raw.get())
+        {
+            self.metadata.insert(name.to_owned(), value);
+        }
+    }
+
+    /// Ends the message. `word` is why, in the host's own word, if it has said one.
+    pub(super) fn close(&mut self, word: Option<&str>, emitter: &mut Emitter) -> Result<()> {
+        let reason = match word {
+            Some("completed") => FinishReason::Stop,
+            Some("max_output_tokens" | "incomplete") => FinishReason::Length,
+            Some("content_filter") => FinishReason::ContentFilter,
+            Some(other) => FinishReason::Other(other.to_owned()),
+            None => {
+                emitter.warn(Warning::about_response(
+                    "the provider did not say why the answer ended; taken as a stop",
+                ));
+                FinishReason::Stop
+            }
+        };
+        let cut = reason != FinishReason::Stop;
+        self.items.end(cut, emitter)?;
+        let reason = match self.items.refused() {
+            true => FinishReason::ContentFilter,
+            false => reason.with_tool_calls(self.items.has_calls()),
+        };
+        emitter.finish_choice(0, reason, word.map(str::to_owned));
+        emitter.metadata(std::mem::take(&mut self.metadata));
+        emitter.done()
+    }
+}

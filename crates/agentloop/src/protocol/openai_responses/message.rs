@@ -1,0 +1,339 @@
+//! The conversation, as items.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::parts::{self, WirePart};
+use super::{replay, results};
+use crate::error::Result;
+use crate::history::Prepared;
+use crate::provider::Provider;
+use crate::provider::quirks::{IncludeForm, ItemForm};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
+use crate::response::{TextPart, ToolCallPart, Warning, WarningKind};
+
+/// An item on the wire.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Plain<'a> {
+    Message { role: &'static str, content: WireContent<'a> },
+    FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
+    CustomToolCall { call_id: &'a str, name: &'a str, input: &'a str },
+    FunctionCallOutput { call_id: &'a str, output: WireContent<'a> },
+    CustomToolCallOutput { call_id: &'a str, output: WireContent<'a> },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum WireItem<'a> {
+    Plain(Plain<'a>),
+    /// As it came.
+    Replayed(Value),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum WireContent<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<WirePart<'a>>),
+}
+
+/// Writes the items of one request.
+pub(super) struct Items<'a, 'w> {
+    provider: &'a Provider,
+    request: &'a ChatRequest,
+    prepared: &'a Prepared<'a>,
+    warnings: &'w mut Vec<Warning>,
+    items: Vec<WireItem<'a>>,
+    /// The kind of item that each call was.
+    calls: HashMap<&'a str, &'a str>,
+}
+
+impl<'a, 'w> Items<'a, 'w> {
+    pub(super) fn new(
+        provider: &'a Provider,
+        request: &'a ChatRequest,
+        prepared: &'a Prepared<'a>,
+        warnings: &'w mut Vec<Warning>,
+    ) -> Self {
+        let items = Vec::with_capacity(prepared.messages.len() + 1);
+        Self { provider, request, prepared, warnings, items, calls: HashMap::new() }
+    }
+
+    /// The items; our own `instructions` stand first, where they do not move when the conversation grows.
+    pub(super) fn encode(
+        mut self,
+        instructions: Option<&'a ChatMessage>,
+    ) -> Result<Vec<WireItem<'a>>> {
+        if let Some(instructions) = instructions {
+            self.plain(instructions, 0)?;
+        }
+        let prepared = self.prepared;
+        for (at, message) in prepared.messages.iter().enumerate() {
+            let at = prepared.place(at);
+            if message.cache_control.is_some() {
+                self.dropped(format!("messages[{at}].cache_control"), "there are no cache markers");
+            }
+            if message.role != Role::Tool && message.name.is_some() {
+                let why = format!("{} takes no names of speakers", self.provider.name);
+                self.dropped(format!("messages[{at}].name"), &why);
+            }
+            match message.role {
+                Role::System | Role::User => self.plain(message, at)?,
+                Role::Assistant => self.assistant(message, at),
+                Role::Tool => self.tool(message, at)?,
+            }
+        }
+        Ok(self.items)
+    }
+
+    fn dropped(&mut self, subject: String, why: &str) {
+        let message = format!("{subject}: {why}");
+        self.warnings.push(Warning::new(WarningKind::Dropped, subject, message));
+    }
+
+    fn push(&mut self, item: Plain<'a>) {
+        self.items.push(WireItem::Plain(item));
+    }
+
+    fn plain(&mut self, message: &'a ChatMessage, at: usize) -> Result<()> {
+        let content = self.content(message, at, false)?;
+        self.push(Plain::Message { role: message.role.as_str(), content });
+        Ok(())
+    }
+
+    /// Content as the host takes it; what it cannot take is an error, or a warning if the caller is lenient.
+    fn content(
+        &mut self,
+        message: &'a ChatMessage,
+        at: usize,
+        of_tool: bool,
+    ) -> Result<WireContent<'a>> {
+        let parts = match &message.content {
+            None => return Ok(WireContent::Text(Cow::Borrowed(""))),
+            Some(MessageContent::Text(text)) => return Ok(WireContent::Text(Cow::Borrowed(text))),
+            Some(MessageContent::Parts(parts)) => parts,
+        };
+        if let [ContentPart::Text(text)] = &parts[..]
+            && text.cache_control.is_none()
+        {
+            return Ok(WireContent::Text(Cow::Borrowed(&text.text)));
+        }
+        let mut wire = Vec::with_capacity(parts.len());
+        for (part_at, part) in parts.iter().enumerate() {
+            let subject = || format!("messages[{at}].content[{part_at}]");
+            match parts::encode(part, self.provider, of_tool) {
+                Ok((part, lost)) => {
+                    wire.push(part);
+                    if let Some(why) = lost {
+                        self.dropped(subject(), &why);
+                    }
+                }
+                Err(refusal) if self.request.lenient => self.dropped(subject(), &refusal.why),
+                Err(refusal) => return Err(refusal.into_error(&subject(), &self.provider.name)),
+            }
+        }
+        if wire.is_empty() {
+            return Ok(WireContent::Text(Cow::Borrowed("")));
+        }
+        Ok(WireContent::Parts(wire))
+    }
+
+    fn tool(&mut self, message: &'a ChatMessage, at: usize) -> Result<()> {
+        let call_id = message.tool_call_id.as_deref().unwrap_or_default();
+        let mut output = self.content(message, at, true)?;
+        // The wire has no flag for a failed tool: the model reads it in the text.
+        if message.is_error {
+            match &mut output {
+                WireContent::Text(text) => *text = Cow::Owned(format!("Error: {text}")),
+                WireContent::Parts(parts) => {
+                    parts.insert(0, WirePart::Text { text: "Error:" });
+                }
+            }
+        }
+        match self.calls.get(call_id).copied() {
+            Some("custom_tool_call") => self.push(Plain::CustomToolCallOutput { call_id, output }),
+            Some(kind) if results::has_own(kind) => {
+                let text = message.text();
+                let item = results::own(kind, call_id, &text, message);
+                self.items.push(WireItem::Replayed(item));
+            }
+            _ => self.push(Plain::FunctionCallOutput { call_id, output }),
+        }
+        Ok(())
+    }
+
+    fn assistant(&mut self, message: &'a ChatMessage, at: usize) {
+        let before = (self.items.len(), self.warnings.len());
+        let mut turn = Turn::default();
+        match &message.content {
+            None => {}
+            Some(MessageContent::Text(text)) => turn.said.push(text),
+            Some(MessageContent::Parts(parts)) => {
+                for (part_at, part) in parts.iter().enumerate() {
+                    if let Err(why) = self.part(part, &mut turn) {
+                        self.dropped(format!("messages[{at}].content[{part_at}]"), &why);
+                    }
+                }
+            }
+        }
+        self.say(&mut turn);
+        if (self.items.len(), self.warnings.len()) == before {
+            // An empty turn is still one; but not if there was something that cannot go back.
+            let content = WireContent::Text(Cow::Borrowed(""));
+            self.push(Plain::Message { role: "assistant", content });
+        }
+    }
+
+    /// Adds a part of an answer; why not, if it cannot go back.
+    fn part(&mut self, part: &'a ContentPart, turn: &mut Turn<'a>) -> Result<(), String> {
+        let plain = self.provider.quirks.items == ItemForm::Plain;
+        let item = replay::item(part);
+        let name = self.provider.name.as_ref();
+        match part {
+            ContentPart::Text(text) => {
+                match item.filter(|item| !plain && replay::kind(item) == "message") {
+                    Some(item) => self.replay_text(item, text, turn),
+                    None => {
+                        turn.close();
+                        turn.said.push(&text.text);
+                    }
+                }
+                return Ok(());
+            }
+            ContentPart::ToolCall(call) => {
+                self.say(turn);
+                self.call(call, item, plain);
+                return Ok(());
+            }
+            _ if plain => {}
+            ContentPart::Thinking(_) | ContentPart::RedactedThinking(_) => {
+                let Some(item) = item else {
+                    return Err(format!("{name} takes only its own thinking back"));
+                };
+                if !self.can_think_again(item) {
+                    return Err(format!("{name} takes no thinking back that was not encrypted"));
+                }
+                self.say(turn);
+                self.replay(item, part, turn);
+                return Ok(());
+            }
+            ContentPart::Opaque(opaque) => {
+                self.say(turn);
+                self.items.push(WireItem::Replayed(opaque.data.clone()));
+                return Ok(());
+            }
+            _ => {
+                let orphan = |item: &Map<String, Value>| {
+                    replay::is_told(item)
+                        && !replay::id(item).is_some_and(|id| turn.replayed.contains(&id))
+                };
+                if let Some(item) = item.filter(|item| !orphan(item)) {
+                    self.say(turn);
+                    self.replay(item, part, turn);
+                    return Ok(());
+                }
+            }
+        }
+        Err(format!("{name} takes no `{}` in the assistant's turns", part.kind()))
+    }
+
+    /// Whether reasoning means something to the host when it comes back: what it does not keep must hold its content.
+    fn can_think_again(&self, item: &Map<String, Value>) -> bool {
+        let kept = self.request.extra_body.get("store") == Some(&Value::Bool(true));
+        let has = |name: &str| match item.get(name) {
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Array(list)) => !list.is_empty(),
+            _ => false,
+        };
+        let open = self.provider.quirks.include == IncludeForm::Refused && has("summary");
+        kept || has("encrypted_content") || has("content") || open
+    }
+
+    /// An item as it came; not again for the other parts that it became.
+    fn replay(&mut self, item: &'a Map<String, Value>, part: &ContentPart, turn: &mut Turn<'a>) {
+        if !replay::is_told(item) {
+            self.items.push(WireItem::Replayed(replay::whole(item, part)));
+            turn.replayed.extend(replay::id(item));
+        }
+    }
+
+    /// A text of a message that is told apart by its id; pieces of one message stay in it.
+    fn replay_text(
+        &mut self,
+        item: &'a Map<String, Value>,
+        text: &'a TextPart,
+        turn: &mut Turn<'a>,
+    ) {
+        let piece = replay::piece(item, text);
+        let id = replay::id(item);
+        if replay::is_told(item)
+            && id.is_some()
+            && turn.open == id
+            && let Some(WireItem::Replayed(message)) = self.items.last_mut()
+            && let Some(Value::Array(content)) = message.get_mut("content")
+        {
+            content.push(piece);
+            return;
+        }
+        self.say(turn);
+        turn.open = id;
+        self.items.push(WireItem::Replayed(replay::message(item, &piece)));
+    }
+
+    fn call(&mut self, call: &'a ToolCallPart, item: Option<&'a Map<String, Value>>, plain: bool) {
+        let ToolCallPart { id, name, arguments, .. } = call;
+        let kind = item.map_or("function_call", replay::kind);
+        self.calls.insert(id, kind);
+        let arguments = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
+        let item = match (kind, item) {
+            (_, Some(item)) if !plain => WireItem::Replayed(replay::call(item, call, arguments)),
+            ("custom_tool_call", _) => {
+                let input = &call.arguments;
+                WireItem::Plain(Plain::CustomToolCall { call_id: id, name, input })
+            }
+            (_, Some(item)) if item.contains_key("thought_signature") => {
+                WireItem::Replayed(json!({
+                    "type": "function_call", "call_id": id, "name": name, "arguments": arguments,
+                    "thought_signature": item["thought_signature"],
+                }))
+            }
+            _ => WireItem::Plain(Plain::FunctionCall { call_id: id, name, arguments }),
+        };
+        self.items.push(item);
+    }
+
+    /// What was said so far, as one message.
+    fn say(&mut self, turn: &mut Turn<'a>) {
+        turn.close();
+        let said = std::mem::take(&mut turn.said);
+        let text = match said[..] {
+            [text] => Cow::Borrowed(text),
+            _ => Cow::Owned(said.concat()),
+        };
+        if !text.is_empty() {
+            let content = WireContent::Text(text);
+            self.push(Plain::Message { role: "assistant", content });
+        }
+    }
+}
+
+/// An assistant's turn while it is written.
+#[derive(Default)]
+struct Turn<'a> {
+    /// Text that has no item of its own.
+    said: Vec<&'a str>,
+    /// The id of the message that the last text was a piece of.
+    open: Option<&'a str>,
+    /// The ids of the items that were replayed.
+    replayed: Vec<&'a str>,
+}
+
+impl Turn<'_> {
+    fn close(&mut self) {
+        self.open = None;
+    }
+}

@@ -1,0 +1,30 @@
+//! OpenAI's responses, and everyone who speaks them.
+
+mod calls;
+pub(crate) mod count;
+pub(crate) mod decode;
+pub(crate) mod embed;
+pub(crate) mod encode;
+pub(crate) mod error;
+mod heard;
+mod hosted;
+mod item;
+mod items;
+mod message;
+pub(crate) mod models;
+mod parts;
+mod passages;
+mod replay;
+mod results;
+pub mod serve;
+mod sound;
+mod stream;
+mod thinking;
+mod thoughts;
+mod tools;
+mod usage;
+mod whole;
+mod wire;
+
+pub(crate) use decode::Decoder;
+pub(crate) use replay::is_item;

@@ -1,0 +1,125 @@
+//! The parts of a message, in the forms that hosts take.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+use crate::media::{MediaKind, Medium, Refusal, Source, audio_format};
+use crate::protocol::openai_chat::parts::{image, url};
+use crate::provider::Provider;
+use crate::provider::quirks::{AudioInputForm, FileInputForm, ItemForm, ToolResultImages};
+use crate::request::{ContentPart, ImageDetail};
+
+/// A part on the wire.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type")]
+pub(super) enum WirePart<'a> {
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        image_url: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_id: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        detail: Option<ImageDetail>,
+    },
+    #[serde(rename = "input_file")]
+    File {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_data: Option<Cow<'a, str>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_url: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        file_id: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        filename: Option<Cow<'a, str>>,
+    },
+    #[serde(rename = "input_audio")]
+    Audio { input_audio: WireAudio<'a> },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct WireAudio<'a> {
+    data: Cow<'a, str>,
+    format: String,
+}
+
+/// The part as the host takes it, with a warning for what had to be left out of it; or why it cannot be taken.
+pub(super) fn encode<'a>(
+    part: &'a ContentPart,
+    provider: &Provider,
+    of_tool: bool,
+) -> Result<(WirePart<'a>, Option<String>), Refusal> {
+    let (name, quirks) = (&provider.name, &provider.quirks);
+    let unmarked = |marked: bool| marked.then(|| format!("{name} takes no cache markers"));
+    if let ContentPart::Text(text) = part {
+        let wire = WirePart::Text { text: &text.text };
+        return Ok((wire, unmarked(text.cache_control.is_some())));
+    }
+    let turn = if of_tool { "the turns of tools" } else { "this turn" };
+    let Some(medium) = Medium::of(part)? else {
+        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+    };
+    if of_tool && matches!(medium.kind, MediaKind::Audio | MediaKind::Video) {
+        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+    }
+    if of_tool && quirks.tool_result_images == ToolResultImages::Refused {
+        return Err(format!("{name} takes only text in {turn}").into());
+    }
+    let (marked, detail) = match part {
+        ContentPart::ImageUrl { image_url, cache_control } => {
+            (cache_control.is_some(), image_url.detail)
+        }
+        ContentPart::File { cache_control, .. } => (cache_control.is_some(), None),
+        _ => (false, None),
+    };
+    let wire = match medium.kind {
+        MediaKind::Image => {
+            let (image_url, file_id) = match medium.source {
+                Source::Id(id) => (None, Some(id)),
+                _ => (Some(image(medium, provider)?), None),
+            };
+            // Where nothing is said, the host decides; it wants to be told so.
+            let full = quirks.items == ItemForm::Any;
+            let detail = detail.or(full.then_some(ImageDetail::Auto));
+            WirePart::Image { image_url, file_id, detail }
+        }
+        MediaKind::Audio if !matches!(medium.source, Source::Id(_)) => audio(medium, provider)?,
+        MediaKind::Video => return Err(format!("{name} takes no video").into()),
+        _ => file(medium, provider)?,
+    };
+    Ok((wire, unmarked(marked)))
+}
+
+fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
+    let name = &provider.name;
+    if provider.quirks.audio == AudioInputForm::Refused {
+        return Err(format!("{name} takes no audio").into());
+    }
+    let Source::Inline(data) = medium.source else {
+        return Err(Refusal::needs_bytes(format!("{name} takes no audio by address")));
+    };
+    let mime =
+        medium.mime.ok_or_else(|| Refusal::unknown_type("the audio", "its `format` or content"))?;
+    let input_audio = WireAudio { data: data.into_base64(), format: audio_format(&mime) };
+    Ok(WirePart::Audio { input_audio })
+}
+
+fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
+    if provider.quirks.files == FileInputForm::Refused {
+        return Err(format!("{} takes no files", provider.name).into());
+    }
+    let (mut file_data, mut file_url, mut file_id, mut filename) = (None, None, None, None);
+    match medium.source {
+        Source::Id(id) => file_id = Some(id),
+        Source::Address(address) => file_url = Some(address),
+        Source::Inline(_) => {
+            // The host demands a name.
+            filename = medium.file_name();
+            file_data = Some(url(medium)?);
+        }
+    }
+    Ok(WirePart::File { file_data, file_url, file_id, filename })
+}

@@ -1,0 +1,129 @@
+//! Items of earlier answers, as they came: what the decoder left as state on their parts, with what the parts say.
+
+use serde_json::{Map, Value, json};
+
+use crate::request::ContentPart;
+use crate::response::{Citation, ProviderState, TextPart, ToolCallPart};
+
+type Item = Map<String, Value>;
+
+/// The item that a part was made of.
+pub(super) fn item(part: &ContentPart) -> Option<&Item> {
+    let state: Option<&ProviderState> = match part {
+        ContentPart::Text(part) => part.provider_state.as_deref(),
+        ContentPart::ToolCall(part) => part.provider_state.as_deref(),
+        ContentPart::Thinking(part) => part.provider_state.as_deref(),
+        ContentPart::RedactedThinking(part) => part.provider_state.as_deref(),
+        ContentPart::Image(part) => part.provider_state.as_deref(),
+        ContentPart::Audio(part) => part.provider_state.as_deref(),
+        ContentPart::GeneratedFile(part) => part.provider_state.as_deref(),
+        ContentPart::CodeExecution(part) => part.provider_state.as_deref(),
+        ContentPart::CodeResult(part) => part.provider_state.as_deref(),
+        ContentPart::ServerToolCall(part) => part.provider_state.as_deref(),
+        ContentPart::ServerToolResult(part) => part.provider_state.as_deref(),
+        _ => None,
+    };
+    let data = &state?.data;
+    // The same provider may have spoken another protocol, whose state is no item; and an answer that was asked for as the
+    // arguments of a call is text now.
+    let item = data.as_object().filter(|_| is_item(data))?;
+    let fits = match part {
+        ContentPart::Text(_) => kind(item) == "message",
+        ContentPart::Thinking(_) | ContentPart::RedactedThinking(_) => kind(item) == "reasoning",
+        ContentPart::ToolCall(_) => kind(item).ends_with("_call"),
+        _ => true,
+    };
+    fits.then_some(item)
+}
+
+/// Whether that is an item of this protocol: a thing of which the kind is told, as no other protocol tells it.
+pub(crate) fn is_item(data: &Value) -> bool {
+    // A compaction is none: other protocols have that word too.
+    const KINDS: [&str; 7] = [
+        "message",
+        "reasoning",
+        "program",
+        "additional_tools",
+        "configuration_update",
+        "mcp_approval_request",
+        "mcp_approval_response",
+    ];
+    const ENDS: [&str; 4] = ["_call", "_output", "_results", "_list_tools"];
+    let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
+    KINDS.contains(&kind) || ENDS.iter().any(|end| kind.ends_with(end))
+}
+
+/// The kind of an item.
+pub(super) fn kind(item: &Item) -> &str {
+    item.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The id of an item, if it has one.
+pub(super) fn id(item: &Item) -> Option<&str> {
+    item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+}
+
+/// Whether another part before this one tells the item.
+pub(super) fn is_told(item: &Item) -> bool {
+    item.get("more") == Some(&Value::Bool(true))
+}
+
+/// An item with what its part says of it.
+pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
+    let mut whole = item.clone();
+    if let (ContentPart::Image(image), "image_generation_call") = (part, kind(item)) {
+        whole.insert("result".to_owned(), json!(image.data));
+    }
+    Value::Object(whole)
+}
+
+/// A message of which one piece is there.
+pub(super) fn message(item: &Item, piece: &Value) -> Value {
+    let mut message = item.clone();
+    message.remove("refusal");
+    message.remove("more");
+    message.insert("content".to_owned(), json!([piece]));
+    message.entry("role").or_insert_with(|| json!("assistant"));
+    message.entry("status").or_insert_with(|| json!("completed"));
+    Value::Object(message)
+}
+
+/// A text, as a piece of a message.
+pub(super) fn piece(item: &Item, text: &TextPart) -> Value {
+    if item.get("refusal") == Some(&Value::Bool(true)) {
+        return json!({ "type": "refusal", "refusal": text.text });
+    }
+    let annotations: Vec<Value> = text.citations.iter().filter_map(annotation).collect();
+    json!({ "type": "output_text", "text": text.text, "annotations": annotations, "logprobs": [] })
+}
+
+/// A source as the wire has it, if it is known in full.
+fn annotation(citation: &Citation) -> Option<Value> {
+    let Citation::Url(url) = citation else { return None };
+    Some(json!({
+        "type": "url_citation",
+        "url": url.url,
+        "title": url.title.as_deref()?,
+        "start_index": url.start_index?,
+        "end_index": url.end_index?,
+    }))
+}
+
+/// A call, with the id and the name that it is sent under.
+pub(super) fn call(item: &Item, part: &ToolCallPart, arguments: &str) -> Value {
+    let mut call = item.clone();
+    call.insert("call_id".to_owned(), json!(part.id));
+    match kind(item) {
+        "custom_tool_call" => {
+            call.insert("name".to_owned(), json!(part.name));
+            call.insert("input".to_owned(), json!(part.arguments));
+        }
+        "function_call" => {
+            call.insert("name".to_owned(), json!(part.name));
+            call.insert("arguments".to_owned(), json!(arguments));
+        }
+        // Other kinds have their arguments in fields of their own.
+        _ => {}
+    }
+    Value::Object(call)
+}

@@ -1,0 +1,238 @@
+//! How an answer ends: the frames of a stream, and a whole body.
+
+use super::decode::Decoder;
+use super::item::Growth;
+use super::items::Place;
+use super::thoughts::Source;
+use super::wire::{Event, Response, says_something};
+use crate::error::{Error, ErrorKind, Result};
+use crate::framing::Frame;
+use crate::protocol::json::{bare, mended, read_json, read_json_body};
+use crate::protocol::{Emitter, Flow, error_body};
+
+impl Decoder {
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        let data = frame.data.trim_ascii();
+        let known = frame.event.is_empty()
+            || frame.event.starts_with("response.")
+            || matches!(frame.event, "error" | "message");
+        if data.is_empty() || !known {
+            return Ok(Flow::Continue);
+        }
+        if data == b"[DONE]" {
+            // The host says that it is over, though not why.
+            if !emitter.is_started() {
+                return Err(cut_off(emitter));
+            }
+            return self.close(None, emitter).map(|()| Flow::Done);
+        }
+        if data.starts_with(b"[") {
+            return Err(self.error_of_list(data));
+        }
+        match read_json(data).and_then(|event| self.event(&event, data, frame.event, emitter)) {
+            Err(error) => match mended(data, &error) {
+                Some(data) => self.event(&read_json(&data)?, &data, frame.event, emitter),
+                None => Err(error),
+            },
+            read => read,
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: &Event<'_>,
+        data: &[u8],
+        name: &str,
+        emitter: &mut Emitter,
+    ) -> Result<Flow> {
+        let kind = event.kind.non_empty().unwrap_or(name);
+        // An error may lack the name of its kind, and so may a whole answer.
+        if kind == "error"
+            || (!kind.starts_with("response.") && event.error.filter(says_something).is_some())
+        {
+            return Err(self.error(data));
+        }
+        if event.kind.non_empty().is_none() && event.object.0.as_deref() == Some("response") {
+            let response = read_json(data)?;
+            return self.ended(&response, None, data, emitter).map(|()| Flow::Done);
+        }
+        let Some(kind) = kind.strip_prefix("response.") else {
+            return Ok(Flow::Continue);
+        };
+        match kind {
+            "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
+                let response = event.response.map_or("{}", |raw| raw.get());
+                let response = read_json(response.as_bytes())?;
+                let word = if kind == "done" { "completed" } else { kind };
+                self.ended(&response, Some(word), data, emitter)?;
+                Ok(Flow::Done)
+            }
+            "created" | "queued" | "in_progress" => {
+                if let Some(response) = event.response.filter(|_| !emitter.is_started()) {
+                    self.begin(&read_json(response.get().as_bytes())?, emitter)?;
+                }
+                Ok(Flow::Continue)
+            }
+            kind => self.grow(kind, event, emitter).map(|()| Flow::Continue),
+        }
+    }
+
+    /// An item begins, grows or ends.
+    fn grow(&mut self, kind: &str, event: &Event<'_>, emitter: &mut Emitter) -> Result<()> {
+        let place = Place { index: event.output_index.0, id: event.item_id.non_empty() };
+        let (content, summary) = (event.content_index.0, event.summary_index.0);
+        let delta = event.delta.0.as_deref().unwrap_or_default();
+        let growth = match kind {
+            "output_text.delta" => Growth::Text { at: content, delta, logprobs: event.logprobs },
+            "output_text.done" => {
+                Growth::TextDone { at: content, whole: event.text.non_empty().unwrap_or_default() }
+            }
+            "refusal.delta" => Growth::Refusal { at: content, delta },
+            "refusal.done" => Growth::RefusalDone {
+                at: content,
+                whole: event.refusal.non_empty().unwrap_or_default(),
+            },
+            "output_text.annotation.added" => match event.annotation {
+                Some(annotation) => Growth::Annotation { at: content, annotation },
+                None => return Ok(()),
+            },
+            "content_part.added" | "content_part.done" => match event.part {
+                Some(part) => Growth::Part { at: content, part, done: kind.ends_with(".done") },
+                None => return Ok(()),
+            },
+            "reasoning_text.delta" | "reasoning.delta" => {
+                Growth::Thought { source: Source::Content, at: content, delta }
+            }
+            "reasoning_text.done" | "reasoning.done" => Growth::ThoughtDone {
+                source: Source::Content,
+                at: content,
+                whole: event.text.non_empty().unwrap_or_default(),
+            },
+            "reasoning_summary_text.delta" | "reasoning_summary.delta" => {
+                Growth::Thought { source: Source::Summary, at: summary, delta }
+            }
+            "reasoning_summary_text.done" | "reasoning_summary.done" => Growth::ThoughtDone {
+                source: Source::Summary,
+                at: summary,
+                whole: event.text.non_empty().unwrap_or_default(),
+            },
+            "function_call_arguments.delta"
+            | "mcp_call_arguments.delta"
+            | "mcp_call.arguments.delta"
+            | "custom_tool_call_input.delta"
+            | "code_interpreter_call_code.delta"
+            | "code_interpreter_call.code.delta" => Growth::Input { delta },
+            "function_call_arguments.done"
+            | "mcp_call_arguments.done"
+            | "mcp_call.arguments.done"
+            | "custom_tool_call_input.done"
+            | "code_interpreter_call_code.done"
+            | "code_interpreter_call.code.done" => {
+                let told = [&event.arguments.0, &event.input.0, &event.code.0];
+                let whole = told.into_iter().flatten().next().map_or("", |text| text);
+                Growth::InputDone { whole }
+            }
+            "output_item.added" | "output_item.done" => {
+                let Some(item) = event.item else { return Ok(()) };
+                self.ensure_started(emitter)?;
+                return match kind {
+                    "output_item.added" => self.items.added(event.output_index.0, item, emitter),
+                    _ => self.items.done(event.output_index.0, item, emitter),
+                };
+            }
+            "audio.delta" => Growth::Audio { delta },
+            "audio.transcript.delta" => Growth::Transcript { delta },
+            // Steps of the host's own work, and what is not known yet.
+            _ => return Ok(()),
+        };
+        self.ensure_started(emitter)?;
+        self.items.grow(&place, growth, emitter)
+    }
+
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        Err(cut_off(emitter))
+    }
+
+    /// A whole body: the same steps as a stream's.
+    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let body = bare(body);
+        if body.starts_with(b"[") {
+            return Err(self.error_of_list(body));
+        }
+        match read_json_body(body) {
+            Ok(response) => self.whole(&response, body, emitter),
+            Err(error) => match mended(body, &error) {
+                Some(body) => self.whole(&read_json(&body)?, &body, emitter),
+                None => Err(error),
+            },
+        }
+    }
+
+    fn whole(&mut self, response: &Response<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let is_response =
+            response.object.0.as_deref() == Some("response") || !response.output.is_empty();
+        if !is_response {
+            let failed = response.error.filter(says_something).is_some();
+            if failed || error_body::is_bare_error(body) {
+                return Err(self.error(body));
+            }
+            return Err(Error::new(ErrorKind::Protocol, "the answer is no response").with_raw(body));
+        }
+        self.ended(response, None, body, emitter)
+    }
+
+    /// The answer is told whole. `event` is the word of the event that told it.
+    fn ended(
+        &mut self,
+        response: &Response<'_>,
+        event: Option<&str>,
+        data: &[u8],
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let status = response.status.non_empty().or(event);
+        // What stands beside an error still belongs to the answer.
+        self.all(response, emitter)?;
+        if let Some(error) = response.error.filter(says_something) {
+            let error = format!(r#"{{"error":{}}}"#, error.get());
+            return Err(self.error(error.as_bytes()).with_raw(data));
+        }
+        let reason = response.incomplete_details.0.as_ref().and_then(|why| why.reason.non_empty());
+        let word = match status {
+            Some("failed") => {
+                let error = Error::new(ErrorKind::Server, "the answer failed");
+                return Err(error
+                    .with_provider(self.context.provider.name.as_ref())
+                    .with_raw(data));
+            }
+            Some(status @ ("queued" | "in_progress")) if event.is_none() => {
+                let message = format!("the answer is not there yet: it is {status}");
+                return Err(Error::new(ErrorKind::IncompleteStream, message).with_raw(data));
+            }
+            // An event knows better than the copy of the answer in it.
+            Some("queued" | "in_progress") => event,
+            Some("incomplete") => reason.or(Some("incomplete")),
+            status => status,
+        };
+        self.close(word, emitter)
+    }
+
+    fn error(&self, data: &[u8]) -> Error {
+        error_body::in_answer(&self.context.provider.name, data)
+    }
+
+    /// No answer is a list. An error may be, of one element.
+    fn error_of_list(&self, data: &[u8]) -> Error {
+        if error_body::is_listed_error(data) {
+            return self.error(data);
+        }
+        Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
+    }
+}
+
+fn cut_off(emitter: &Emitter) -> Error {
+    let message = match emitter.is_started() {
+        true => "the stream ended before the answer did",
+        false => "the stream is empty",
+    };
+    Error::new(ErrorKind::IncompleteStream, message)
+}

@@ -1,0 +1,60 @@
+//! Tells the protocol of an answer by its first words.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::Protocol;
+use super::lenient::Text;
+
+/// The fields by which answers differ.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow, default)]
+    object: Text<'a>,
+    #[serde(borrow, default, rename = "type")]
+    kind: Text<'a>,
+    choices: Option<IgnoredAny>,
+}
+
+/// The protocol that an answer, whole or streamed, is written in, if its first object tells.
+pub(crate) fn protocol_of(answer: &[u8]) -> Option<Protocol> {
+    let begin = answer.iter().position(|byte| *byte == b'{')?;
+    let mut values = serde_json::Deserializer::from_slice(&answer[begin..]).into_iter::<Head<'_>>();
+    let head = values.next()?.ok()?;
+    let object = head.object.non_empty().unwrap_or_default();
+    let kind = head.kind.non_empty().unwrap_or_default();
+    if head.choices.is_some() || object.starts_with("chat.completion") {
+        Some(Protocol::OpenAiChat)
+    } else if object == "response" || kind.starts_with("response.") {
+        Some(Protocol::OpenAiResponses)
+    } else if kind == "message" || kind == "message_start" {
+        Some(Protocol::Anthropic)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_object_tells() {
+        for (answer, protocol) in [
+            (r#"{"id":"1","choices":[]}"#, Some(Protocol::OpenAiChat)),
+            (": hello\n\ndata: {\"object\":\"chat.completion.chunk\"}", Some(Protocol::OpenAiChat)),
+            (
+                "event: response.created\ndata: {\"type\":\"response.created\"}\n\n",
+                Some(Protocol::OpenAiResponses),
+            ),
+            (r#" {"object":"response","output":[]}"#, Some(Protocol::OpenAiResponses)),
+            (r#"{"type":"message","role":"assistant"}"#, Some(Protocol::Anthropic)),
+            (r#"{"error":{"message":"no"}}"#, None),
+            (r#"{"object":5,"type":[]}"#, None),
+            ("<html>{</html>", None),
+            ("", None),
+        ] {
+            assert_eq!(protocol_of(answer.as_bytes()), protocol, "{answer}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The protocols of a provider: which ones it speaks, where, and which one a request is sent in.
+
+use std::borrow::Cow;
+
+use super::{Auth, Bends, Endpoint, Provider, Rule};
+use crate::protocol::Protocol;
+use crate::request::{ChatRequest, Role};
+
+impl Provider {
+    /// Another address. The other protocols that were spoken at the old one move too.
+    #[must_use]
+    pub fn base_url(mut self, base_url: impl Into<Cow<'static, str>>) -> Self {
+        self.set_base_url(base_url.into());
+        self
+    }
+
+    pub(crate) fn set_base_url(&mut self, base_url: Cow<'static, str>) {
+        for endpoint in &mut self.endpoints {
+            if endpoint.base_url == self.base_url {
+                endpoint.base_url.clone_from(&base_url);
+            }
+        }
+        self.base_url = base_url;
+    }
+
+    /// Says that another protocol is spoken too, at that address.
+    #[must_use]
+    pub fn speaks(
+        mut self,
+        protocol: Protocol,
+        base_url: impl Into<Cow<'static, str>>,
+        auth: Auth,
+    ) -> Self {
+        self.endpoints.push(Endpoint { protocol, base_url: base_url.into(), auth, bends: None });
+        self
+    }
+
+    /// Says that another protocol is spoken too: the one of `other`, at its address, with its key's place, rules and
+    /// quirks in place of these. Rules that are added later count for both.
+    ///
+    /// ```
+    /// use agentloop::{Protocol, Provider};
+    ///
+    /// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1")
+    ///     .speaks_as(Provider::responses_compatible("lab", "http://localhost:8000/v1"));
+    /// assert!(lab.protocols().any(|spoken| spoken == Protocol::OpenAiResponses));
+    /// ```
+    #[must_use]
+    pub fn speaks_as(mut self, other: Self) -> Self {
+        let Self { protocol, base_url, auth, rules, allow, quirks, .. } = other;
+        let bends = Some(Box::new(Bends { rules, allow, quirks }));
+        self.endpoints.push(Endpoint { protocol, base_url, auth, bends });
+        self
+    }
+
+    /// Adds a rule, also for the protocols that have rules of their own.
+    pub(crate) fn add_rule(&mut self, rule: Rule) {
+        for bends in self.endpoints.iter_mut().filter_map(|endpoint| endpoint.bends.as_deref_mut())
+        {
+            bends.rules.push(rule.clone());
+        }
+        self.rules.push(rule);
+    }
+
+    /// The protocols that it speaks, its own first.
+    pub fn protocols(&self) -> impl Iterator<Item = Protocol> {
+        let others = self.endpoints.iter().map(|endpoint| endpoint.protocol);
+        std::iter::once(self.protocol).chain(others)
+    }
+
+    /// The row as it is when `protocol` is spoken: its address, its way to show the key and its rules are the ones for
+    /// it. A protocol that it is not known to speak is spoken at its own address.
+    pub fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
+        if protocol == self.protocol {
+            return Cow::Borrowed(self);
+        }
+        let mut row = self.clone();
+        row.protocol = protocol;
+        if let Some(endpoint) = self.endpoints.iter().find(|known| known.protocol == protocol) {
+            row.base_url.clone_from(&endpoint.base_url);
+            row.auth = endpoint.auth.clone();
+            if let Some(bends) = endpoint.bends.as_deref().cloned() {
+                (row.rules, row.allow, row.quirks) = (bends.rules, bends.allow, bends.quirks);
+            }
+            if protocol == Protocol::Anthropic {
+                row = row.header("anthropic-version", "2023-06-01").without_embeddings();
+            }
+        }
+        Cow::Owned(row)
+    }
+
+    /// The protocol in which a request for `model` is sent: the one that it asks for; else, where tools are in play, the
+    /// one in which the model takes them; else the provider's own.
+    pub(crate) fn spoken(&self, model: &str, request: &ChatRequest) -> Protocol {
+        let with_tools = || {
+            // Also when none is offered any more: what the model thought between its calls stays with it.
+            let tools = !request.tools.is_empty()
+                || request.messages.iter().any(|message| message.role == Role::Tool);
+            let rule = tools.then(|| self.ruled_traits(model).tools_in).flatten();
+            rule.filter(|protocol| self.protocols().any(|spoken| spoken == *protocol))
+        };
+        request.protocol.or_else(with_tools).unwrap_or(self.protocol)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::quirks::StoreForm;
+    use crate::provider::{ModelRule, Param};
+    use crate::request::{ChatMessage, ToolDefinition};
+
+    fn lab() -> Provider {
+        let other = Provider::responses_compatible("lab", "http://lab.invalid/v1")
+            .quirks(|q| q.store = StoreForm::Unsaid);
+        Provider::openai_compatible("lab", "http://lab.invalid/v1")
+            .speaks(Protocol::Anthropic, "http://other.invalid", Auth::XApiKey)
+            .speaks_as(other)
+            .model(ModelRule::new("deep*").with_tools_in(Protocol::OpenAiResponses))
+            .model(ModelRule::new("odd*").with_tools_in(Protocol::Gemini))
+    }
+
+    #[test]
+    fn what_differs_in_a_protocol_counts_only_there() {
+        let row = lab();
+        assert_eq!(row.quirks.store, StoreForm::Said);
+        assert_eq!(row.speaking(Protocol::OpenAiResponses).quirks.store, StoreForm::Unsaid);
+        assert_eq!(row.speaking(Protocol::Anthropic).base_url, "http://other.invalid");
+    }
+
+    #[test]
+    fn a_rule_that_is_added_later_counts_in_every_protocol() {
+        let row = lab().strip([Param::Metadata]);
+        for protocol in row.protocols() {
+            assert!(!row.speaking(protocol).takes(Param::Metadata), "{protocol:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_moves_every_protocol_that_is_spoken_there() {
+        let row = lab().base_url("http://new.invalid");
+        assert_eq!(row.speaking(Protocol::OpenAiResponses).base_url, "http://new.invalid");
+        assert_eq!(row.speaking(Protocol::Anthropic).base_url, "http://other.invalid");
+    }
+
+    #[test]
+    fn a_model_that_takes_tools_in_one_protocol_is_asked_in_it() {
+        let row = lab();
+        let plain = ChatRequest::new("m").user("Hi");
+        let armed = plain.clone().tool(ToolDefinition::function("f", serde_json::json!({})));
+        let told = plain.clone().message(ChatMessage::tool("1", "yes"));
+        for (model, request, protocol) in [
+            ("deep", &plain, Protocol::OpenAiChat),
+            ("deep", &armed, Protocol::OpenAiResponses),
+            ("deep", &told, Protocol::OpenAiResponses),
+            ("deep", &armed.clone().protocol(Protocol::OpenAiChat), Protocol::OpenAiChat),
+            ("flat", &armed, Protocol::OpenAiChat),
+            // A protocol that the host does not speak is no choice.
+            ("odd", &armed, Protocol::OpenAiChat),
+        ] {
+            assert_eq!(row.spoken(model, request), protocol, "{model}");
+        }
+    }
+}
