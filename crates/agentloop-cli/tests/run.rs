@@ -154,7 +154,7 @@ fn wrong_options_say_what_is_right() {
         (vec!["--save", "nowhere/run.json"], "there is no such folder"),
         (vec!["--resume", "nowhere.json"], "nowhere.json: "),
         (vec!["--mcp", "no-such-server --now"], "no-such-server"),
-        (vec!["--mcp", "sh -c 'open"], "has no end"),
+        (vec!["--mcp", "sh -c 'open"], "--mcp: the command line ends within a quote"),
     ] {
         let run = agentloop(["run", "-m", "sim/echo", "hi"].into_iter().chain(args)).run();
         assert_eq!(run.code, Some(2), "{run}");

@@ -243,15 +243,16 @@ fn images_may_stand_in_a_tool_s_result() {
     let png = "data:image/png;base64,iVBORw0KGgo=";
     let shown = [ContentPart::text("Here."), ContentPart::image_url(png)];
     let request = ask().assistant(vec![call]).message(ChatMessage::tool("1", shown));
-    let output = &body(&request)["input"][2]["output"];
+    let output = body(&request)["input"][2]["output"].take();
     assert_eq!(output[0], json!({"type": "input_text", "text": "Here."}));
     assert_eq!(output[1], json!({"type": "input_image", "image_url": png, "detail": "auto"}));
-    let mut refused = request;
-    refused.model = "xai/grok-4.3".to_owned();
-    assert_eq!(
-        inspect::encode(&client(), &refused, false).unwrap_err().kind(),
-        ErrorKind::Unsupported
-    );
+    // Where they may not, they stand in a turn behind it; or it is refused, where nothing may be changed.
+    let mut elsewhere = request;
+    elsewhere.model = "xai/grok-4.3".to_owned();
+    let moved = &body(&elsewhere)["input"][3];
+    assert_eq!((&moved["role"], &moved["content"][1]), (&json!("user"), &output[1]));
+    let refused = inspect::encode(&client(), &elsewhere.strict(), false).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Repairs and translates a conversation before it is encoded: pure, idempotent, deterministic.
 //!
 //! One step per file: tool calls beside the content move into it; what another provider made is left out or becomes
-//! text ([`foreign`]); every call gets one result, behind its turn ([`results`]); ids and names become ones that the
+//! text ([`foreign`]); every call gets one result, behind its turn ([`results`]); what results show stands where it can be seen ([`shown`]); ids and names become ones that the
 //! target takes ([`ids`], [`names`]). Each step looks at what came before and never at what follows, so that a
 //! conversation that grows only adds to what was sent; but for one case: a call that was sent as interrupted, whose
 //! result arrives after all.
@@ -11,6 +11,7 @@ mod hash;
 mod ids;
 mod names;
 mod results;
+mod shown;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use std::borrow::Cow;
 
 pub(crate) use ids::IdPattern;
 pub(crate) use names::{NamePattern, ToolNames};
+pub(crate) use shown::{Shown, Shows};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
@@ -86,7 +88,11 @@ impl Turn<'_> {
 ///
 /// In strict mode, when there is anything to repair; always, when a tool's turn does not say which call it answers, and
 /// when nothing is left of the conversation.
-pub(crate) fn prepare<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Result<Prepared<'a>> {
+pub(crate) fn prepare<'a>(
+    request: &'a ChatRequest,
+    rules: &Rules<'_>,
+    shows: Shows<'_>,
+) -> Result<Prepared<'a>> {
     let mut warnings = Vec::new();
     let names = ToolNames::new(request, rules.names);
     names.warnings(request, &mut warnings);
@@ -95,7 +101,12 @@ pub(crate) fn prepare<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Result
         .map(|(at, message)| Turn { at, message: gather(message) })
         .filter_map(|turn| foreign::degrade(turn, rules, &mut warnings))
         .collect();
-    let mut turns = results::pair(turns, request.strict, &mut warnings)?;
+    let turns = results::pair(turns, request.strict, &mut warnings)?;
+    // Where nothing may be changed, the host's own word on it is an error.
+    let mut turns = match request.strict {
+        true => turns,
+        false => shown::place(turns, shows, &mut warnings),
+    };
     if turns.is_empty() && !request.messages.is_empty() {
         return Err(empty(&warnings));
     }

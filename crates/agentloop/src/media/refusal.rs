@@ -7,6 +7,8 @@ use crate::error::{Error, ErrorKind};
 pub(crate) struct Refusal {
     pub(crate) why: String,
     hint: &'static str,
+    /// Whether it could be taken if its bytes were there.
+    pub(crate) wants_bytes: bool,
 }
 
 impl Refusal {
@@ -14,7 +16,7 @@ impl Refusal {
     pub(crate) fn new(why: impl Into<String>) -> Self {
         let hint = "leave the part out, use another provider, or set `lenient` to drop it with a \
                     warning";
-        Self { why: why.into(), hint }
+        Self { why: why.into(), hint, wants_bytes: false }
     }
 
     /// The host wants bytes, and there is only an address.
@@ -22,14 +24,18 @@ impl Refusal {
         let hint = "send its bytes (as a data URL or from a file), or let the client fetch it: \
                     `download = \"when_needed\"` under `[media]` in agentloop.toml, or \
                     `MediaOptions::when_needed()`";
-        Self { why: why.into(), hint }
+        Self { why: why.into(), hint, wants_bytes: true }
     }
 
     /// Nothing tells what it is.
     pub(crate) fn unknown_type(what: &str, place: &str) -> Self {
         let hint = "send it as a `file` part with a `mime_type`, under a name that ends in its kind, \
                     or as a data URL";
-        Self { why: format!("{what} has a media type that {place} does not tell"), hint }
+        Self {
+            why: format!("{what} has a media type that {place} does not tell"),
+            hint,
+            wants_bytes: false,
+        }
     }
 
     /// It as an error about `subject`.

@@ -26,10 +26,11 @@ pub(crate) struct Row {
     pub(crate) model: &'static str,
 }
 
-pub(crate) const ROWS: [Row; 3] = [
+pub(crate) const ROWS: [Row; 4] = [
     Row { provider: "openai", model: "gpt-4.1" },
     Row { provider: "anthropic", model: "claude-sonnet-4-5" },
     Row { provider: "google", model: "gemini-2.5-flash" },
+    Row { provider: "xai", model: "grok-4.3" },
 ];
 
 /// What the model says when it is asked once more after a run.

@@ -14,7 +14,10 @@ pub(super) async fn connect(
 ) -> Result<(Agent, Vec<String>), Failure> {
     let mut names = Vec::new();
     for server in servers {
-        let connection = McpServer::parse(server)?.connect().await?;
+        let connection = McpServer::parse(server)
+            .map_err(|error| Failure::input(format!("--mcp: {error}")))?
+            .connect()
+            .await?;
         for (tool, why) in connection.left_out() {
             notes.note(&format!("the tool {tool} of {} is left out: {why}", connection.name()));
         }

@@ -111,7 +111,7 @@ impl Run {
         let asking = self.agent.ai.events(request, self.streamed);
         let mut events = match self.cancel.stops(asking).await {
             None => return Ended::Cancelled(None),
-            Some(Err(error)) => return self.failed(error, None).await,
+            Some(Err(error)) => return self.failed_at_once(error).await,
             Some(Ok(events)) => events,
         };
         let mut fold = Fold::new();
@@ -140,12 +140,30 @@ impl Run {
                     .with_source(error);
                 return self.failed(error, partial(&fold)).await;
             }
-            let news = preparing.look(&event);
-            self.sink.emit(RunEvent::Model(event)).await;
-            if let Some(news) = news {
-                self.sink.emit(news).await;
+            self.hand_on(event, &mut preparing).await;
+        }
+    }
+
+    /// Hands on what the model says, and what it tells of a call.
+    async fn hand_on(&self, event: ChatStreamEvent, preparing: &mut Preparing) {
+        let news = preparing.look(&event);
+        self.sink.emit(RunEvent::Model(event)).await;
+        if let Some(news) = news {
+            self.sink.emit(news).await;
+        }
+    }
+
+    /// The call failed before anything was handed on. A whole answer that failed may have come all the same: then it is
+    /// told like one that broke off.
+    async fn failed_at_once(&mut self, error: Error) -> Ended {
+        let Some(come) = error.partial().cloned() else { return self.failed(error, None).await };
+        let mut preparing = Preparing::new(self.state.step(), Arc::clone(&self.tools));
+        for event in come.unfold() {
+            if !matches!(event, ChatStreamEvent::MessageDone { .. }) {
+                self.hand_on(event, &mut preparing).await;
             }
         }
+        self.failed(error, Some(Box::new(come))).await
     }
 
     async fn failed(&self, error: Error, partial: Option<Box<ChatResponse>>) -> Ended {

@@ -101,10 +101,10 @@ proptest! {
                 function.name = once.names.sent(&function.name).to_owned();
             }
         }
-        let twice = prepare(&sent, &rules).unwrap();
+        let twice = prepare(&sent, &rules, &|_| Shown::InResult).unwrap();
         prop_assert!(matches!(twice.messages, Cow::Borrowed(_)), "{:#?}", twice.messages);
         prop_assert!(twice.warnings.is_empty(), "{:?}", twice.warnings);
-        prop_assert!(prepare(&sent.strict(), &rules).is_ok());
+        prop_assert!(prepare(&sent.strict(), &rules, &|_| Shown::InResult).is_ok());
     }
 
     #[test]

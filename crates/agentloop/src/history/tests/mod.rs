@@ -4,8 +4,9 @@ mod foreign;
 mod laws;
 mod names;
 mod results;
+mod shown;
 
-use super::{IdPattern, NamePattern, Prepared, Rules, prepare};
+use super::{IdPattern, NamePattern, Prepared, Rules, Shown, prepare};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, Origin};
 use crate::response::{ToolCallPart, WarningKind};
 
@@ -30,7 +31,7 @@ fn request(turns: impl IntoIterator<Item = ChatMessage>) -> ChatRequest {
 }
 
 fn prepared<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Prepared<'a> {
-    prepare(request, rules).unwrap()
+    prepare(request, rules, &|_| Shown::InResult).unwrap()
 }
 
 fn warned<'a>(prepared: &'a Prepared<'_>) -> Vec<(WarningKind, &'a str)> {

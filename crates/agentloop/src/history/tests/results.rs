@@ -80,7 +80,8 @@ fn results_that_stand_later_move_up_in_the_order_of_the_calls() {
 fn results_in_another_order_are_no_hole() {
     let request =
         request([calls(&["a", "b"]), ChatMessage::tool("b", "2"), ChatMessage::tool("a", "1")]);
-    let prepared = prepare(&request.strict(), &RULES).map(|p| results(&p)).unwrap();
+    let prepared =
+        prepare(&request.strict(), &RULES, &|_| Shown::InResult).map(|p| results(&p)).unwrap();
     assert_eq!(prepared, ["a", "b"]);
 }
 
@@ -91,7 +92,7 @@ fn strictly_a_hole_is_an_error_that_names_the_place() {
         (vec![ChatMessage::tool("x", "")], "messages[1]"),
         (vec![calls(&["a"]), ChatMessage::user("!"), ChatMessage::tool("a", "")], "messages[3]"),
     ] {
-        let error = prepare(&request(turns).strict(), &RULES).unwrap_err();
+        let error = prepare(&request(turns).strict(), &RULES, &|_| Shown::InResult).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidRequest);
         assert!(error.to_string().contains(place), "{error}");
     }
@@ -100,9 +101,9 @@ fn strictly_a_hole_is_an_error_that_names_the_place() {
 #[test]
 fn a_result_that_answers_nobody_is_an_error() {
     let nameless = ChatMessage { tool_call_id: None, ..ChatMessage::tool("", "1") };
-    assert!(prepare(&request([calls(&["a"]), nameless]), &RULES).is_err());
+    assert!(prepare(&request([calls(&["a"]), nameless]), &RULES, &|_| Shown::InResult).is_err());
     let lone = ChatRequest::new("here/m").message(ChatMessage::tool("x", "1"));
-    let error = prepare(&lone, &RULES).unwrap_err();
+    let error = prepare(&lone, &RULES, &|_| Shown::InResult).unwrap_err();
     assert!(error.to_string().contains("messages[0]"), "{error}");
 }
 

@@ -9,7 +9,7 @@ use super::markers;
 use super::message::{Conversation, Messages};
 use super::params::Params;
 use super::parts::{Block, Content};
-use super::{thinking, tools};
+use super::{parts, thinking, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules};
 use crate::protocol::output::Shaped;
@@ -68,7 +68,7 @@ pub(super) fn encode(
         names: NamePattern::Word128,
         items: false,
     };
-    let prepared = history::prepare(request, &rules)?;
+    let prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))?;
     let traits = provider.model_traits(model);
     let stream = call == Call::Chat { stream: true };
     let mut params = Params::new(provider, &request.extra_body);

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::markers::WireCache;
+use crate::history::Shown;
 use crate::media::{MediaKind, Medium, Refusal, Source as From};
 use crate::provider::Provider;
 use crate::provider::quirks::ImageInput;
@@ -127,6 +128,14 @@ impl<'a> Block<'a> {
             }
             _ => None,
         }
+    }
+}
+
+/// Where the host takes a part of a tool's result: what it takes at all it takes there too.
+pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
+    match encode(part, provider) {
+        Err(refusal) if !refusal.wants_bytes => Shown::Nowhere,
+        _ => Shown::InResult,
     }
 }
 

@@ -7,7 +7,7 @@ use super::message::Conversation;
 use super::params::{Config, merge};
 use super::{model_path, thinking, tools};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{self, IdPattern, NamePattern, Prepared, Rules};
+use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shown};
 use crate::protocol::json::ObjectWriter;
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
@@ -59,7 +59,7 @@ pub(super) fn body<'a>(
         names: NamePattern::Dotted128,
         items: false,
     };
-    let mut prepared = history::prepare(request, &rules)?;
+    let mut prepared = history::prepare(request, &rules, &|_| Shown::InResult)?;
     let mut config = Config::new(provider);
     let mut fields = Map::new();
     // Only these models have no place for instructions.

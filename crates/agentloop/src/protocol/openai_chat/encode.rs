@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::image_output;
 use super::message::Messages;
 use super::params::Params;
-use super::thinking;
+use super::{parts, thinking};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules, ToolNames};
 use crate::protocol::output::Shaped;
@@ -46,7 +46,7 @@ pub(crate) fn chat(
         names: NamePattern::Word64,
         items: false,
     };
-    let mut prepared = history::prepare(request, &rules)
+    let mut prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))
         .map_err(|error| error.with_provider(provider.name.as_ref()))?;
     let mut params = Params::new(provider, &request.extra_body, "messages");
     params.warnings.append(&mut prepared.warnings);

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::history::Shown;
 use crate::media::{DataUrl, MediaKind, Medium, Refusal, Source, audio_format};
 use crate::provider::Provider;
 use crate::provider::quirks::{
@@ -112,6 +113,18 @@ impl<'a> WirePart<'a> {
             signature: part.signature.as_deref(),
             closed: true,
         }
+    }
+}
+
+/// Where the host takes a part of a tool's result.
+pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
+    let refused = |of_tool: bool| {
+        encode(part, provider, of_tool).err().is_some_and(|refusal| !refusal.wants_bytes)
+    };
+    match (refused(true), refused(false)) {
+        (false, _) => Shown::InResult,
+        (true, false) => Shown::InTurn,
+        (true, true) => Shown::Nowhere,
     }
 }
 

@@ -6,7 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::message::Items;
-use super::{thinking, tools};
+use super::{parts, thinking, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules};
 use crate::protocol::openai_chat::encode::strictly;
@@ -58,7 +58,7 @@ pub(super) fn encode(
         names: NamePattern::Word64,
         items: true,
     };
-    let mut prepared = history::prepare(request, &rules)
+    let mut prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))
         .map_err(|error| error.with_provider(provider.name.as_ref()))?;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };

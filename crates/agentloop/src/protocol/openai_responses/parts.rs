@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::history::Shown;
 use crate::media::{MediaKind, Medium, Refusal, Source, audio_format};
 use crate::protocol::openai_chat::parts::{image, url};
 use crate::provider::Provider;
@@ -44,6 +45,18 @@ pub(super) enum WirePart<'a> {
 pub(super) struct WireAudio<'a> {
     data: Cow<'a, str>,
     format: String,
+}
+
+/// Where the host takes a part of a tool's result.
+pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
+    let refused = |of_tool: bool| {
+        encode(part, provider, of_tool).err().is_some_and(|refusal| !refusal.wants_bytes)
+    };
+    match (refused(true), refused(false)) {
+        (false, _) => Shown::InResult,
+        (true, false) => Shown::InTurn,
+        (true, true) => Shown::Nowhere,
+    }
 }
 
 /// The part as the host takes it, with a warning for what had to be left out of it; or why it cannot be taken.

@@ -1,0 +1,75 @@
+//! What results of tools show.
+
+use super::*;
+use crate::request::Role;
+
+fn image() -> ContentPart {
+    ContentPart::image_url("data:image/png;base64,iVBORw0KGgo=")
+}
+
+fn sound() -> ContentPart {
+    ContentPart::audio("AAAA", "wav")
+}
+
+fn conversation() -> ChatRequest {
+    let shows = |id: &str, part| {
+        ChatMessage::tool(id, [ContentPart::text("Here:"), part]).with_name("camera")
+    };
+    request([
+        calls(&["a", "b", "c"]),
+        shows("a", image()),
+        shows("b", sound()),
+        shows("c", image()),
+        ChatMessage::assistant("I see."),
+        ChatMessage::user("And now?"),
+    ])
+}
+
+/// A host that takes images of the user's, and no sound at all.
+fn shows(part: &ContentPart) -> Shown {
+    match part {
+        ContentPart::ImageUrl { .. } => Shown::InTurn,
+        _ => Shown::Nowhere,
+    }
+}
+
+#[test]
+fn what_a_host_takes_only_from_the_user_stands_behind_the_round() {
+    let request = conversation();
+    let prepared = prepare(&request, &RULES, &shows).unwrap();
+    let roles: Vec<Role> = prepared.messages.iter().map(|turn| turn.role).collect();
+    use Role::{Assistant, Tool, User};
+    assert_eq!(roles, [User, Assistant, Tool, Tool, Tool, User, Assistant, User]);
+    let shown = prepared.messages[5].parts();
+    assert_eq!(shown[0], ContentPart::text("[1: from the result of `camera`]"));
+    assert_eq!((&shown[1], &shown[3]), (&image(), &image()));
+    assert_eq!(prepared.messages[2].text(), "Here:[1: see the next turn]");
+    assert_eq!(prepared.messages[4].text(), "Here:[2: see the next turn]");
+    assert!(prepared.messages[3].text().contains("cannot be shown here"));
+    let kinds: Vec<WarningKind> = prepared.warnings.iter().map(|warning| warning.kind).collect();
+    assert_eq!(kinds, [WarningKind::Converted, WarningKind::Dropped, WarningKind::Converted]);
+    assert_eq!(prepared.warnings[2].subject.as_deref(), Some("messages[4].content[1]"));
+    assert_eq!(prepared.place(7), 6);
+}
+
+#[test]
+fn what_was_sent_does_not_change_when_the_conversation_goes_on() {
+    let whole = conversation();
+    let before = prepare(&whole, &RULES, &shows).unwrap();
+    for turns in 5..whole.messages.len() {
+        let mut shorter = whole.clone();
+        shorter.messages.truncate(turns);
+        let prepared = prepare(&shorter, &RULES, &shows).unwrap();
+        assert!(before.messages.starts_with(&prepared.messages));
+    }
+}
+
+#[test]
+fn where_results_take_everything_nothing_is_moved() {
+    let request = conversation();
+    let prepared = prepare(&request, &RULES, &|_| Shown::InResult).unwrap();
+    assert_eq!(prepared.messages.as_ref(), request.messages.as_slice());
+    let strict = request.strict();
+    let prepared = prepare(&strict, &RULES, &shows).unwrap();
+    assert_eq!(prepared.messages.as_ref(), strict.messages.as_slice());
+}
