@@ -142,6 +142,15 @@ pub const AGENT_PARALLEL_TOOLS: usize = 8;
 /// How long one try of a tool may take, unless it is set.
 pub const TOOL_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// The most often that a call of a tool is tried again.
+pub const MAX_TOOL_RETRIES: u32 = 10;
+
+/// How long is waited before a tool is tried again for the first time; each further wait is twice as long.
+pub const TOOL_RETRY_WAIT: Duration = Duration::from_millis(200);
+
+/// The longest such wait.
+pub const MAX_TOOL_RETRY_WAIT: Duration = Duration::from_secs(5);
+
 /// How much text of a tool's result the model sees, in characters, unless it is set.
 pub const MAX_TOOL_OUTPUT_CHARS: usize = 64_000;
 

@@ -137,6 +137,17 @@ async fn a_failure_that_may_pass_is_tried_again_as_often_as_the_tool_says() {
             let result = &outcome.steps[0].results[0];
             assert_eq!((result.status, result.attempts), (ToolStatus::Completed, 3));
             assert_eq!(result.output.to_text(), "try 3");
+            // 200 ms before the second try, 400 before the third.
+            assert_eq!(result.elapsed_ms, 600);
+        },
+    )
+    .await;
+    everywhere(
+        || failing(u32::MAX, transient).retries(u32::MAX),
+        |outcome| {
+            let result = &outcome.steps[0].results[0];
+            assert_eq!((result.status, result.attempts), (ToolStatus::Failed, 11));
+            assert_eq!(result.elapsed_ms, 200 + 400 + 800 + 1_600 + 3_200 + 5 * 5_000);
         },
     )
     .await;

@@ -1,8 +1,9 @@
 //! One call of a tool, with its tries.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument as _;
 
 use super::super::cancel::{CancelOnDrop, CancelToken};
@@ -10,6 +11,7 @@ use super::super::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolResult, T
 use super::super::truncate::shorten;
 use super::guard::guarded;
 use super::{Run, millis, span};
+use crate::limits::{MAX_TOOL_RETRY_WAIT, TOOL_RETRY_WAIT};
 
 /// A call, ready to run: everything it needs is its own.
 pub(super) struct Execution {
@@ -61,7 +63,9 @@ async fn tried(execution: Execution) -> ToolResult {
             result.attempts += 1;
             match attempt(&tool, &arguments, &context, result.attempts).await {
                 Ok(output) => break (ToolStatus::Completed, output),
-                Err((_, error)) if error.is_transient() && result.attempts <= tool.retries => {}
+                Err((_, error)) if error.is_transient() && result.attempts <= tool.retries => {
+                    sleep(pause(result.attempts)).await;
+                }
                 Err((status, error)) => break (status, ToolOutput::text(error.message())),
             }
         },
@@ -77,6 +81,12 @@ async fn tried(execution: Execution) -> ToolResult {
         None => result.output = output,
     }
     result
+}
+
+/// How long is waited after so many tries.
+fn pause(attempts: u32) -> Duration {
+    let doubled = 2u32.saturating_pow(attempts.saturating_sub(1));
+    TOOL_RETRY_WAIT.saturating_mul(doubled).min(MAX_TOOL_RETRY_WAIT)
 }
 
 /// One try. Whatever it started elsewhere learns from its token when it is over.

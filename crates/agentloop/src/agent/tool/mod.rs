@@ -31,7 +31,7 @@ pub use set::{ToolSet, ToolSource};
 
 use super::approval::Policy;
 use crate::error::{Error, Result};
-use crate::limits::TOOL_TIMEOUT;
+use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
 use crate::request::{FunctionDefinition, ToolDefinition};
 
 /// A line that says what a call is about, from as much of its arguments as is there.
@@ -221,11 +221,12 @@ impl Tool {
         self
     }
 
-    /// Tries again, up to so many times, what failed with a [transient](ToolError::transient) error. Whatever else went
-    /// wrong is not tried again: the tool may have done half of its work.
+    /// Tries again, up to so many times ([`MAX_TOOL_RETRIES`] at most), what failed with a
+    /// [transient](ToolError::transient) error, after waits that grow. Whatever else went wrong is not tried again: the
+    /// tool may have done half of its work.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
-        self.retries = retries;
+        self.retries = retries.min(MAX_TOOL_RETRIES);
         self
     }
 
