@@ -65,7 +65,7 @@ fn resolve<'a>(
     };
     let protocol = target.provider.spoken(&target.model, request);
     if protocol != target.provider.protocol {
-        let provider = Arc::new(target.provider.speaking(protocol).into_owned());
+        let provider = registry.speaking(&target.provider, protocol);
         target.to_mut().provider = provider;
     }
     Ok(target)

@@ -1,9 +1,10 @@
 //! From the name of a model to the provider that serves it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::Protocol;
 use crate::provider::Provider;
 use crate::secret::Secret;
 
@@ -13,6 +14,8 @@ const MAX_ALIASES: usize = 8;
 /// The providers of a client, and the names that lead to them.
 pub(crate) struct Registry {
     providers: Vec<Arc<Provider>>,
+    /// Beside the providers: each as it is in another of its protocols, once that was wanted.
+    bent: Vec<[OnceLock<Arc<Provider>>; Protocol::ALL.len()]>,
     aliases: BTreeMap<String, String>,
     default_provider: Option<String>,
     default_model: Option<String>,
@@ -38,8 +41,9 @@ impl Registry {
         default_model: Option<String>,
         environment: BTreeMap<String, String>,
     ) -> Self {
+        let bent = providers.iter().map(|_| Default::default()).collect();
         let providers = providers.into_iter().map(Arc::new).collect();
-        Self { providers, aliases, default_provider, default_model, environment }
+        Self { providers, bent, aliases, default_provider, default_model, environment }
     }
 
     pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
@@ -55,6 +59,20 @@ impl Registry {
         match self.find(name) {
             Some(provider) => Ok(Arc::clone(provider)),
             None => Err(self.unknown(name)),
+        }
+    }
+
+    /// The row as it is when `protocol` is spoken.
+    pub(crate) fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider> {
+        if provider.protocol == protocol {
+            return Arc::clone(provider);
+        }
+        let bend = || Arc::new(provider.speaking(protocol).into_owned());
+        let row = self.providers.iter().position(|row| Arc::ptr_eq(row, provider));
+        let place = Protocol::ALL.iter().position(|known| *known == protocol);
+        match row.zip(place).and_then(|(row, place)| self.bent.get(row)?.get(place)) {
+            Some(bent) => Arc::clone(bent.get_or_init(bend)),
+            None => bend(),
         }
     }
 

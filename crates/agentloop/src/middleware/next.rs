@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Answer, Request, Witness};
 use crate::client::{Inner, Target, prepare_embed};
 use crate::error::Result;
+use crate::protocol::Protocol;
 use crate::provider::Provider;
 use crate::request::EmbedRequest;
 use crate::timeouts::Timeouts;
@@ -90,6 +91,11 @@ impl Next {
     /// How long a call waits that says nothing else.
     pub(crate) fn timeouts(&self) -> Timeouts {
         self.call.client.timeouts
+    }
+
+    /// The row of a provider as it is when `protocol` is spoken.
+    pub(crate) fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider> {
+        self.call.client.registry.speaking(provider, protocol)
     }
 
     /// The address that calls to this provider go to.

@@ -87,7 +87,7 @@ pub(super) fn of(
         Some(chat) => target.provider.spoken(&target.model, chat),
         None => target.provider.protocol,
     };
-    let provider = target.provider.speaking(spoken);
+    let provider = next.speaking(&target.provider, spoken);
     let base_url = next.base_url(&provider)?;
     let route = Route { namespace, provider: &provider, model: &target.model, base_url: &base_url };
     let key = match request {
