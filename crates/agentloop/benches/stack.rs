@@ -1,7 +1,9 @@
 //! What the middlewares add to a call, in time.
 //!
 //! `cargo bench -p agentloop --bench stack` prints it for each middleware and for all of them in the default order, for a chat
-//! against the simulator in process. Stacks take turns, and of each the least of many rounds counts: what the code itself needs.
+//! against the simulator in process. Stacks take turns, and two figures say what each adds to a call without any: the least of
+//! many rounds against the least, and the median of what a round took longer than the plain one of its turn, which a busy
+//! machine disturbs less.
 //! With the name of a stack and a number it only makes so many calls, for `valgrind --tool=callgrind`.
 
 #![allow(
@@ -13,7 +15,7 @@
 
 mod stacks;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stacks::{STACKS, client, request, runtime};
 
@@ -32,19 +34,31 @@ fn main() {
         return;
     }
     let clients = STACKS.map(|(name, stack)| (name, client(stack)));
-    let mut least = [Duration::MAX; STACKS.len()];
+    let mut times: [Vec<f64>; STACKS.len()] = Default::default();
     for _ in 0..ROUNDS {
-        for ((name, ai), least) in clients.iter().zip(&mut least) {
+        for ((name, ai), times) in clients.iter().zip(&mut times) {
             let began = Instant::now();
             for _ in 0..CALLS {
                 runtime.block_on(ai.chat(request(name))).unwrap();
             }
-            *least = (*least).min(began.elapsed() / CALLS);
+            times.push(began.elapsed().as_secs_f64() * 1e6 / f64::from(CALLS));
         }
     }
-    let micros = |time: Duration| time.as_secs_f64() * 1e6;
-    println!("a call: {:.2} µs", micros(least[0]));
-    for ((name, _), time) in clients.iter().zip(least) {
-        println!("{name:<20} {:>+8.2} µs", micros(time) - micros(least[0]));
+    let plain = &times[0];
+    println!("a call: {:.2} µs", least(plain));
+    println!("{:<20} {:>11} {:>11}", "", "least", "median");
+    for ((name, _), times) in clients.iter().zip(&times).skip(1) {
+        let more = times.iter().zip(plain).map(|(time, plain)| time - plain).collect();
+        let (least, median) = (least(times) - least(plain), median(more));
+        println!("{name:<20} {least:>+8.2} µs {median:>+8.2} µs");
     }
+}
+
+fn least(times: &[f64]) -> f64 {
+    times.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }

@@ -175,7 +175,12 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
         Emitter::new(provider.name.as_ref(), protocol::request_id(&answer.headers), Vec::new());
     let context = DecodeContext { provider, model: options.model.clone(), audio_format: None };
     let body = Body::stream(Pieces(answer.pieces.into_iter()));
-    Ok(ChatStream::new(Reply::new(body, reading, ChatDecoder::new(protocol, context), emitter)))
+    Ok(ChatStream::new(Reply::new(
+        body,
+        reading,
+        ChatDecoder::new(protocol, context),
+        Box::new(emitter),
+    )))
 }
 
 /// Reads an answer to an embeddings call as `ai` would.

@@ -21,7 +21,7 @@ use crate::response::{Warning, WarningKind};
 use crate::secret::mask;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
-use crate::transport::{Body, SendOptions};
+use crate::transport::{Body, BoxFuture, SendOptions};
 
 /// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
 /// its host. What the address has as a query stays at the end.
@@ -48,16 +48,24 @@ pub(crate) fn prepare_chat(
     request: &ChatRequest,
     stream: bool,
 ) -> Result<(Target, Encoded, AnswerForm)> {
-    let target = resolve(registry, request)?;
+    let target = resolve(registry, request, None)?;
     let (encoded, form) = encode_chat(&target, request, stream)?;
-    Ok((target, encoded, form))
+    Ok((target.into_owned(), encoded, form))
 }
 
-/// The provider and the model, in the protocol that the request asks for.
-fn resolve(registry: &Registry, request: &ChatRequest) -> Result<Target> {
-    let mut target = registry.resolve(&request.model)?;
+/// The provider and the model, in the protocol that the request asks for; `known` is where its model leads.
+fn resolve<'a>(
+    registry: &Registry,
+    request: &ChatRequest,
+    known: Option<&'a Target>,
+) -> Result<Cow<'a, Target>> {
+    let mut target = match known {
+        Some(known) => Cow::Borrowed(known),
+        None => Cow::Owned(registry.resolve(&request.model)?),
+    };
     if let Some(protocol) = request.protocol.filter(|wanted| *wanted != target.provider.protocol) {
-        target.provider = Arc::new(target.provider.speaking(protocol).into_owned());
+        let provider = Arc::new(target.provider.speaking(protocol).into_owned());
+        target.to_mut().provider = provider;
     }
     Ok(target)
 }
@@ -73,17 +81,31 @@ fn encode_chat(
 }
 
 impl Inner {
-    pub(crate) async fn dispatch(&self, request: Request) -> Result<Answer> {
-        match request {
-            Request::Chat(request) => self.chat(&request, false).await.map(Answer::Events),
-            Request::Stream(request) => self.chat(&request, true).await.map(Answer::Events),
-            // Apart, for the sake of the size of a chat.
-            Request::Embed(request) => Box::pin(self.embed(&request)).await.map(Answer::Embedding),
-        }
+    /// Makes the call; `target` is where the request's model leads, where that is known already.
+    pub(crate) async fn dispatch(
+        &self,
+        request: Request,
+        target: Option<Arc<Target>>,
+    ) -> Result<Answer> {
+        let (request, stream) = match request {
+            Request::Chat(request) => (request, false),
+            Request::Stream(request) => (request, true),
+            Request::Embed(request) => {
+                // Apart, for the sake of the size of a chat.
+                let response = Box::pin(self.embed(&request)).await?;
+                return Ok(Answer::Embedding(Box::new(response)));
+            }
+        };
+        self.chat(&request, stream, target.as_deref()).await.map(Answer::Events)
     }
 
-    async fn chat(&self, request: &ChatRequest, stream: bool) -> Result<ChatStream> {
-        let target = resolve(&self.registry, request)?;
+    async fn chat(
+        &self,
+        request: &ChatRequest,
+        stream: bool,
+        target: Option<&Target>,
+    ) -> Result<ChatStream> {
+        let target = resolve(&self.registry, request, target)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let began = tokio::time::Instant::now();
         // Apart, for the sake of the size of a call that needs no media.
@@ -95,20 +117,13 @@ impl Inner {
             None => (request, Vec::new()),
             Some(fetched) => (fetched.0.as_ref(), fetched.1.clone()),
         };
-        let (mut encoded, form) = encode_chat(&target, request, stream)?;
-        encoded.warnings.splice(0..0, fetched);
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let names = encoded.names.clone();
-        let (http, mut warnings) = self.http_request(&target.provider, encoded).map_err(named)?;
-        warnings.extend(unused_fallbacks(&request.fallbacks));
-        let emitter = Emitter::new(target.provider.name.as_ref(), None, warnings)
-            .with_names(names)
-            .with_form(form);
+        let (sent, emitter) = self.sent(&target, request, stream, fetched, &timeouts)?;
         // In its place: every move of it would be one more copy of it in the call.
         let first = std::pin::pin!(async {
-            let response = self.send(&target.provider, http, &timeouts).await?;
+            let response = sent.await?;
             let reply = self.reply(&target, request, response, stream, emitter);
             let mut reply = Box::new(reply.with_timeouts(&timeouts, began));
             reply.prime(!stream).await?;
@@ -128,6 +143,32 @@ impl Inner {
         })
     }
 
+    /// Encodes a chat and gives it to the transport, with what will read its answer. No part of an `async` function, which
+    /// would carry all that is needed on the way for as long as it waits for the answer.
+    fn sent<'a>(
+        &'a self,
+        target: &'a Target,
+        request: &ChatRequest,
+        stream: bool,
+        fetched: Vec<Warning>,
+        timeouts: &Timeouts,
+    ) -> Result<(impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>, Box<Emitter>)>
+    {
+        let provider = target.provider.as_ref();
+        let (mut encoded, form) = encode_chat(target, request, stream)?;
+        encoded.warnings.splice(0..0, fetched);
+        let names = encoded.names.clone();
+        let (http, mut warnings) = self.http_request(provider, encoded).map_err(|error| {
+            error.with_provider(provider.name.as_ref()).with_model(&target.model)
+        })?;
+        warnings.extend(unused_fallbacks(&request.fallbacks));
+        // Boxed where it is made: it is large, and on its way into the reply it would be copied at every step.
+        let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
+            .with_names(names)
+            .with_form(form);
+        Ok((self.send(provider, http, timeouts), emitter))
+    }
+
     /// The request with the media that its provider cannot fetch by itself.
     async fn fetched<'r>(
         &self,
@@ -145,7 +186,7 @@ impl Inner {
         request: &ChatRequest,
         response: HttpResponse<Body>,
         stream: bool,
-        emitter: Emitter,
+        emitter: Box<Emitter>,
     ) -> Reply {
         let provider = &target.provider;
         let (head, body) = response.into_parts();
@@ -193,7 +234,7 @@ impl Inner {
     }
 
     pub(crate) async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
-        let target = resolve(&self.registry, request)?;
+        let target = resolve(&self.registry, request, None)?;
         let provider = &target.provider;
         let named =
             |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
@@ -248,24 +289,43 @@ impl Inner {
         Ok((request, encoded.warnings))
     }
 
-    /// Sends, and makes an error of every answer that says that the call failed.
-    pub(super) async fn send(
-        &self,
-        provider: &Provider,
+    /// Sends, and makes an error of every answer that says that the call failed. The request goes to the transport at once,
+    /// so that nobody who waits for the answer carries it.
+    pub(super) fn send<'a>(
+        &'a self,
+        provider: &'a Provider,
         request: HttpRequest<Bytes>,
         timeouts: &Timeouts,
-    ) -> Result<HttpResponse<Body>> {
+    ) -> impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a> {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
         let options = SendOptions { connect_timeout: timeouts.connect };
-        let response = transport.send(request, options).await?;
-        let status = response.status().as_u16();
-        if (200..300).contains(&status) {
-            return Ok(response);
+        let answer = transport.send(request, options);
+        async move {
+            let refused = match accepted(provider, answer.await?) {
+                Ok(response) => return Ok(response),
+                Err(refused) => refused,
+            };
+            Err(refused.await)
         }
-        let (head, body) = response.into_parts();
-        let body = body.head(MAX_ERROR_BODY_BYTES).await;
-        Err(protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body))
     }
+}
+
+/// The answer, or the error that it stands for. Apart, so that a call that succeeds carries nothing of it.
+fn accepted(
+    provider: &Provider,
+    response: HttpResponse<Body>,
+) -> Result<HttpResponse<Body>, BoxFuture<'_, Error>> {
+    match response.status().is_success() {
+        true => Ok(response),
+        false => Err(Box::pin(refusal(provider, response))),
+    }
+}
+
+async fn refusal(provider: &Provider, response: HttpResponse<Body>) -> Error {
+    let (head, body) = response.into_parts();
+    let body = body.head(MAX_ERROR_BODY_BYTES).await;
+    let status = head.status.as_u16();
+    protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body)
 }
 
 /// What is said of other models that nobody will ask.

@@ -103,7 +103,7 @@ impl AgentLoop {
     /// When there is no text, the provider has no embeddings, a call fails, or a vector is missing.
     pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
         match self.run(Request::Embed(Arc::new(request))).await? {
-            Answer::Embedding(response) => Ok(response),
+            Answer::Embedding(response) => Ok(*response),
             Answer::Events(_) => Err(wrong_answer()),
         }
     }
@@ -171,9 +171,9 @@ impl AgentLoop {
 
     async fn run(&self, request: Request) -> Result<Answer> {
         if self.0.middleware.is_empty() {
-            return self.0.dispatch(request).await;
+            return self.0.dispatch(request, None).await;
         }
-        Next::new(Arc::clone(&self.0)).run(request).await
+        Next::new(Arc::clone(&self.0), request.model()).run(request).await
     }
 }
 

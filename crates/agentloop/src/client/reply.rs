@@ -49,7 +49,7 @@ pub(crate) struct Reply {
     body: Body,
     reading: Reading,
     decoder: ChatDecoder,
-    emitter: Emitter,
+    emitter: Box<Emitter>,
     /// Events that were read ahead to see how the answer begins.
     ahead: VecDeque<ChatStreamEvent>,
     state: State,
@@ -76,7 +76,7 @@ impl Reply {
         body: Body,
         reading: Reading,
         decoder: ChatDecoder,
-        emitter: Emitter,
+        emitter: Box<Emitter>,
     ) -> Self {
         Self {
             body,

@@ -17,6 +17,7 @@ mod estimate;
 mod fallback;
 mod limits;
 mod logger;
+mod next;
 pub(crate) mod order;
 #[cfg(feature = "redis")]
 mod redis;
@@ -27,7 +28,6 @@ mod warn;
 pub(crate) mod watch;
 mod witness;
 
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -45,17 +45,15 @@ pub(crate) use limits::table::LimitsTable;
 pub use limits::{InProcess, Limit, Limits, SharedAnswer, SharedAsk, SharedLimits};
 pub(crate) use logger::LogTable;
 pub use logger::{LogEntry, LogStatus, Logger};
+pub use next::Next;
 pub(crate) use retry::RetryTable;
 pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 pub(crate) use witness::Witness;
 
-use crate::client::{Inner, Target, prepare_embed};
 use crate::error::Result;
-use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::stream::ChatStream;
-use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
 /// A call on its way in. It is cheap to clone: a conversation is copied only when one of the clones is changed.
@@ -133,8 +131,8 @@ impl Request {
 pub enum Answer {
     /// The events of a chat, also when it is wanted whole: it is their fold.
     Events(ChatStream),
-    /// Vectors.
-    Embedding(EmbedResponse),
+    /// Vectors. Boxed, so that chats, which are most calls, do not carry the room for them through every layer.
+    Embedding(Box<EmbedResponse>),
 }
 
 /// Wraps calls.
@@ -164,6 +162,13 @@ pub enum Answer {
 pub trait Middleware: Send + Sync {
     /// Handles a call, usually by handing it on to `next` and doing something before, after or instead.
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>>;
+
+    /// Whether there is anything to do for this request. One that has nothing to do is passed by as if it were not in the
+    /// stack, and costs nothing. It always has, unless it says otherwise.
+    fn concerns(&self, request: &Request) -> bool {
+        let _ = request;
+        true
+    }
 }
 
 /// A middleware that is a function.
@@ -176,87 +181,5 @@ where
 {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
         Box::pin((self.0)(request, next))
-    }
-}
-
-/// The rest of the stack, down to the provider.
-#[derive(Clone)]
-pub struct Next {
-    client: Arc<Inner>,
-    at: usize,
-    witness: Option<Witness>,
-}
-
-impl Next {
-    pub(crate) fn new(client: Arc<Inner>) -> Self {
-        Self { client, at: 0, witness: None }
-    }
-
-    /// Hands the request on. It can be done more than once.
-    ///
-    /// # Errors
-    ///
-    /// What the call fails with, if it fails before its first content.
-    pub async fn run(&self, request: Request) -> Result<Answer> {
-        match self.client.middleware.get(self.at) {
-            Some(middleware) => {
-                let next = Self { at: self.at + 1, ..self.clone() };
-                middleware.call(request, next).await
-            }
-            None => {
-                if let Some(witness) = &self.witness
-                    && let Ok(target) = self.resolve(request.model())
-                {
-                    witness.saw(target);
-                }
-                // Apart, or every layer around it would be as large as the call itself.
-                Box::pin(self.client.dispatch(request)).await
-            }
-        }
-    }
-
-    /// Which provider and model the name of a model leads to.
-    ///
-    /// # Errors
-    ///
-    /// When it leads to none.
-    pub fn resolve(&self, model: &str) -> Result<Target> {
-        self.client.registry.resolve(model)
-    }
-
-    /// The name of a model as `provider/model`, for people; as it is where it leads nowhere.
-    fn full_name(&self, model: &str) -> String {
-        match self.resolve(model) {
-            Ok(target) => format!("{}/{}", target.provider.name, target.model),
-            Err(_) => model.to_owned(),
-        }
-    }
-
-    /// The same, with a witness of which model is asked in the end.
-    pub(crate) fn witnessed(mut self) -> (Self, Witness) {
-        let witness = self.witness.get_or_insert_default().clone();
-        (self, witness)
-    }
-
-    /// How long a call waits that says nothing else.
-    pub(crate) fn timeouts(&self) -> Timeouts {
-        self.client.timeouts
-    }
-
-    /// The address that calls to this provider go to.
-    pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
-        self.client.registry.base_url(provider)
-    }
-
-    /// How many calls to the provider it takes to embed what is asked.
-    pub(crate) fn embed_calls(&self, request: &EmbedRequest) -> usize {
-        // What cannot be sent fails further in.
-        prepare_embed(&self.client.registry, request).map_or(1, |(_, batches)| batches.len())
-    }
-}
-
-impl fmt::Debug for Next {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next").field("at", &self.at).finish_non_exhaustive()
     }
 }

@@ -13,10 +13,15 @@ use crate::stream::ChatStream;
 
 /// Reads an answer that is wanted whole to its end, so that one that breaks off can still be tried again: its caller has
 /// seen nothing of it.
-pub(super) async fn whole(mut stream: ChatStream) -> Result<ChatStream> {
-    if stream.is_whole() {
-        return Ok(stream);
+pub(super) async fn whole(stream: ChatStream) -> Result<ChatStream> {
+    match stream.is_whole() {
+        true => Ok(stream),
+        // Apart, so that a call whose answer is there already carries nothing of it.
+        false => Box::pin(read(stream)).await,
     }
+}
+
+async fn read(mut stream: ChatStream) -> Result<ChatStream> {
     // Few answers that come at once have more events.
     let mut events = Vec::with_capacity(16);
     while let Some(event) = stream.next().await {

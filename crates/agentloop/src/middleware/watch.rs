@@ -30,12 +30,14 @@ pub(crate) enum Ending<'a> {
 /// What passed by until then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// When the first content came.
+    /// When the first content came, of an answer that came piece by piece.
     pub(crate) first_content: Option<Instant>,
+    /// Whether the answer came all at once, and so its first content with its end.
+    pub(crate) at_once: bool,
     /// How much text, thinking and arguments came, in bytes.
     pub(crate) content_bytes: u64,
     /// The usage, where it came before the end.
-    pub(crate) usage: Option<Usage>,
+    pub(crate) usage: Option<Box<Usage>>,
 }
 
 /// Tells a function how a call ended: exactly once, also when nobody waits for the end.
@@ -61,7 +63,7 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
         match answer {
             Ok(Answer::Events(mut events)) => {
                 if let Some(whole) = events.as_whole() {
-                    self.seen.first_content = Some(Instant::now());
+                    self.seen.at_once = true;
                     // Nothing but the end matters of an answer that has ended.
                     whole.iter().rev().take(1).for_each(|event| self.look(event));
                     return Ok(Answer::Events(events));
@@ -102,7 +104,7 @@ impl<F: FnOnce(Ending<'_>, &Seen)> Watch<F> {
             ChatStreamEvent::ContentStart { .. } => {
                 self.seen.first_content.get_or_insert_with(Instant::now);
             }
-            ChatStreamEvent::Usage { usage, .. } => self.seen.usage = Some(usage.clone()),
+            ChatStreamEvent::Usage { usage, .. } => self.seen.usage = Some(Box::new(usage.clone())),
             ChatStreamEvent::MessageDone { response } => self.ended(Ending::Answered(response)),
             _ => {}
         }

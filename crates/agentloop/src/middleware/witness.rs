@@ -6,10 +6,10 @@ use crate::client::Target;
 
 /// Remembers the model that a call got to, whatever the layers between made of the request.
 #[derive(Clone, Default)]
-pub(crate) struct Witness(Arc<Mutex<Option<Target>>>);
+pub(crate) struct Witness(Arc<Mutex<Option<Arc<Target>>>>);
 
 impl Witness {
-    pub(super) fn saw(&self, target: Target) {
+    pub(super) fn saw(&self, target: Arc<Target>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
     }
 

@@ -55,19 +55,19 @@ impl Emitter {
     }
 
     /// The id by which the provider's support knows the call.
-    pub(crate) fn with_request_id(mut self, id: Option<String>) -> Self {
+    pub(crate) fn with_request_id(mut self: Box<Self>, id: Option<String>) -> Box<Self> {
         self.request_id = id;
         self
     }
 
     /// Undoes the names under which tools were sent.
-    pub(crate) fn with_names(mut self, names: ToolNames) -> Self {
+    pub(crate) fn with_names(mut self: Box<Self>, names: ToolNames) -> Box<Self> {
         self.names = names;
         self
     }
 
     /// Finds the answer again where its shape was asked for in another form.
-    pub(crate) fn with_form(mut self, form: AnswerForm) -> Self {
+    pub(crate) fn with_form(mut self: Box<Self>, form: AnswerForm) -> Box<Self> {
         self.strategy = form.strategy;
         self.answers = Answers::new(form);
         self

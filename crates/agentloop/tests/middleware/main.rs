@@ -14,6 +14,7 @@ mod config;
 mod cooldown;
 mod fallback;
 mod lab;
+mod layers;
 mod retry;
 mod schedules;
 mod stack;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -76,8 +77,12 @@ pub(super) struct Route<'a> {
 
 /// The key of a request, and the model that it goes to. A request that leads nowhere has none; the call
 /// itself says why.
-pub(super) fn of(namespace: &str, next: &Next, request: &Request) -> Result<(CacheKey, Target)> {
-    let target = next.resolve(request.model())?;
+pub(super) fn of(
+    namespace: &str,
+    next: &Next,
+    request: &Request,
+) -> Result<(CacheKey, Arc<Target>)> {
+    let target = next.target(request.model())?;
     let wanted = request.chat().and_then(|chat| chat.protocol);
     let provider = target.provider.speaking(wanted.unwrap_or(target.provider.protocol));
     let base_url = next.base_url(&provider)?;

@@ -216,11 +216,14 @@ impl Default for Cache {
 
 impl Middleware for Cache {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
-        // Past it, it is as if there were none.
-        if request.cache_mode() == CacheMode::Bypass {
+        if !self.concerns(&request) {
             return Box::pin(async move { next.run(request).await });
         }
         Box::pin(self.handle(request, next))
+    }
+
+    fn concerns(&self, request: &Request) -> bool {
+        request.cache_mode() != CacheMode::Bypass
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Ticket {
     pub(super) key: CacheKey,
     pub(super) ttl: Duration,
     /// Who shall answer: what another model says (a fallback's, say) is not kept under this key.
-    pub(super) wanted: Target,
+    pub(super) wanted: Arc<Target>,
     pub(super) witness: Witness,
     pub(super) lead: Option<Lead>,
 }

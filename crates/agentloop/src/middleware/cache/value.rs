@@ -53,7 +53,7 @@ pub(super) fn answer(request: &Request, bytes: &[u8]) -> Option<Answer> {
         Request::Embed(_) => {
             let mut response: EmbedResponse = read(bytes)?;
             response.cached = true;
-            Some(Answer::Embedding(response))
+            Some(Answer::Embedding(Box::new(response)))
         }
     }
 }

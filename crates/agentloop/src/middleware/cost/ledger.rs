@@ -1,5 +1,6 @@
 //! The sums.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,22 +39,22 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, entry: &CostEntry) {
+    fn add(&mut self, spent: &Spent<'_>) {
         self.calls += 1;
-        match &entry.cost {
+        match &spent.cost {
             Some(cost) => self.usd = self.usd + cost.usd,
-            None if !entry.usage.is_empty() => self.unpriced += 1,
+            None if !spent.usage.is_empty() => self.unpriced += 1,
             None => {}
         }
-        if entry.estimated {
+        if spent.estimated {
             self.estimated_calls += 1;
         }
-        if let Some(cost) = entry.cost.as_ref().filter(|cost| cost.source == CostSource::Estimate) {
+        if let Some(cost) = spent.cost.as_ref().filter(|cost| cost.source == CostSource::Estimate) {
             self.estimated_usd = self.estimated_usd + cost.usd;
         }
         let plus = |sum: &mut u64, more: Option<u64>| *sum = sum.saturating_add(more.unwrap_or(0));
-        plus(&mut self.prompt_tokens, entry.usage.prompt_tokens);
-        plus(&mut self.completion_tokens, entry.usage.completion_tokens);
+        plus(&mut self.prompt_tokens, spent.usage.prompt_tokens);
+        plus(&mut self.completion_tokens, spent.usage.completion_tokens);
     }
 }
 
@@ -108,15 +109,24 @@ pub struct CostEntry {
     pub estimated: bool,
 }
 
-impl CostEntry {
-    pub(super) fn new(target: Target, tags: &[String]) -> Self {
-        Self {
-            provider: target.provider.name.to_string(),
-            model: target.model,
-            tags: tags.to_vec(),
-            usage: Usage::default(),
-            cost: None,
-            estimated: false,
+/// The same while it is counted: most calls are not written down anywhere else, and nothing of them need be copied.
+pub(super) struct Spent<'a> {
+    pub(super) target: &'a Target,
+    pub(super) tags: &'a [String],
+    pub(super) usage: Cow<'a, Usage>,
+    pub(super) cost: Option<Cost>,
+    pub(super) estimated: bool,
+}
+
+impl Spent<'_> {
+    pub(super) fn into_entry(self) -> CostEntry {
+        CostEntry {
+            provider: self.target.provider.name.to_string(),
+            model: self.target.model.clone(),
+            tags: self.tags.to_vec(),
+            usage: self.usage.into_owned(),
+            cost: self.cost,
+            estimated: self.estimated,
         }
     }
 }
@@ -180,19 +190,21 @@ impl CostLedger {
     }
 
     /// Enters a call, and gives back what was set aside for it.
-    pub(super) fn settle(&self, entry: &CostEntry, reserved: Usd) {
+    pub(super) fn settle(&self, spent: &Spent<'_>, reserved: Usd) {
         let mut guard = self.sums();
         let sums = &mut *guard;
         sums.reserved = sums.reserved - reserved;
-        sums.total.add(entry);
-        if !sums.by_model.contains_key(&entry.provider) {
-            sums.by_model.insert(entry.provider.clone(), BTreeMap::new());
+        sums.total.add(spent);
+        let Target { provider, model } = spent.target;
+        match sums.by_model.get_mut(provider.name.as_ref()) {
+            Some(models) => add_to(models, model, MAX_COST_MODELS, spent),
+            None => {
+                let models = sums.by_model.entry(provider.name.to_string()).or_default();
+                add_to(models, model, MAX_COST_MODELS, spent);
+            }
         }
-        if let Some(models) = sums.by_model.get_mut(&entry.provider) {
-            add_to(models, &entry.model, MAX_COST_MODELS, entry);
-        }
-        for tag in &entry.tags {
-            add_to(&mut sums.by_tag, tag, MAX_COST_TAGS, entry);
+        for tag in spent.tags {
+            add_to(&mut sums.by_tag, tag, MAX_COST_TAGS, spent);
         }
     }
 
@@ -203,12 +215,12 @@ impl CostLedger {
 }
 
 /// Adds to the sums of that name; past the limit to those of no name.
-fn add_to(sums: &mut BTreeMap<String, Totals>, name: &str, most: usize, entry: &CostEntry) {
+fn add_to(sums: &mut BTreeMap<String, Totals>, name: &str, most: usize, spent: &Spent<'_>) {
     if let Some(totals) = sums.get_mut(name) {
-        return totals.add(entry);
+        return totals.add(spent);
     }
     let name = if sums.len() < most { name } else { "" };
-    sums.entry(name.to_owned()).or_default().add(entry);
+    sums.entry(name.to_owned()).or_default().add(spent);
 }
 
 impl fmt::Debug for CostLedger {

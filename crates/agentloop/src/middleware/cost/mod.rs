@@ -4,6 +4,7 @@ mod config;
 mod ledger;
 mod priced;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,6 +12,7 @@ use std::time::SystemTime;
 pub(crate) use config::CostTable;
 pub use ledger::{CostEntry, CostLedger, Totals};
 
+use self::ledger::Spent;
 use self::priced::Pricing;
 use super::estimate;
 use super::watch::{Ending, Seen, Watch};
@@ -158,15 +160,15 @@ impl Costs {
 impl Middleware for Costs {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
         Box::pin(async move {
-            let target = next.resolve(request.model())?;
+            let target = next.target(request.model())?;
             let model = self.ledger.model(&target);
             let reserved = self.reserve(&request, &target, model.as_deref())?;
             let tier = request.chat().and_then(|chat| chat.service_tier.clone());
             let pricing = Pricing { model, tier, when: self.now() };
-            let mut call = Call {
+            let call = Call {
                 ledger: self.ledger.clone(),
                 tell: self.tell.clone(),
-                entry: CostEntry::new(target, request.tags()),
+                target,
                 reserved,
                 pricing: pricing.clone(),
                 request: request.clone(),
@@ -182,61 +184,59 @@ impl Middleware for Costs {
 struct Call {
     ledger: CostLedger,
     tell: Option<Arc<Tell>>,
-    entry: CostEntry,
+    target: Arc<Target>,
     reserved: Usd,
     pricing: Pricing,
     request: Request,
 }
 
 impl Call {
-    fn end(&mut self, ending: Ending<'_>, seen: &Seen) {
-        match ending {
+    fn end(&self, ending: Ending<'_>, seen: &Seen) {
+        let spent = match ending {
+            // The provider may never say what it used.
+            Ending::Answered(response) if response.usage.is_empty() => {
+                self.estimated(None, seen.content_bytes)
+            }
             Ending::Answered(response) => {
-                self.entry.usage = response.usage.clone();
-                self.entry.cost = response.cost.clone();
-                if response.usage.is_empty() {
-                    // The provider never said what it used.
-                    self.estimated(None, seen.content_bytes);
-                }
+                self.said(Cow::Borrowed(&response.usage), response.cost.clone())
             }
-            Ending::Embedded(response) => {
-                self.entry.cost = response.cost.clone();
-                match &response.usage {
-                    Some(usage) => self.entry.usage = priced::usage_of(usage),
-                    None => self.estimated(None, 0),
+            Ending::Embedded(response) => match &response.usage {
+                Some(usage) => {
+                    self.said(Cow::Owned(priced::usage_of(usage)), response.cost.clone())
                 }
-            }
-            Ending::Failed(error) => match error.partial() {
-                Some(partial) => {
-                    let known = partial.usage.clone();
-                    self.estimated(Some(known), seen.content_bytes);
-                }
-                None if may_have_begun(error) => self.estimated(None, 0),
-                None => {}
+                None => self.estimated(None, 0),
             },
-            Ending::Dropped => self.estimated(seen.usage.clone(), seen.content_bytes),
-        }
-        self.ledger.settle(&self.entry, self.reserved);
+            Ending::Failed(error) => match error.partial() {
+                Some(partial) => self.estimated(Some(&partial.usage), seen.content_bytes),
+                None if may_have_begun(error) => self.estimated(None, 0),
+                None => self.said(Cow::Owned(Usage::default()), None),
+            },
+            Ending::Dropped => self.estimated(seen.usage.as_deref(), seen.content_bytes),
+        };
+        self.ledger.settle(&spent, self.reserved);
         if let Some(tell) = &self.tell {
-            tell(&self.entry);
+            tell(&spent.into_entry());
         }
     }
 
-    /// Enters what is known, and for the rest what it may have been.
-    fn estimated(&mut self, known: Option<Usage>, content_bytes: u64) {
-        let mut usage = known.unwrap_or_default();
+    /// What the provider says.
+    fn said<'a>(&'a self, usage: Cow<'a, Usage>, cost: Option<Cost>) -> Spent<'a> {
+        let (target, tags) = (self.target.as_ref(), self.request.tags());
+        Spent { target, tags, usage, cost, estimated: false }
+    }
+
+    /// What is known, and for the rest what it may have been.
+    fn estimated(&self, known: Option<&Usage>, content_bytes: u64) -> Spent<'_> {
+        let mut usage = known.cloned().unwrap_or_default();
         let asked = || estimate::prompt_tokens(&self.request);
         let prompt = *usage.prompt_tokens.get_or_insert_with(asked);
         let seen = estimate::of_bytes(content_bytes);
         let completion = usage.completion_tokens.map_or(seen, |said| said.max(seen));
         usage.completion_tokens = Some(completion);
         usage.total_tokens = Some(prompt.saturating_add(completion));
-        self.entry.cost = self
-            .pricing
-            .cost(&usage, None)
-            .map(|cost| Cost { source: CostSource::Estimate, ..cost });
-        self.entry.usage = usage;
-        self.entry.estimated = true;
+        let cost = self.pricing.cost(&usage, None);
+        let cost = cost.map(|cost| Cost { source: CostSource::Estimate, ..cost });
+        Spent { estimated: true, ..self.said(Cow::Owned(usage), cost) }
     }
 }
 

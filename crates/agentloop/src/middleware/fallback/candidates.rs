@@ -1,5 +1,7 @@
 //! The models that a call may be answered by.
 
+use std::sync::Arc;
+
 use crate::client::Target;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
@@ -12,7 +14,7 @@ pub(super) struct Candidate {
     /// As the request or the list names it.
     name: String,
     /// Where the name leads; a name that leads nowhere fails by itself when it is asked.
-    target: Option<Target>,
+    target: Option<Arc<Target>>,
 }
 
 /// The model of the request, then those of the list that are not there yet; and how many are too many.
@@ -34,8 +36,8 @@ pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> (Vec<Cand
 }
 
 impl Candidate {
-    pub(super) fn new(name: &str, next: &Next) -> Self {
-        Self { name: name.to_owned(), target: next.resolve(name).ok() }
+    fn new(name: &str, next: &Next) -> Self {
+        Self { name: name.to_owned(), target: next.target(name).ok() }
     }
 
     /// As `provider/model`, for people; as it is where it leads nowhere.
@@ -47,7 +49,7 @@ impl Candidate {
     }
 
     pub(super) fn target(&self) -> Option<&Target> {
-        self.target.as_ref()
+        self.target.as_deref()
     }
 
     fn provider(&self) -> Option<&str> {

@@ -78,11 +78,11 @@ struct State {
 impl Health {
     /// How long a model is still to be left alone.
     pub(super) fn cooling(&self, target: &Target) -> Option<Duration> {
-        let now = Instant::now();
         self.with(|states| {
             if states.is_empty() {
                 return None;
             }
+            let now = Instant::now();
             keys(target)
                 .iter()
                 .filter_map(|key| states.get(key)?.until?.checked_duration_since(now))

@@ -210,11 +210,11 @@ impl Middleware for Fallback {
             let mut first = None;
             if list.len() < MAX_FALLBACKS {
                 // Mostly the model that was asked answers, and the others need not be looked at.
-                let asked = Candidate::new(request.model(), &next);
-                if asked.target().is_none_or(|target| self.health.cooling(target).is_none()) {
+                let target = next.target(request.model()).ok();
+                if target.as_ref().is_none_or(|target| self.health.cooling(target).is_none()) {
                     first = match self.ask(request.clone(), &next).await {
                         Ok(Judged::Good(answer)) => {
-                            asked.target().inspect(|target| self.health.answered(target));
+                            target.inspect(|target| self.health.answered(target));
                             return Ok(answer);
                         }
                         other => Some(other),

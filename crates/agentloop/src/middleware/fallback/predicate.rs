@@ -58,24 +58,30 @@ impl Predicate {
             let answer = Answer::Events(events);
             return Ok(if poor { Judged::Poor(answer) } else { Judged::Good(answer) });
         }
-        let mut first = Vec::new();
-        while let Some(event) = events.next().await {
-            let event = event?;
-            let poor = match &event {
-                ChatStreamEvent::MessageDone { response } => falls(response),
-                _ => false,
-            };
-            let enough = event.is_content() && !all;
-            first.push(event);
-            if poor {
-                return Ok(Judged::Poor(Answer::Events(ChatStream::whole(first))));
-            }
-            if enough {
-                break;
-            }
-        }
-        Ok(Judged::Good(Answer::Events(ChatStream::ready(first, events))))
+        // Apart, so that a call whose answer is there already carries nothing of it.
+        Box::pin(judge_coming(falls.as_ref(), all, events)).await
     }
+}
+
+/// Looks at an answer as it comes: at all of it, or until its first content.
+async fn judge_coming(falls: &OfResponse, all: bool, mut events: ChatStream) -> Result<Judged> {
+    let mut first = Vec::new();
+    while let Some(event) = events.next().await {
+        let event = event?;
+        let poor = match &event {
+            ChatStreamEvent::MessageDone { response } => falls(response),
+            _ => false,
+        };
+        let enough = event.is_content() && !all;
+        first.push(event);
+        if poor {
+            return Ok(Judged::Poor(Answer::Events(ChatStream::whole(first))));
+        }
+        if enough {
+            break;
+        }
+    }
+    Ok(Judged::Good(Answer::Events(ChatStream::ready(first, events))))
 }
 
 /// What another model or another provider may do better. A request that is wrong is wrong everywhere, and trying it

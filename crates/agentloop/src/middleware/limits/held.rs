@@ -106,7 +106,7 @@ impl Held {
             }
             Spent::Unknown => self.cost.tokens,
         };
-        state.meter.settle(Instant::now(), self.cost.tokens, used);
+        state.meter.settle(Instant::now, self.cost.tokens, used);
         if self.scope.shared.is_some() {
             let taken = if self.shared { self.cost.tokens } else { 0 };
             let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);

@@ -11,7 +11,7 @@ mod shared;
 pub(crate) mod table;
 mod through;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -59,7 +59,7 @@ pub struct Limits {
     accounts: BTreeMap<String, String>,
     default: Option<Limit>,
     shared: Option<Arc<dyn SharedLimits>>,
-    scopes: Arc<Mutex<HashMap<String, Arc<Scope>>>>,
+    scopes: Arc<Mutex<BTreeMap<String, Arc<Scope>>>>,
 }
 
 impl Limits {
@@ -122,20 +122,16 @@ impl Limits {
     }
 
     /// What a call has to keep: its model first, so that nobody waits in the longer row for a place in the shorter.
-    fn scopes(&self, target: &Target) -> Vec<Arc<Scope>> {
+    fn scopes(&self, target: &Target) -> Scopes {
         let provider = target.provider.name.as_ref();
         let account = self.accounts.get(provider).map_or(provider, String::as_str);
-        let mut scopes = Vec::new();
-        if !self.models.is_empty() {
+        let of_model = || {
             let model = format!("{provider}/{}", target.model);
-            if let Some(limit) = self.models.get(&model) {
-                scopes.push(self.scope(&model, limit));
-            }
-        }
-        if let Some(limit) = self.providers.get(account).or(self.default.as_ref()) {
-            scopes.push(self.scope(account, limit));
-        }
-        scopes
+            self.models.get(&model).map(|limit| self.scope(&model, limit))
+        };
+        let model = if self.models.is_empty() { None } else { of_model() };
+        let limit = self.providers.get(account).or(self.default.as_ref());
+        [model, limit.map(|limit| self.scope(account, limit))]
     }
 
     fn scope(&self, name: &str, limit: &Limit) -> Arc<Scope> {
@@ -149,17 +145,21 @@ impl Limits {
     }
 }
 
+/// The limits of a call's model and those of its provider, where there are some.
+type Scopes = [Option<Arc<Scope>>; 2];
+
 /// What the call takes. Texts that need several calls are as many requests, and as many slots as they may use at once;
 /// they are told not to use more.
-fn cost(request: &mut Request, next: &Next, scopes: &[Arc<Scope>]) -> Cost {
-    let limited = scopes.iter().any(|scope| scope.limit.tokens_per_minute.is_some());
+fn cost(request: &mut Request, next: &Next, scopes: &Scopes) -> Cost {
+    let limits = || scopes.iter().flatten().map(|scope| &scope.limit);
+    let limited = limits().any(|limit| limit.tokens_per_minute.is_some());
     let tokens = if limited { crate::middleware::estimate::tokens(request) } else { 0 };
     let Request::Embed(embed) = request else {
         return Cost { slots: 1, requests: 1, tokens };
     };
     let calls = next.embed_calls(embed).max(1);
     let mut slots = embed.concurrency.unwrap_or(EMBED_CONCURRENCY).clamp(1, calls);
-    if let Some(most) = scopes.iter().filter_map(|scope| scope.limit.concurrency).min() {
+    if let Some(most) = limits().filter_map(|limit| limit.concurrency).min() {
         slots = slots.min(most);
         Arc::make_mut(embed).concurrency = Some(slots);
     }
@@ -169,27 +169,30 @@ fn cost(request: &mut Request, next: &Next, scopes: &[Arc<Scope>]) -> Cost {
 impl Middleware for Limits {
     fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
         Box::pin(async move {
-            let Ok(target) = next.resolve(request.model()) else {
+            let Ok(target) = next.target(request.model()) else {
                 return next.run(request).await;
             };
             let scopes = self.scopes(&target);
-            if scopes.is_empty() {
+            if scopes.iter().all(Option::is_none) {
                 return next.run(request).await;
             }
             let cost = cost(&mut request, &next, &scopes);
-            let mut held: Vec<Held> = Vec::with_capacity(scopes.len());
-            for scope in &scopes {
-                held.push(scope.enter(cost).await.map_err(|error| {
+            let mut held: [Option<Held>; 2] = [None, None];
+            for (scope, held) in scopes.iter().zip(&mut held) {
+                let Some(scope) = scope else { continue };
+                *held = Some(scope.enter(cost).await.map_err(|error| {
                     error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
                 })?);
             }
             let watch = Watch::new(move |ending: Ending<'_>, _: &Seen| {
                 // What the provider says of itself, it says of the model that was asked.
-                if let (Some(wait), Some(narrowest)) = (held::pause(ending), held.first()) {
+                if let (Some(wait), Some(narrowest)) =
+                    (held::pause(ending), held.iter().flatten().next())
+                {
                     narrowest.pause(wait);
                 }
                 let spent = Spent::of(ending);
-                held.into_iter().for_each(|held| held.end(spent));
+                held.into_iter().flatten().for_each(|held| held.end(spent));
             });
             let answer = next.run(request).await;
             watch.see(answer)

@@ -81,9 +81,9 @@ impl InProcess {
         });
         let change = ask.settled.unsigned_abs();
         if ask.settled >= 0 {
-            meter.settle(now, 0, change);
+            meter.settle(|| now, 0, change);
         } else {
-            meter.settle(now, change, 0);
+            meter.settle(|| now, change, 0);
         }
         let cost = Cost { slots: 0, requests: ask.requests, tokens: ask.tokens };
         let wait = meter.ready_at(now, cost) - now;

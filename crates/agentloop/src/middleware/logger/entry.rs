@@ -114,8 +114,10 @@ impl LogEntry {
     }
 
     pub(super) fn end(&mut self, ending: Ending<'_>, seen: &Seen, began: Instant, content: bool) {
-        self.latency_ms = millis(began, Instant::now());
-        self.first_content_ms = seen.first_content.map(|at| millis(began, at));
+        let ended = Instant::now();
+        self.latency_ms = millis(began, ended);
+        let first_content = if seen.at_once { Some(ended) } else { seen.first_content };
+        self.first_content_ms = first_content.map(|at| millis(began, at));
         match ending {
             Ending::Answered(response) => {
                 self.status = LogStatus::Ok;
@@ -147,7 +149,7 @@ impl LogEntry {
                     self.request_id = Some(id.to_owned());
                 }
             }
-            Ending::Dropped => self.usage.clone_from(&seen.usage),
+            Ending::Dropped => self.usage = seen.usage.as_deref().cloned(),
         }
     }
 

@@ -62,15 +62,11 @@ impl Logger {
 
 impl Middleware for Logger {
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
-        // Where nobody listens, there is nothing to write.
-        if self.tell.is_none() && !span::is_wanted() {
-            return Box::pin(async move { next.run(request).await });
-        }
         Box::pin(async move {
             let began = Instant::now();
-            let target = next.resolve(request.model()).ok();
-            let span = span::open(&request, target.as_ref(), self.content);
-            let mut entry = LogEntry::new(&request, target.as_ref());
+            let target = next.target(request.model()).ok();
+            let span = span::open(&request, target.as_deref(), self.content);
+            let mut entry = LogEntry::new(&request, target.as_deref());
             let (tell, content, within) = (self.tell.clone(), self.content, span.clone());
             if content {
                 entry.prompt =
@@ -87,6 +83,11 @@ impl Middleware for Logger {
             let answer = next.run(request).instrument(span).await;
             watch.see(answer)
         })
+    }
+
+    fn concerns(&self, _: &Request) -> bool {
+        // Where nobody listens, there is nothing to write.
+        self.tell.is_some() || span::is_wanted()
     }
 }
 

@@ -220,7 +220,8 @@ impl Middleware for Retry {
                 }
                 earlier.add(model, error);
                 request = again;
-                tokio::time::sleep(wait).await;
+                // Apart, so that a call that need not wait carries no timer.
+                Box::pin(tokio::time::sleep(wait)).await;
             }
         })
     }
