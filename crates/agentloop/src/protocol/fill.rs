@@ -1,0 +1,107 @@
+//! Reads an object into a place that is already there.
+//!
+//! The objects of a stream are wide, and a value that is returned is copied at every level on its way out. One that is
+//! filled stays where it is.
+
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess};
+
+/// What can be filled from JSON. A field that stands twice counts as it stands last.
+pub(crate) trait Fill<'de>: Default {
+    /// Fills `self`.
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
+}
+
+/// What is filled from the fields of an object.
+pub(crate) trait FillFields<'de>: Default {
+    /// Fills `self`, which is at its default, from an object that has begun.
+    fn fill_fields<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
+}
+
+/// Where to fill, in the form that serde takes.
+pub(crate) struct Place<'p, 'de, T>(&'p mut T, PhantomData<&'de ()>);
+
+impl<'p, T> Place<'p, '_, T> {
+    pub(crate) fn new(place: &'p mut T) -> Self {
+        Self(place, PhantomData)
+    }
+}
+
+impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, 'de, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.fill(deserializer)
+    }
+}
+
+/// Makes a struct one that is filled: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the semicolon
+/// are small and are read, those after it are filled in their turn. Unknown names are skipped.
+macro_rules! fill {
+    ($name:ident { $($text:literal => $small:ident),* ; $($wide_text:literal => $wide:ident),* }) => {
+        const _: () = {
+            #[allow(non_camel_case_types, reason = "named like the fields")]
+            enum Key { $($small,)* $($wide,)* __Other }
+
+            struct KeyVisitor;
+
+            impl serde::de::Visitor<'_> for KeyVisitor {
+                type Value = Key;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a name")
+                }
+
+                fn visit_str<E>(self, name: &str) -> Result<Key, E> {
+                    Ok(match name {
+                        $($text => Key::$small,)*
+                        $($wide_text => Key::$wide,)*
+                        _ => Key::__Other,
+                    })
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for Key {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_identifier(KeyVisitor)
+                }
+            }
+
+            struct Filler<'p, 'de>(&'p mut $name<'de>);
+
+            impl<'de> serde::de::Visitor<'de> for Filler<'_, 'de> {
+                type Value = ();
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str(concat!("struct ", stringify!($name)))
+                }
+
+                fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+                    self.0.fill_fields(map)
+                }
+            }
+
+            impl<'de> crate::protocol::fill::Fill<'de> for $name<'de> {
+                fn fill<D: serde::Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+                    deserializer.deserialize_map(Filler(self))
+                }
+            }
+
+            impl<'de> crate::protocol::fill::FillFields<'de> for $name<'de> {
+                fn fill_fields<A: serde::de::MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+                    while let Some(key) = map.next_key()? {
+                        match key {
+                            $(Key::$small => self.$small = map.next_value()?,)*
+                            $(Key::$wide => map.next_value_seed(crate::protocol::fill::Place::new(&mut self.$wide))?,)*
+                            Key::__Other => _ = map.next_value::<serde::de::IgnoredAny>()?,
+                        }
+                    }
+                    Ok(())
+                }
+            }
+        };
+    };
+}
+
+pub(crate) use fill;
