@@ -1,6 +1,8 @@
 //! AgentLoop as it is by default; every event of a stream is looked at, and the answer is that of `message.done`.
 
-use agentloop::{AgentLoop, ChatRequest, ChatStreamEvent, Error, PartDelta, Provider, ToolDefinition};
+use agentloop::{
+    AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Error, PartDelta, Provider, ResponsePart, ToolDefinition,
+};
 use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
 use serde_json::json;
 
@@ -44,7 +46,7 @@ impl Ours {
             request = request.tool(ToolDefinition::function(TOOL, schema).with_description("Writes a file"));
         }
         if let Kind::Chat { .. } = self.scenario.kind {
-            return Ok(self.ai.chat(request).await?.text());
+            return Ok(text(self.ai.chat(request).await?));
         }
         let mut events = self.ai.stream(request).await?;
         let mut answer = None;
@@ -58,10 +60,15 @@ impl Ours {
                 other => drop(std::hint::black_box(other)),
             }
         }
-        let answer = answer.expect("a stream ends with its answer");
-        Ok(match answer.tool_calls().next() {
-            Some(call) => call.arguments.to_string(),
-            None => answer.text(),
-        })
+        Ok(text(*answer.expect("a stream ends with its answer")))
+    }
+}
+
+/// The text of the answer's only part, or the arguments of its only call, taken out of it.
+fn text(mut answer: ChatResponse) -> String {
+    match answer.choices.pop().and_then(|mut choice| choice.content.pop()) {
+        Some(ResponsePart::Text(part)) => part.text,
+        Some(ResponsePart::ToolCall(call)) => call.arguments,
+        other => format!("unexpected: {other:?}"),
     }
 }
