@@ -4,7 +4,7 @@
     python3 bench/compare.py              CPU time, allocations, memory, latency, idle streams, load
     python3 bench/compare.py --callgrind  instructions as well (needs valgrind; takes some minutes)
 
-Other options: --no-build, --rounds N, --only NAME,NAME, --scenarios NAME,NAME, --stdout (print, write nothing).
+Other options: --no-build, --resume (keep the instructions that were counted already), --rounds N, --only NAME,NAME, --scenarios NAME,NAME, --stdout (print, write nothing).
 Only Python's standard library is used.
 """
 
@@ -41,8 +41,13 @@ SCENARIOS = {
 }
 # What instructions may be, as a ratio to minimal.
 TARGETS = {"chat": 1.6, "chat-100k": 1.2, "stream-openai": 1.2, "stream-anthropic": 1.35, "stream-gemini": 1.25, "tools-500": 1.25}
-# What would keep the machine busy for long under valgrind.
-SLOW = {("genai", "tools-20000"), ("genai", "text-10m"), ("rig", "text-10m"), ("async-openai", "text-10m"), ("reqwest-typed", "text-10m")}
+# What would keep the machine busy for long.
+SLOW = {
+    ("genai", "tools-20000"), ("rig", "tools-20000"), ("genai", "text-1m"), ("rig", "text-1m"),
+    ("genai", "text-10m"), ("rig", "text-10m"), ("async-openai", "text-10m"), ("reqwest-typed", "text-10m"),
+}
+# Instructions that were counted before, for --resume.
+KEPT = BENCH / "target" / "instructions.json"
 
 
 def speaks(name, scenario):
@@ -160,6 +165,7 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--callgrind", action="store_true")
     options.add_argument("--no-build", action="store_true")
+    options.add_argument("--resume", action="store_true")
     options.add_argument("--stdout", action="store_true")
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--only", default=",".join(CONTESTANTS))
@@ -173,16 +179,21 @@ def main():
     with Server() as server:
         url = server.url
         if options.callgrind:
+            kept = json.loads(KEPT.read_text()) if options.resume and KEPT.exists() else {}
             counted = {}
             for scenario in scenarios:
                 for name in filter(lambda name: speaks(name, scenario), names):
+                    if f"{name} {scenario}" in kept:
+                        counted[name, scenario] = kept[f"{name} {scenario}"]
+                        continue
 
                     def measure(count, name=name, scenario=scenario):
                         found, said = instructions(name, scenario, url, count)
                         wrong.note(name, scenario, said)
                         return found if said["wrong"] == 0 else None
 
-                    counted[name, scenario] = per_unit(measure, scenario)
+                    counted[name, scenario] = kept[f"{name} {scenario}"] = per_unit(measure, scenario)
+                    KEPT.write_text(json.dumps(kept))
                     print(scenario, name, show(counted[name, scenario]), file=sys.stderr)
             text = ratios("Instructions (ratio to minimal)", counted, names, scenarios, targets=TARGETS)
             growth = []

@@ -4,10 +4,13 @@ use async_openai::Client;
 use async_openai::config::OpenAIConfig;
 use async_openai::error::OpenAIError;
 use async_openai::types::chat::{
-    ChatCompletionRequestUserMessageArgs, ChatCompletionStreamOptions, ChatCompletionTool, ChatCompletionTools,
-    CreateChatCompletionRequest, CreateChatCompletionRequestArgs, FunctionObjectArgs,
+    ChatCompletionRequestUserMessageArgs, ChatCompletionStreamOptions, ChatCompletionTool,
+    ChatCompletionTools, CreateChatCompletionRequest, CreateChatCompletionRequestArgs,
+    FunctionObjectArgs,
 };
-use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
+use bench_common::{
+    Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run,
+};
 use futures::StreamExt as _;
 use serde_json::json;
 
@@ -42,17 +45,24 @@ impl Contestant for AsyncOpenAi {
 impl AsyncOpenAi {
     fn request(&self) -> Result<CreateChatCompletionRequest, OpenAIError> {
         let mut request = CreateChatCompletionRequestArgs::default();
-        request
-            .model(MODEL)
-            .messages([ChatCompletionRequestUserMessageArgs::default().content(PROMPT).build()?.into()]);
+        request.model(MODEL).messages([ChatCompletionRequestUserMessageArgs::default()
+            .content(PROMPT)
+            .build()?
+            .into()]);
         if !matches!(self.scenario.kind, Kind::Chat { .. }) {
-            let options = ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
+            let options = ChatCompletionStreamOptions {
+                include_usage: Some(true),
+                include_obfuscation: None,
+            };
             request.stream_options(options);
         }
         if let Kind::Tools { .. } = self.scenario.kind {
             let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
-            let function =
-                FunctionObjectArgs::default().name(TOOL).description("Writes a file").parameters(schema).build()?;
+            let function = FunctionObjectArgs::default()
+                .name(TOOL)
+                .description("Writes a file")
+                .parameters(schema)
+                .build()?;
             request.tools(vec![ChatCompletionTools::Function(ChatCompletionTool { function })]);
         }
         request.build()
@@ -70,12 +80,16 @@ impl AsyncOpenAi {
             let Some(choice) = chunk.choices.first() else {
                 continue;
             };
-            if let Some(content) = choice.delta.content.as_deref().filter(|content| !content.is_empty()) {
+            if let Some(content) =
+                choice.delta.content.as_deref().filter(|content| !content.is_empty())
+            {
                 seen(content);
                 text.push_str(content);
             }
             for call in choice.delta.tool_calls.iter().flatten() {
-                if let Some(arguments) = call.function.as_ref().and_then(|function| function.arguments.as_deref()) {
+                if let Some(arguments) =
+                    call.function.as_ref().and_then(|function| function.arguments.as_deref())
+                {
                     seen(arguments);
                     text.push_str(arguments);
                 }

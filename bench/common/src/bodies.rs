@@ -8,7 +8,10 @@ const USAGE: &str = r#"{"prompt_tokens":19,"completion_tokens":10,"total_tokens"
 
 /// The headers of a whole answer of `length` bytes.
 pub fn whole_head(length: usize) -> String {
-    format!("HTTP/1.1 200 OK\r\n{}content-type: application/json\r\ncontent-length: {length}\r\n\r\n", common())
+    format!(
+        "HTTP/1.1 200 OK\r\n{}content-type: application/json\r\ncontent-length: {length}\r\n\r\n",
+        common()
+    )
 }
 
 /// The headers of a stream.
@@ -69,7 +72,9 @@ pub fn events(scenario: &Scenario) -> Vec<String> {
         (Wire::Anthropic, _) => anthropic(&pieces),
         (Wire::Gemini, _) => gemini(&pieces),
         (Wire::OpenAi, Kind::Tools { .. }) => openai_tools(&pieces),
-        (Wire::OpenAi, Kind::Idle) => vec![openai_delta(&format!("{{\"content\":{}}}", quoted(&pieces[0])), "null")],
+        (Wire::OpenAi, Kind::Idle) => {
+            vec![openai_delta(&format!("{{\"content\":{}}}", quoted(&pieces[0])), "null")]
+        }
         (Wire::OpenAi, _) => openai(&pieces),
     }
 }
@@ -99,7 +104,11 @@ pub fn openai_begin() -> String {
 
 fn openai(pieces: &[String]) -> Vec<String> {
     let mut events = vec![openai_begin()];
-    events.extend(pieces.iter().map(|text| openai_delta(&format!("{{\"content\":{}}}", quoted(text)), "null")));
+    events.extend(
+        pieces
+            .iter()
+            .map(|text| openai_delta(&format!("{{\"content\":{}}}", quoted(text)), "null")),
+    );
     events.extend(openai_end("\"stop\""));
     events
 }
@@ -112,7 +121,10 @@ fn openai_tools(pieces: &[String]) -> Vec<String> {
         "null",
     )];
     events.extend(pieces.iter().map(|text| {
-        let delta = format!("{{\"tool_calls\":[{{\"index\":0,\"function\":{{\"arguments\":{}}}}}]}}", quoted(text));
+        let delta = format!(
+            "{{\"tool_calls\":[{{\"index\":0,\"function\":{{\"arguments\":{}}}}}]}}",
+            quoted(text)
+        );
         openai_delta(&delta, "null")
     }));
     events.extend(openai_end("\"tool_calls\""));
@@ -133,7 +145,10 @@ fn anthropic(pieces: &[String]) -> Vec<String> {
             quoted(text)
         )
     }));
-    events.push("event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n".to_owned());
+    events.push(
+        "event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+            .to_owned(),
+    );
     events.push("event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\",\"stop_sequence\":null},\"usage\":{\"output_tokens\":10}}\n\n".to_owned());
     events.push("event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n".to_owned());
     events

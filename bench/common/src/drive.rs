@@ -30,7 +30,8 @@ pub trait Contestant: Clone + Send + 'static {
     /// A client for `base`, such as `http://127.0.0.1:1234/chat`. Each appends its protocol's path.
     fn new(scenario: Scenario, base: &str) -> Self;
     /// One call. `seen` is shown each delta as it comes.
-    fn call(&mut self, seen: &mut (dyn FnMut(&str) + Send)) -> impl Future<Output = Outcome> + Send;
+    fn call(&mut self, seen: &mut (dyn FnMut(&str) + Send))
+    -> impl Future<Output = Outcome> + Send;
 }
 
 /// The `main` of a contestant.
@@ -42,7 +43,8 @@ pub fn run<C: Contestant>() {
     let base = format!("{}/{name}", argument("base-url").trim_end_matches('/'));
     let count: usize = argument("count").parse().expect("a count");
     let concurrency: usize = argument("concurrency").parse().expect("a concurrency");
-    let threads = std::env::var("BENCH_THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1);
+    let threads =
+        std::env::var("BENCH_THREADS").ok().and_then(|threads| threads.parse().ok()).unwrap_or(1);
     let runtime = if threads > 1 {
         tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
     } else {
@@ -61,7 +63,12 @@ pub fn run<C: Contestant>() {
     runtime.shutdown_background();
 }
 
-async fn work<C: Contestant>(scenario: Scenario, base: &str, count: usize, concurrency: usize) -> String {
+async fn work<C: Contestant>(
+    scenario: Scenario,
+    base: &str,
+    count: usize,
+    concurrency: usize,
+) -> String {
     let expected: Arc<str> = scenario.expected().into();
     let (left, wrong) = (Arc::new(AtomicUsize::new(count)), Arc::new(AtomicUsize::new(0)));
     let client = C::new(scenario, base);
@@ -72,7 +79,12 @@ async fn work<C: Contestant>(scenario: Scenario, base: &str, count: usize, concu
                 let outcome = client.call(&mut |_| {}).await;
                 if outcome.error.is_some() || outcome.text != *expected {
                     if wrong.fetch_add(1, Relaxed) == 0 {
-                        eprintln!("wrong: {:?}, {} bytes of {}", outcome.error, outcome.text.len(), expected.len());
+                        eprintln!(
+                            "wrong: {:?}, {} bytes of {}",
+                            outcome.error,
+                            outcome.text.len(),
+                            expected.len()
+                        );
                     }
                 }
             }
@@ -81,14 +93,18 @@ async fn work<C: Contestant>(scenario: Scenario, base: &str, count: usize, concu
     if concurrency <= 1 {
         worker(client).await;
     } else {
-        let tasks: Vec<_> = (0..concurrency).map(|_| tokio::spawn(worker(client.clone()))).collect();
+        let tasks: Vec<_> =
+            (0..concurrency).map(|_| tokio::spawn(worker(client.clone()))).collect();
         for task in tasks {
             task.await.expect("a worker");
         }
     }
     let (calls, bytes) = alloc::counted();
     let wrong = wrong.load(Relaxed);
-    format!("{{\"right\":{},\"wrong\":{wrong},\"allocations\":{calls},\"allocated\":{bytes}}}", count - wrong)
+    format!(
+        "{{\"right\":{},\"wrong\":{wrong},\"allocations\":{calls},\"allocated\":{bytes}}}",
+        count - wrong
+    )
 }
 
 async fn paced<C: Contestant>(scenario: Scenario, base: &str, count: usize) -> String {
@@ -97,7 +113,8 @@ async fn paced<C: Contestant>(scenario: Scenario, base: &str, count: usize) -> S
     for _ in 0..count {
         let outcome = client
             .call(&mut |delta| {
-                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+                let now =
+                    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
                 if let Ok(sent) = delta.trim().parse::<u128>() {
                     late.push(now.saturating_sub(sent) as f64 / 1000.0);
                 }

@@ -35,13 +35,33 @@ impl Scenario {
     pub const ALL: [Self; 12] = [
         Self { name: "chat", wire: Wire::OpenAi, kind: Kind::Chat { bytes: 200 } },
         Self { name: "chat-100k", wire: Wire::OpenAi, kind: Kind::Chat { bytes: 100_000 } },
-        Self { name: "stream-openai", wire: Wire::OpenAi, kind: Kind::Stream { deltas: 500, bytes: 0 } },
-        Self { name: "stream-anthropic", wire: Wire::Anthropic, kind: Kind::Stream { deltas: 500, bytes: 0 } },
-        Self { name: "stream-gemini", wire: Wire::Gemini, kind: Kind::Stream { deltas: 500, bytes: 0 } },
+        Self {
+            name: "stream-openai",
+            wire: Wire::OpenAi,
+            kind: Kind::Stream { deltas: 500, bytes: 0 },
+        },
+        Self {
+            name: "stream-anthropic",
+            wire: Wire::Anthropic,
+            kind: Kind::Stream { deltas: 500, bytes: 0 },
+        },
+        Self {
+            name: "stream-gemini",
+            wire: Wire::Gemini,
+            kind: Kind::Stream { deltas: 500, bytes: 0 },
+        },
         Self { name: "tools-500", wire: Wire::OpenAi, kind: Kind::Tools { fragments: 500 } },
         Self { name: "tools-20000", wire: Wire::OpenAi, kind: Kind::Tools { fragments: 20_000 } },
-        Self { name: "text-1m", wire: Wire::OpenAi, kind: Kind::Stream { deltas: 10_000, bytes: 100 } },
-        Self { name: "text-10m", wire: Wire::OpenAi, kind: Kind::Stream { deltas: 100_000, bytes: 100 } },
+        Self {
+            name: "text-1m",
+            wire: Wire::OpenAi,
+            kind: Kind::Stream { deltas: 10_000, bytes: 100 },
+        },
+        Self {
+            name: "text-10m",
+            wire: Wire::OpenAi,
+            kind: Kind::Stream { deltas: 100_000, bytes: 100 },
+        },
         Self { name: "paced", wire: Wire::OpenAi, kind: Kind::Paced { deltas: 300 } },
         Self { name: "idle", wire: Wire::OpenAi, kind: Kind::Idle },
         Self { name: "chat-anthropic", wire: Wire::Anthropic, kind: Kind::Chat { bytes: 200 } },
@@ -63,7 +83,8 @@ impl Scenario {
     /// The pieces of the text, or of the arguments of the tool call.
     pub fn pieces(&self) -> Vec<String> {
         match self.kind {
-            Kind::Chat { bytes } => vec![text(bytes)],
+            // Whole answers begin with a word.
+            Kind::Chat { bytes } => vec![text(bytes).trim().to_owned()],
             Kind::Stream { deltas, bytes } => (0..deltas).map(|at| piece(at, bytes)).collect(),
             Kind::Idle => vec![word(0).to_owned()],
             Kind::Paced { .. } => Vec::new(),
@@ -83,8 +104,22 @@ impl Scenario {
 }
 
 const WORDS: [&str; 16] = [
-    " The", " sky", " is", " blue", " because", " air", " scatters", " short", " waves", " of", " sunlight", " more",
-    " than", " long", " ones", ",",
+    " The",
+    " sky",
+    " is",
+    " blue",
+    " because",
+    " air",
+    " scatters",
+    " short",
+    " waves",
+    " of",
+    " sunlight",
+    " more",
+    " than",
+    " long",
+    " ones",
+    ",",
 ];
 
 fn word(at: usize) -> &'static str {
@@ -121,7 +156,11 @@ mod tests {
 
     #[test]
     fn every_name_is_found() {
-        assert!(Scenario::ALL.iter().all(|one| Scenario::named(one.name).is_some_and(|found| found.kind == one.kind)));
+        assert!(
+            Scenario::ALL
+                .iter()
+                .all(|one| Scenario::named(one.name).is_some_and(|found| found.kind == one.kind))
+        );
     }
 
     #[test]

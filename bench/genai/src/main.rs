@@ -1,6 +1,8 @@
 //! genai, as its examples show it, with the whole answer captured as AgentLoop hands it over too.
 
-use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
+use bench_common::{
+    Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run,
+};
 use futures::StreamExt as _;
 use genai::adapter::AdapterKind;
 use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ChatStreamEvent, Tool};
@@ -37,7 +39,8 @@ impl Contestant for GenAi {
                 })
             },
         );
-        let client = Client::builder().with_service_target_resolver(resolver).build().expect("a client");
+        let client =
+            Client::builder().with_service_target_resolver(resolver).build().expect("a client");
         Self { scenario, client }
     }
 
@@ -54,14 +57,18 @@ impl GenAi {
         let mut request = ChatRequest::new(vec![ChatMessage::user(PROMPT)]);
         if let Kind::Tools { .. } = self.scenario.kind {
             let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
-            request = request.with_tools(vec![Tool::new(TOOL).with_description("Writes a file").with_schema(schema)]);
+            request = request.with_tools(vec![
+                Tool::new(TOOL).with_description("Writes a file").with_schema(schema),
+            ]);
         }
         if let Kind::Chat { .. } = self.scenario.kind {
             let answer = self.client.exec_chat(MODEL, request, None).await?;
             return Ok(answer.into_first_text().unwrap_or_default());
         }
-        let options =
-            ChatOptions::default().with_capture_usage(true).with_capture_content(true).with_capture_tool_calls(true);
+        let options = ChatOptions::default()
+            .with_capture_usage(true)
+            .with_capture_content(true)
+            .with_capture_tool_calls(true);
         let mut stream = self.client.exec_chat_stream(MODEL, request, Some(&options)).await?.stream;
         let mut text = String::new();
         while let Some(event) = stream.next().await {

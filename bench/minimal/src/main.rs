@@ -3,7 +3,9 @@
 
 mod wire;
 
-use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
+use bench_common::{
+    Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run,
+};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -32,7 +34,12 @@ struct Minimal {
 
 impl Clone for Minimal {
     fn clone(&self) -> Self {
-        Self { scenario: self.scenario, uri: self.uri.clone(), authority: self.authority.clone(), sender: None }
+        Self {
+            scenario: self.scenario,
+            uri: self.uri.clone(),
+            authority: self.authority.clone(),
+            sender: None,
+        }
     }
 }
 
@@ -127,9 +134,15 @@ impl Minimal {
         }
         let answer = match (self.scenario.kind, self.scenario.wire) {
             (Kind::Chat { .. }, wire) => whole(response, wire).await?,
-            (_, Wire::OpenAi) => stream(response, |data, answer| wire::openai(data, answer, seen)).await?,
-            (_, Wire::Anthropic) => stream(response, |data, answer| wire::anthropic(data, answer, seen)).await?,
-            (_, Wire::Gemini) => stream(response, |data, answer| wire::gemini(data, answer, seen)).await?,
+            (_, Wire::OpenAi) => {
+                stream(response, |data, answer| wire::openai(data, answer, seen)).await?
+            }
+            (_, Wire::Anthropic) => {
+                stream(response, |data, answer| wire::anthropic(data, answer, seen)).await?
+            }
+            (_, Wire::Gemini) => {
+                stream(response, |data, answer| wire::gemini(data, answer, seen)).await?
+            }
         };
         if answer.finish.is_none() || answer.input == 0 || answer.output == 0 {
             return Err("the answer is not whole".into());
@@ -142,7 +155,9 @@ impl Minimal {
         let openai = self.scenario.wire == Wire::OpenAi;
         let body = if self.scenario.wire == Wire::Gemini {
             let parts = [GeminiPart { text: PROMPT }];
-            serde_json::to_vec(&GeminiRequest { contents: [GeminiContent { role: "user", parts }] })?
+            serde_json::to_vec(&GeminiRequest {
+                contents: [GeminiContent { role: "user", parts }],
+            })?
         } else {
             let tools = match self.scenario.kind {
                 Kind::Tools { .. } => Some(serde_json::from_str::<&RawValue>(wire::TOOLS)?),
@@ -162,7 +177,9 @@ impl Minimal {
             .header("content-type", "application/json");
         let request = match self.scenario.wire {
             Wire::OpenAi => request.header("authorization", format!("Bearer {KEY}")),
-            Wire::Anthropic => request.header("x-api-key", KEY).header("anthropic-version", "2023-06-01"),
+            Wire::Anthropic => {
+                request.header("x-api-key", KEY).header("anthropic-version", "2023-06-01")
+            }
             Wire::Gemini => request.header("x-goog-api-key", KEY),
         };
         Ok(request.body(Full::new(Bytes::from(body)))?)

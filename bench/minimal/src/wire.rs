@@ -64,7 +64,11 @@ impl Text<'_> {
     }
 }
 
-pub fn openai(data: &[u8], answer: &mut Answer, seen: &mut (dyn FnMut(&str) + Send)) -> Result<bool, Failure> {
+pub fn openai(
+    data: &[u8],
+    answer: &mut Answer,
+    seen: &mut (dyn FnMut(&str) + Send),
+) -> Result<bool, Failure> {
     if data == b"[DONE]" {
         return Ok(true);
     }
@@ -162,7 +166,11 @@ struct OutputUsage {
     output_tokens: u64,
 }
 
-pub fn anthropic(data: &[u8], answer: &mut Answer, seen: &mut (dyn FnMut(&str) + Send)) -> Result<bool, Failure> {
+pub fn anthropic(
+    data: &[u8],
+    answer: &mut Answer,
+    seen: &mut (dyn FnMut(&str) + Send),
+) -> Result<bool, Failure> {
     let event: Event<'_> = serde_json::from_slice(data)?;
     if let Some(delta) = event.delta {
         if let Some(text) = delta.text.get() {
@@ -207,7 +215,8 @@ struct WholeUsage {
 
 pub fn anthropic_whole(body: &[u8]) -> Result<Answer, Failure> {
     let mut whole: WholeAnthropic<'_> = serde_json::from_slice(body)?;
-    let text = whole.content.swap_remove(0).text.0.map(|text| text.0.into_owned()).unwrap_or_default();
+    let text =
+        whole.content.swap_remove(0).text.0.map(|text| text.0.into_owned()).unwrap_or_default();
     let (input, output) = (whole.usage.input_tokens, whole.usage.output_tokens);
     Ok(Answer { text, finish: Some(whole.stop_reason), input, output })
 }
@@ -243,7 +252,11 @@ struct Metadata {
     candidates_token_count: u64,
 }
 
-pub fn gemini(data: &[u8], answer: &mut Answer, seen: &mut (dyn FnMut(&str) + Send)) -> Result<bool, Failure> {
+pub fn gemini(
+    data: &[u8],
+    answer: &mut Answer,
+    seen: &mut (dyn FnMut(&str) + Send),
+) -> Result<bool, Failure> {
     let generated: Generated<'_> = serde_json::from_slice(data)?;
     if let Some(usage) = generated.usage_metadata {
         (answer.input, answer.output) = (usage.prompt_token_count, usage.candidates_token_count);

@@ -21,7 +21,11 @@ struct Prepared {
 type Answers = Arc<HashMap<&'static str, Prepared>>;
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let answers: Answers = Arc::new(
         Scenario::ALL
             .iter()
@@ -45,7 +49,10 @@ fn main() {
             }
         });
         // Whoever started it closes its stdin, or is gone.
-        let _ = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await;
+        let _ = tokio::task::spawn_blocking(|| {
+            std::io::copy(&mut std::io::stdin(), &mut std::io::sink())
+        })
+        .await;
     });
     runtime.shutdown_background();
 }
@@ -75,7 +82,10 @@ async fn serve(mut socket: TcpStream, answers: Answers) -> std::io::Result<()> {
 }
 
 /// Reads one request: its scenario, and how many bytes it has.
-async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<(String, usize)>> {
+async fn request(
+    socket: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> std::io::Result<Option<(String, usize)>> {
     loop {
         if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {
             let head = String::from_utf8_lossy(&buffer[..end]);
@@ -83,13 +93,15 @@ async fn request(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Resul
                 .lines()
                 .find_map(|line| {
                     let (name, value) = line.split_once(':')?;
-                    name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+                    name.eq_ignore_ascii_case("content-length")
+                        .then(|| value.trim().parse().ok())?
                 })
                 .unwrap_or(0);
             let all = end + 4 + length;
             if buffer.len() >= all {
                 let path = head.split(' ').nth(1).unwrap_or_default();
-                let scenario = path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
+                let scenario =
+                    path.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned();
                 return Ok(Some((scenario, all)));
             }
         }
@@ -108,7 +120,10 @@ async fn paced(socket: &mut TcpStream, deltas: usize) -> std::io::Result<()> {
         tokio::time::sleep(Duration::from_millis(2)).await;
         bytes.clear();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        bodies::chunk(&mut bytes, &bodies::openai_delta(&format!("{{\"content\":\"{now} \"}}"), "null"));
+        bodies::chunk(
+            &mut bytes,
+            &bodies::openai_delta(&format!("{{\"content\":\"{now} \"}}"), "null"),
+        );
         socket.write_all(&bytes).await?;
     }
     bytes.clear();

@@ -1,9 +1,12 @@
 //! AgentLoop as it is by default; every event of a stream is looked at, and the answer is that of `message.done`.
 
 use agentloop::{
-    AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Error, PartDelta, Provider, ResponsePart, ToolDefinition,
+    AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Error, PartDelta, Provider,
+    ResponsePart, ToolDefinition,
 };
-use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
+use bench_common::{
+    Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run,
+};
 use serde_json::json;
 
 #[global_allocator]
@@ -43,7 +46,8 @@ impl Ours {
         let mut request = ChatRequest::new(format!("lab/{MODEL}")).user(PROMPT);
         if let Kind::Tools { .. } = self.scenario.kind {
             let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
-            request = request.tool(ToolDefinition::function(TOOL, schema).with_description("Writes a file"));
+            request = request
+                .tool(ToolDefinition::function(TOOL, schema).with_description("Writes a file"));
         }
         if let Kind::Chat { .. } = self.scenario.kind {
             return Ok(text(self.ai.chat(request).await?));
@@ -52,8 +56,13 @@ impl Ours {
         let mut answer = None;
         while let Some(event) = events.next().await {
             match event? {
-                ChatStreamEvent::ContentDelta { delta: PartDelta::Text { text }, .. } => seen(&text),
-                ChatStreamEvent::ContentDelta { delta: PartDelta::ToolCallArguments { arguments }, .. } => {
+                ChatStreamEvent::ContentDelta { delta: PartDelta::Text { text }, .. } => {
+                    seen(&text)
+                }
+                ChatStreamEvent::ContentDelta {
+                    delta: PartDelta::ToolCallArguments { arguments },
+                    ..
+                } => {
                     seen(&arguments);
                 }
                 ChatStreamEvent::MessageDone { response } => answer = Some(response),

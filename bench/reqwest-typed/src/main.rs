@@ -3,7 +3,9 @@
 #[path = "../../minimal/src/wire.rs"]
 mod wire;
 
-use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
+use bench_common::{
+    Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run,
+};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -59,7 +61,8 @@ impl Typed {
         if self.scenario.wire == Wire::Gemini {
             return Ok(json!({ "contents": [{ "role": "user", "parts": [{ "text": PROMPT }] }] }));
         }
-        let mut body = json!({ "model": MODEL, "messages": [{ "role": "user", "content": PROMPT }] });
+        let mut body =
+            json!({ "model": MODEL, "messages": [{ "role": "user", "content": PROMPT }] });
         if stream {
             body["stream"] = true.into();
         }
@@ -78,7 +81,9 @@ impl Typed {
         let request = self.client.post(&self.url).json(&self.body()?);
         let request = match self.scenario.wire {
             Wire::OpenAi => request.bearer_auth(KEY),
-            Wire::Anthropic => request.header("x-api-key", KEY).header("anthropic-version", "2023-06-01"),
+            Wire::Anthropic => {
+                request.header("x-api-key", KEY).header("anthropic-version", "2023-06-01")
+            }
             Wire::Gemini => request.header("x-goog-api-key", KEY),
         };
         let response = request.send().await?.error_for_status()?;

@@ -1,6 +1,8 @@
 //! rig-core, as its documentation shows it.
 
-use bench_common::{Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run};
+use bench_common::{
+    Contestant, KEY, Kind, MODEL, Outcome, PROMPT, Scenario, TOOL, Wire, alloc::Counting, run,
+};
 use futures::StreamExt as _;
 use rig_core::DynModel;
 use rig_core::completion::{CompletionRequest, ToolDefinition};
@@ -65,7 +67,11 @@ impl Rig {
         if let Kind::Tools { .. } = self.scenario.kind {
             let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
             let name = ToolName::new(TOOL).expect("a name");
-            request = request.tool(ToolDefinition { name, description: "Writes a file".to_owned(), parameters });
+            request = request.tool(ToolDefinition {
+                name,
+                description: "Writes a file".to_owned(),
+                parameters,
+            });
         }
         if let Kind::Chat { .. } = self.scenario.kind {
             return Ok(self.model.call(request).await?.text());

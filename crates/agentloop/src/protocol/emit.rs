@@ -44,7 +44,7 @@ impl Emitter {
     ) -> Self {
         Self {
             fold: Fold::new(),
-            events: VecDeque::with_capacity(8),
+            events: VecDeque::new(),
             provider: provider.into(),
             request_id,
             early_warnings: warnings,
@@ -60,6 +60,7 @@ impl Emitter {
     /// Hands on nothing but the finished response, without a copy of it for every step.
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
+        self.events.reserve_exact(if quiet { 1 } else { 8 });
         self
     }
 

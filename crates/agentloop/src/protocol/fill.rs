@@ -105,3 +105,63 @@ macro_rules! fill {
 }
 
 pub(crate) use fill;
+
+#[cfg(test)]
+mod tests {
+    use crate::protocol::json::fill_json;
+    use crate::protocol::lenient::{Few, Int, Object, Text};
+
+    #[derive(Debug, Default)]
+    struct Outer<'a> {
+        name: Text<'a>,
+        rows: Few<Row<'a>>,
+        row: Object<Row<'a>>,
+    }
+
+    #[derive(Debug, Default)]
+    struct Row<'a> {
+        text: Text<'a>,
+        number: Int,
+    }
+
+    use super::FillFields as _;
+
+    fill!(Outer { "name" => name; "rows" => rows, "row" => row });
+    fill!(Row { "text" => text, "number" => number; });
+
+    fn filled(json: &str) -> Outer<'_> {
+        let mut outer = Outer::default();
+        fill_json(json.as_bytes(), &mut outer).unwrap();
+        outer
+    }
+
+    #[test]
+    fn what_stands_twice_counts_as_it_stands_last() {
+        let outer = filled(
+            r#"{"name":"a","row":{"text":"x","number":1},"rows":[{"text":"one"},{"text":"two"}],"row":{"number":2},
+               "rows":[{"number":3}],"name":"b"}"#,
+        );
+        let Object(Some(row)) = &outer.row else { panic!("an object") };
+        assert_eq!(
+            (outer.name.non_empty(), row.text.non_empty(), row.number.0),
+            (Some("b"), None, Some(2))
+        );
+        assert_eq!(outer.rows.into_iter().map(|row| row.number.0).collect::<Vec<_>>(), [Some(3)]);
+    }
+
+    #[test]
+    fn other_shapes_and_unknown_names_are_as_good_as_absent() {
+        let outer = filled(r#"{"row":[1,{"a":2}],"more":{"deep":[{}]},"name":7,"rows":null}"#);
+        assert!(outer.row.0.is_none() && outer.rows.is_empty() && outer.name.0.is_none());
+        let outer = filled(r#"{"rows":[null,{"text":"one"},null,{"text":"two"}]}"#);
+        let texts: Vec<_> = outer.rows.into_iter().map(|row| row.text.0.unwrap()).collect();
+        assert_eq!(texts, ["one", "two"]);
+    }
+
+    #[test]
+    fn what_is_no_object_or_goes_on_after_it_is_an_error() {
+        for json in ["3", "[]", "{} {}", r#"{"rows":{}}"#, r#"{"name":"a""#] {
+            assert!(fill_json(json.as_bytes(), &mut Outer::default()).is_err(), "{json}");
+        }
+    }
+}

@@ -323,4 +323,13 @@ mod tests {
             assert_eq!(ModelRule::new(pattern).matches(name), expected, "{pattern} on {name}");
         }
     }
+
+    #[test]
+    fn every_family_that_thinks_between_tags_is_found() {
+        for family in THINK_TAG_FAMILIES {
+            let name = family.replace('*', "-").to_ascii_uppercase();
+            assert!(thinks_between_tags(&name), "{name}");
+        }
+        assert!(!thinks_between_tags("gpt-5-mini"));
+    }
 }
