@@ -102,8 +102,9 @@ async fn work<C: Contestant>(
     let (calls, bytes) = alloc::counted();
     let wrong = wrong.load(Relaxed);
     format!(
-        "{{\"right\":{},\"wrong\":{wrong},\"allocations\":{calls},\"allocated\":{bytes}}}",
-        count - wrong
+        "{{\"right\":{},\"wrong\":{wrong},\"allocations\":{calls},\"allocated\":{bytes},\"peak_kib\":{}}}",
+        count - wrong,
+        peak()
     )
 }
 
@@ -191,4 +192,11 @@ async fn idle<C: Contestant>(scenario: Scenario, base: &str, count: usize) -> St
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096
+}
+
+/// The most of it that ever was, in KiB. What a parent learns by waiting for a child may be the parent's own.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse().ok()).unwrap_or(0)
 }
