@@ -135,6 +135,17 @@ fn errors_are_errors_wherever_they_stand() {
 }
 
 #[test]
+fn a_cut_answer_tells_the_last_usage_that_counts() {
+    let text = r#""candidates":[{"content":{"parts":[{"text":"Hel"}]}}],"responseId":"r""#;
+    let counted = r#""usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}"#;
+    let silent = r#""usageMetadata":{"trafficType":"ON_DEMAND"}"#;
+    let bytes = format!("data: {{{text},{counted}}}\n\ndata: {{{text},{silent}}}\n\n");
+    let error = decode(&wire(true), bytes.as_bytes()).response().unwrap_err();
+    let usage = &error.partial().unwrap().usage;
+    assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(4), Some(2)));
+}
+
+#[test]
 fn the_details_of_an_error_tell_its_kind() {
     let read = |status: u16, body: &str| {
         decode(&Wire { status, ..wire(false) }, body.as_bytes()).response().unwrap_err()

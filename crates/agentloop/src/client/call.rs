@@ -164,7 +164,9 @@ impl Inner {
         })?;
         warnings.extend(unused_fallbacks(&request.fallbacks));
         // Boxed where it is made: it is large, and on its way into the reply it would be copied at every step.
+        // A whole answer passes nobody on its way who would look at its steps, if there are no layers.
         let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
+            .quietly(!stream && self.middleware.is_empty())
             .with_names(names)
             .with_form(form);
         Ok((self.send(provider, http, timeouts), emitter))

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
@@ -25,9 +25,35 @@ pub(crate) enum Reading {
     /// As a list whose elements are events.
     List(JsonArrayReader),
     /// As one JSON body.
-    Whole(BytesMut),
+    Whole(Pieces),
     /// As whatever the first bytes look like.
     Unknown(BytesMut),
+}
+
+/// The bytes of one body. Most come in one piece, which is then not copied.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces {
+    first: Bytes,
+    all: BytesMut,
+}
+
+impl Pieces {
+    fn push(&mut self, bytes: Bytes) {
+        if self.all.is_empty() {
+            if self.first.is_empty() {
+                self.first = bytes;
+                return;
+            }
+            // A body in pieces is likely to have more of them.
+            self.all.reserve(2 * (self.first.len() + bytes.len()));
+            self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        self.all.extend_from_slice(&bytes);
+    }
+
+    fn bytes(&self) -> &[u8] {
+        if self.all.is_empty() { &self.first } else { &self.all }
+    }
 }
 
 impl Reading {
@@ -37,9 +63,9 @@ impl Reading {
         match kind.as_str() {
             "text/event-stream" => Self::Stream(SseReader::new()),
             // A login page or a proxy's own: no stream of ours looks like that.
-            "text/html" => Self::Whole(BytesMut::new()),
+            "text/html" => Self::Whole(Pieces::default()),
             _ if stream => Self::Unknown(BytesMut::new()),
-            _ => Self::Whole(BytesMut::new()),
+            _ => Self::Whole(Pieces::default()),
         }
     }
 }
@@ -146,7 +172,7 @@ impl Reply {
             let step = match Pin::new(&mut self.body).poll_next(context) {
                 Poll::Ready(Some(Ok(bytes))) => {
                     self.last_life = Instant::now();
-                    self.bytes(&bytes)
+                    self.bytes(bytes)
                 }
                 Poll::Ready(Some(Err(error))) => Err(error),
                 Poll::Ready(None) => self.end_of_body(),
@@ -161,6 +187,7 @@ impl Reply {
                     error = error.with_model(model);
                 }
                 error = error.with_began(true);
+                self.decoder.settle(&mut self.emitter);
                 if let Some(partial) = self.emitter.partial() {
                     error = error.with_partial(partial);
                 }
@@ -169,10 +196,10 @@ impl Reply {
         }
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    fn bytes(&mut self, bytes: Bytes) -> Result<()> {
         let Self { reading, decoder, emitter, state, .. } = self;
         if let Reading::Unknown(begin) = reading {
-            begin.extend_from_slice(bytes);
+            begin.extend_from_slice(&bytes);
             let Some(whole) = looks_whole(begin) else {
                 return Ok(());
             };
@@ -180,35 +207,37 @@ impl Reply {
             *reading = if whole && decoder.streams_lists() && starts_list(&begin) {
                 Reading::List(JsonArrayReader::new())
             } else if whole {
-                Reading::Whole(BytesMut::new())
+                Reading::Whole(Pieces::default())
             } else {
                 Reading::Stream(SseReader::new())
             };
-            return self.bytes(&begin);
+            return self.bytes(begin.freeze());
         }
         match reading {
             Reading::Stream(reader) => {
-                let flow = reader.feed(bytes, &mut |frame| decoder.frame(&frame, emitter))?;
+                let flow = reader.feed(&bytes, &mut |frame| decoder.frame(&frame, emitter))?;
                 if flow == Flow::Done {
                     *state = State::Ended;
                 }
                 Ok(())
             }
             Reading::List(reader) => {
-                let flow = reader.feed(bytes, &mut |frame| decoder.frame(&frame, emitter))?;
+                let flow = reader.feed(&bytes, &mut |frame| decoder.frame(&frame, emitter))?;
                 if flow == Flow::Done {
                     *state = State::Ended;
                 }
                 Ok(())
             }
-            Reading::Whole(body) | Reading::Unknown(body) => {
-                if body.len() + bytes.len() > MAX_BODY_BYTES {
+            // The unknown is known above.
+            Reading::Unknown(_) => Ok(()),
+            Reading::Whole(body) => {
+                if body.bytes().len() + bytes.len() > MAX_BODY_BYTES {
                     return Err(Error::new(
                         ErrorKind::TooLarge,
                         format!("the answer is larger than {MAX_BODY_BYTES} bytes"),
                     ));
                 }
-                body.extend_from_slice(bytes);
+                body.push(bytes);
                 Ok(())
             }
         }
@@ -231,10 +260,8 @@ impl Reply {
                 }
             }
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
-            Reading::Unknown(body) | Reading::Whole(body) if body.trim_ascii().is_empty() => {
-                Err(Error::new(ErrorKind::IncompleteStream, "the answer is empty"))
-            }
-            Reading::Unknown(body) | Reading::Whole(body) => decoder.body(body, emitter),
+            Reading::Unknown(body) => whole(body, decoder, emitter),
+            Reading::Whole(body) => whole(body.bytes(), decoder, emitter),
         };
         done?;
         *state = State::Ended;
@@ -261,6 +288,13 @@ impl Reply {
         }
         Poll::Pending
     }
+}
+
+fn whole(body: &[u8], decoder: &mut ChatDecoder, emitter: &mut Emitter) -> Result<()> {
+    if body.trim_ascii().is_empty() {
+        return Err(Error::new(ErrorKind::IncompleteStream, "the answer is empty"));
+    }
+    decoder.body(body, emitter)
 }
 
 /// Whether the first bytes begin a list.

@@ -119,7 +119,8 @@ impl SseReader {
             self.data.extend_from_slice(data);
             self.has_data = true;
         } else if let Some(event) = value_of(line, b"event") {
-            self.event = String::from_utf8_lossy(event).into_owned();
+            self.event.clear();
+            self.event.push_str(&String::from_utf8_lossy(event));
         }
         Ok(Flow::Continue)
     }

@@ -32,6 +32,8 @@ pub(crate) struct Emitter {
     strategy: Option<OutputStrategy>,
     /// What has to be undone in the answer's text; mostly nothing.
     answers: Option<Box<Answers>>,
+    /// Nobody looks at the steps, so that only the finished response is handed on.
+    quiet: bool,
 }
 
 impl Emitter {
@@ -42,7 +44,7 @@ impl Emitter {
     ) -> Self {
         Self {
             fold: Fold::new(),
-            events: VecDeque::with_capacity(8),
+            events: VecDeque::new(),
             provider: provider.into(),
             request_id,
             early_warnings: warnings,
@@ -51,6 +53,20 @@ impl Emitter {
             names: ToolNames::default(),
             strategy: None,
             answers: None,
+            quiet: false,
+        }
+    }
+
+    /// Hands on nothing but the finished response, without a copy of it for every step.
+    pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
+        self.quiet = quiet;
+        self.events.reserve_exact(if quiet { 1 } else { 8 });
+        self
+    }
+
+    fn push(&mut self, event: ChatStreamEvent) {
+        if !self.quiet {
+            self.events.push_back(event);
         }
     }
 
@@ -91,15 +107,17 @@ impl Emitter {
         if self.fold.start(id, model, &self.provider, created, request_id, self.strategy).is_err() {
             return;
         }
-        self.events.push_back(ChatStreamEvent::MessageStart {
-            id: id.to_owned(),
-            model: model.to_owned(),
-            provider: self.provider.clone(),
-            created,
-            request_id: self.request_id.clone(),
-            output_strategy: self.strategy,
-            cached: false,
-        });
+        if !self.quiet {
+            self.events.push_back(ChatStreamEvent::MessageStart {
+                id: id.to_owned(),
+                model: model.to_owned(),
+                provider: self.provider.clone(),
+                created,
+                request_id: self.request_id.clone(),
+                output_strategy: self.strategy,
+                cached: false,
+            });
+        }
         for warning in std::mem::take(&mut self.early_warnings) {
             self.warn(warning);
         }
@@ -130,7 +148,7 @@ impl Emitter {
         if let Some(answers) = &mut self.answers {
             answers.opened(choice_index, part_index, &part);
         }
-        self.events.push_back(ChatStreamEvent::ContentStart { choice_index, part_index, part });
+        self.push(ChatStreamEvent::ContentStart { choice_index, part_index, part });
         Ok(part_index)
     }
 
@@ -166,6 +184,10 @@ impl Emitter {
     }
 
     fn grow(&mut self, choice_index: u32, part_index: u32, delta: PartDelta) -> Result<()> {
+        if self.quiet {
+            let grown = self.fold.grow_by(choice_index, part_index, delta);
+            return grown.map_err(Self::out_of_order);
+        }
         self.fold.grow(choice_index, part_index, &delta).map_err(Self::out_of_order)?;
         self.events.push_back(ChatStreamEvent::ContentDelta { choice_index, part_index, delta });
         Ok(())
@@ -184,8 +206,10 @@ impl Emitter {
         }
         let part = self.fold.close(choice_index, part_index).map_err(Self::out_of_order)?;
         complete(part);
-        let part = part.clone();
-        self.events.push_back(ChatStreamEvent::ContentDone { choice_index, part_index, part });
+        if !self.quiet {
+            let part = part.clone();
+            self.events.push_back(ChatStreamEvent::ContentDone { choice_index, part_index, part });
+        }
         Ok(())
     }
 
@@ -206,7 +230,7 @@ impl Emitter {
     pub(crate) fn logprobs(&mut self, choice_index: u32, logprobs: Logprobs) {
         if !logprobs.is_empty() {
             self.fold.logprobs(choice_index, &logprobs);
-            self.events.push_back(ChatStreamEvent::Logprobs { choice_index, logprobs });
+            self.push(ChatStreamEvent::Logprobs { choice_index, logprobs });
         }
     }
 
@@ -220,8 +244,11 @@ impl Emitter {
             Some(answers) => answers.finish(choice_index, reason),
             None => reason,
         };
+        if self.quiet {
+            return self.fold.finish_choice(choice_index, reason, raw);
+        }
         self.fold.finish_choice(choice_index, reason.clone(), raw.clone());
-        self.events.push_back(ChatStreamEvent::MessageDelta {
+        self.push(ChatStreamEvent::MessageDelta {
             choice_index,
             finish_reason: reason,
             raw_finish_reason: raw,
@@ -231,21 +258,26 @@ impl Emitter {
     pub(crate) fn warn(&mut self, warning: Warning) {
         if self.fold.is_started() {
             self.fold.warn(warning.clone());
-            self.events.push_back(ChatStreamEvent::Warning { warning });
+            self.push(ChatStreamEvent::Warning { warning });
         } else {
             self.early_warnings.push(warning);
         }
     }
 
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
-        if !more.is_empty() {
-            self.fold.metadata(&more);
-            self.events.push_back(ChatStreamEvent::Metadata { provider_metadata: more });
+        if self.quiet {
+            self.fold.metadata(more);
+        } else if !more.is_empty() {
+            self.fold.metadata(more.clone());
+            self.push(ChatStreamEvent::Metadata { provider_metadata: more });
         }
     }
 
     /// Notes the usage. Providers repeat it; the last one counts, and one event tells it at the end.
     pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
+        if self.quiet {
+            return self.fold.usage(usage, cost);
+        }
         self.fold.usage(usage.clone(), cost.clone());
         self.usage = Some((usage, cost));
     }
@@ -253,7 +285,7 @@ impl Emitter {
     /// Ends the message.
     pub(crate) fn done(&mut self) -> Result<()> {
         if let Some((usage, cost)) = self.usage.take() {
-            self.events.push_back(ChatStreamEvent::Usage { usage, cost });
+            self.push(ChatStreamEvent::Usage { usage, cost });
         }
         let response = std::mem::take(&mut self.fold).finish().map_err(Self::out_of_order)?;
         self.events.push_back(ChatStreamEvent::MessageDone { response: Box::new(response) });

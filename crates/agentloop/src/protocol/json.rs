@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::fill::Fill;
 use crate::error::{Error, ErrorKind, Result};
 
 /// A body without what stands around it: hosts that keep the connection alive send blank lines before it.
@@ -63,17 +64,41 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T> {
     serde_json::from_slice(data).map_err(|error| unreadable(ErrorKind::Protocol, data, error))
 }
 
+/// The same, into a value that is already there.
+pub(crate) fn fill_json<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> Result<()> {
+    filled(data, place).map_err(|error| unreadable(ErrorKind::Protocol, data, error))
+}
+
 /// The same for a body, which may also have been cut off on its way.
+pub(crate) fn fill_json_body<'a, T: Fill<'a>>(body: &'a [u8], place: &mut T) -> Result<()> {
+    filled(body, place).map_err(|error| unreadable_body(body, error))
+}
+
+fn filled<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()> {
+    // What is known to be UTF-8 as a whole is not looked at again string by string.
+    if let Ok(text) = std::str::from_utf8(data) {
+        let mut json = serde_json::Deserializer::from_str(text);
+        place.fill(&mut json)?;
+        return json.end();
+    }
+    let mut json = serde_json::Deserializer::from_slice(data);
+    place.fill(&mut json)?;
+    json.end()
+}
+
+/// The same as [`read_json`] for a body, which may also have been cut off on its way.
 pub(crate) fn read_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
-    serde_json::from_slice(body).map_err(|error| {
-        let lines = body.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let last_line = body.split(|byte| *byte == b'\n').next_back().map_or(0, <[u8]>::len);
-        let at_end = error.line() == lines && error.column() >= last_line;
-        // A number that is cut off is wrong at the very end of the bytes.
-        let cut = error.is_eof() || (at_end && body.starts_with(b"{") && !body.ends_with(b"}"));
-        let kind = if cut { ErrorKind::IncompleteStream } else { ErrorKind::Protocol };
-        unreadable(kind, body, error)
-    })
+    serde_json::from_slice(body).map_err(|error| unreadable_body(body, error))
+}
+
+fn unreadable_body(body: &[u8], error: serde_json::Error) -> Error {
+    let lines = body.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let last_line = body.split(|byte| *byte == b'\n').next_back().map_or(0, <[u8]>::len);
+    let at_end = error.line() == lines && error.column() >= last_line;
+    // A number that is cut off is wrong at the very end of the bytes.
+    let cut = error.is_eof() || (at_end && body.starts_with(b"{") && !body.ends_with(b"}"));
+    let kind = if cut { ErrorKind::IncompleteStream } else { ErrorKind::Protocol };
+    unreadable(kind, body, error)
 }
 
 fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {

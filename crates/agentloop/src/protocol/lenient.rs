@@ -9,8 +9,12 @@ use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value;
+
+use super::fill::{Fill, FillFields};
 
 /// Visits the shapes that a tolerant reader does not want, and makes `$none` of them.
 macro_rules! ignore {
@@ -162,6 +166,10 @@ impl<T> Few<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.rest)
     }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().chain(&mut self.rest)
+    }
 }
 
 impl<T> IntoIterator for Few<T> {
@@ -201,6 +209,63 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(FewVisitor(PhantomData))
+    }
+}
+
+/// The next element of a list, in its place; a `null` leaves the place empty.
+struct Element<'p, T>(&'p mut Option<T>);
+
+impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Element<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de, T: Fill<'de>> Visitor<'de> for Element<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.insert(T::default()).fill(deserializer)
+    }
+
+    ignore!((); unit);
+}
+
+struct FewFiller<'p, T>(&'p mut Few<T>);
+
+impl<'de, T: Fill<'de>> Visitor<'de> for FewFiller<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        while self.0.first.is_none() {
+            if seq.next_element_seed(Element(&mut self.0.first))?.is_none() {
+                return Ok(());
+            }
+        }
+        let mut next = None;
+        while seq.next_element_seed(Element(&mut next))?.is_some() {
+            self.0.rest.extend(next.take());
+        }
+        Ok(())
+    }
+
+    ignore!((); unit);
+}
+
+impl<'de, T: Fill<'de>> Fill<'de> for Few<T> {
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        *self = Self::default();
+        deserializer.deserialize_any(FewFiller(self))
     }
 }
 
@@ -283,6 +348,29 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectFiller<'p, T>(&'p mut Object<T>);
+
+impl<'de, T: FillFields<'de>> Visitor<'de> for ObjectFiller<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+        self.0.0.insert(T::default()).fill_fields(map)
+    }
+
+    ignore!((); bool number str unit seq);
+}
+
+impl<'de, T: FillFields<'de>> Fill<'de> for Object<T> {
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        self.0 = None;
+        deserializer.deserialize_any(ObjectFiller(self))
     }
 }
 

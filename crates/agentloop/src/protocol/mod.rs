@@ -9,6 +9,7 @@ mod classify;
 mod embed;
 mod emit;
 mod error_body;
+mod fill;
 pub mod gemini;
 mod headers;
 mod json;
@@ -282,6 +283,13 @@ impl ChatDecoder {
     /// Whether a stream may also come as one list of its steps.
     pub(crate) fn streams_lists(&self) -> bool {
         matches!(self, Self::Gemini(_))
+    }
+
+    /// Hands over what is read late, before an answer that is cut short is looked at.
+    pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
+        if let Self::Gemini(decoder) = self {
+            decoder.settle(emitter);
+        }
     }
 
     /// Takes the next frame of a stream.

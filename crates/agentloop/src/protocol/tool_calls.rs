@@ -30,6 +30,8 @@ pub(crate) struct ToolCalls {
     by_id: HashMap<String, usize>,
     by_index: HashMap<i64, usize>,
     latest: Option<usize>,
+    /// The index of the latest piece.
+    latest_index: Option<i64>,
 }
 
 #[derive(Debug, Default)]
@@ -63,6 +65,16 @@ impl ToolCalls {
     pub(crate) fn place(&mut self, piece: &CallPiece<'_>, batch: u64, alone: bool) -> usize {
         let id = piece.id.filter(|id| !id.is_empty());
         let name = piece.name.filter(|name| !name.is_empty());
+        // Nearly every piece: more arguments of the call that the last one belonged to.
+        if id.is_none()
+            && name.is_none()
+            && !alone
+            && piece.index.is_some()
+            && piece.index == self.latest_index
+            && let Some(latest) = self.latest
+        {
+            return latest;
+        }
         let at = match self.find(id, piece.index, name, batch).filter(|_| !alone) {
             Some(at) => at,
             None => {
@@ -91,6 +103,7 @@ impl ToolCalls {
             call.named_in = batch;
         }
         self.latest = Some(at);
+        self.latest_index = piece.index;
         at
     }
 

@@ -305,13 +305,15 @@ impl Provider {
         &self,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<String> {
-        let replaced = format!(
-            "AGENTLOOP_{}_BASE_URL",
-            self.name.to_ascii_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_")
-        );
-        let template = environment(&replaced).unwrap_or_else(|| self.base_url.clone().into_owned());
+        let mut replaced = String::with_capacity(self.name.len() + 19);
+        replaced.push_str("AGENTLOOP_");
+        let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+        replaced.extend(self.name.chars().map(upper));
+        replaced.push_str("_BASE_URL");
+        let template =
+            environment(&replaced).map_or_else(|| Cow::Borrowed(&*self.base_url), Cow::Owned);
         let mut url = String::with_capacity(template.len());
-        let mut rest = template.as_str();
+        let mut rest = &*template;
         while let Some(at) = rest.find("${") {
             let Some(end) = rest[at..].find('}') else {
                 break;

@@ -263,6 +263,37 @@ const THINK_TAG_FAMILIES: &[&str] = &[
     "*ernie-4.5*thinking*",
 ];
 
+/// Which letters and digits stand in a name or a pattern, as bits: a pattern with one that a name lacks cannot match it.
+/// Stars are none.
+const fn letters(text: &[u8]) -> u64 {
+    let (mut bits, mut at) = (0, 0);
+    while at < text.len() {
+        if text[at] != b'*' {
+            bits |= 1 << (text[at].to_ascii_lowercase() & 63);
+        }
+        at += 1;
+    }
+    bits
+}
+
+const THINK_TAG_LETTERS: [u64; THINK_TAG_FAMILIES.len()] = {
+    let mut bits = [0; THINK_TAG_FAMILIES.len()];
+    let mut at = 0;
+    while at < bits.len() {
+        bits[at] = letters(THINK_TAG_FAMILIES[at].as_bytes());
+        at += 1;
+    }
+    bits
+};
+
+/// Whether `model` is of a family that thinks between tags.
+fn thinks_between_tags(model: &str) -> bool {
+    let has = letters(model.as_bytes());
+    let mut families = THINK_TAG_FAMILIES.iter().zip(THINK_TAG_LETTERS);
+    families
+        .any(|(family, needs)| needs & !has == 0 && matches(family.as_bytes(), model.as_bytes()))
+}
+
 /// What is known of `model`, by a host's own `rules` first (the first that matches counts) and by family.
 pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
     let mut traits = ModelTraits::default();
@@ -279,9 +310,7 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             efforts: None,
         };
     }
-    if traits.think_tags == ThinkTags::None
-        && THINK_TAG_FAMILIES.iter().any(|family| matches(family.as_bytes(), model.as_bytes()))
-    {
+    if traits.think_tags == ThinkTags::None && thinks_between_tags(model) {
         traits.think_tags = ThinkTags::Paired;
     }
     traits
@@ -306,5 +335,14 @@ mod tests {
         ] {
             assert_eq!(ModelRule::new(pattern).matches(name), expected, "{pattern} on {name}");
         }
+    }
+
+    #[test]
+    fn every_family_that_thinks_between_tags_is_found() {
+        for family in THINK_TAG_FAMILIES {
+            let name = family.replace('*', "-").to_ascii_uppercase();
+            assert!(thinks_between_tags(&name), "{name}");
+        }
+        assert!(!thinks_between_tags("gpt-5-mini"));
     }
 }

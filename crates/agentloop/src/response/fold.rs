@@ -128,7 +128,7 @@ impl Fold {
                 Ok(())
             }
             ChatStreamEvent::Metadata { provider_metadata } => {
-                self.metadata(provider_metadata);
+                self.metadata(provider_metadata.clone());
                 Ok(())
             }
             ChatStreamEvent::Usage { usage, cost } => {
@@ -264,6 +264,33 @@ impl Fold {
         Ok(())
     }
 
+    /// The same, of a delta that nobody needs any more: the first piece of a text becomes the text.
+    pub(crate) fn grow_by(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+        mut delta: PartDelta,
+    ) -> Result<(), FoldError> {
+        let (choice, progress) = self.choice(choice_index);
+        let at = part_index as usize;
+        if progress.open.get(at).copied().unwrap_or(false) {
+            let empty = match (&mut choice.content[at], &mut delta) {
+                (ResponsePart::Text(part), PartDelta::Text { text }) => {
+                    Some((&mut part.text, text))
+                }
+                (ResponsePart::ToolCall(part), PartDelta::ToolCallArguments { arguments }) => {
+                    Some((&mut part.arguments, arguments))
+                }
+                _ => None,
+            };
+            if let Some((place, piece)) = empty.filter(|(place, _)| place.is_empty()) {
+                std::mem::swap(place, piece);
+                return Ok(());
+            }
+        }
+        self.grow(choice_index, part_index, &delta)
+    }
+
     /// Closes a part and lends it out, so that a decoder can complete it.
     pub(crate) fn close(
         &mut self,
@@ -305,10 +332,8 @@ impl Fold {
         self.response.warnings.push(warning);
     }
 
-    pub(crate) fn metadata(&mut self, more: &Map<String, Value>) {
-        for (name, value) in more {
-            self.response.provider_metadata.insert(name.clone(), value.clone());
-        }
+    pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
+        self.response.provider_metadata.extend(more);
     }
 
     pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {

@@ -1,5 +1,7 @@
 //! The blocks of an answer while they grow: blocks → parts.
 
+use std::mem::take;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -124,7 +126,7 @@ impl Blocks {
     pub(super) fn delta(
         &mut self,
         index: i64,
-        delta: Delta<'_>,
+        delta: &mut Delta<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
         if let Some(block) = self.open.iter_mut().find(|block| block.index == index) {
@@ -160,7 +162,7 @@ impl Blocks {
 
     /// All blocks end.
     pub(super) fn stop_all(&mut self, emitter: &mut Emitter) -> Result<()> {
-        std::mem::take(&mut self.open).into_iter().try_for_each(|block| block.close(emitter))
+        take(&mut self.open).into_iter().try_for_each(|block| block.close(emitter))
     }
 }
 
@@ -202,11 +204,11 @@ impl Block {
         Ok(())
     }
 
-    fn grow(&mut self, delta: Delta<'_>, emitter: &mut Emitter) -> Result<()> {
+    fn grow(&mut self, delta: &mut Delta<'_>, emitter: &mut Emitter) -> Result<()> {
         let part = self.part;
         match self.kind {
             Kind::Text => {
-                if let Some(text) = delta.text.into_non_empty() {
+                if let Some(text) = take(&mut delta.text).into_non_empty() {
                     emitter.delta(0, part, PartDelta::Text { text: text.into_owned() })?;
                 }
                 if let Some(Ok(citation)) =
@@ -217,26 +219,26 @@ impl Block {
                 }
             }
             Kind::Thinking => {
-                if let Some(thinking) = delta.thinking.into_non_empty() {
+                if let Some(thinking) = take(&mut delta.thinking).into_non_empty() {
                     let thinking = thinking.into_owned();
                     emitter.delta(0, part, PartDelta::Thinking { thinking })?;
                 }
-                if let Some(signature) = delta.signature.into_non_empty() {
+                if let Some(signature) = take(&mut delta.signature).into_non_empty() {
                     let signature = signature.into_owned();
                     emitter.delta(0, part, PartDelta::ThinkingSignature { signature })?;
                 }
             }
             Kind::Call | Kind::ServerCall | Kind::Code => {
-                if let Some(json) = delta.partial_json.into_non_empty() {
+                if let Some(json) = take(&mut delta.partial_json).into_non_empty() {
                     self.feed(&json, emitter)?;
                 }
             }
             Kind::Opaque => {
                 let pieces = [
-                    ("content", delta.content),
-                    ("encrypted_content", delta.encrypted_content),
-                    ("signature", delta.signature),
-                    ("text", delta.text),
+                    ("content", take(&mut delta.content)),
+                    ("encrypted_content", take(&mut delta.encrypted_content)),
+                    ("signature", take(&mut delta.signature)),
+                    ("text", take(&mut delta.text)),
                 ];
                 for (name, piece) in pieces {
                     let Some(piece) = piece.into_non_empty() else { continue };
@@ -282,7 +284,7 @@ impl Block {
     fn close(mut self, emitter: &mut Emitter) -> Result<()> {
         if matches!(self.kind, Kind::Call | Kind::ServerCall | Kind::Code) && self.input_bytes == 0
         {
-            let given = std::mem::take(&mut self.given);
+            let given = take(&mut self.given);
             self.feed(if given.is_empty() { "{}" } else { &given }, emitter)?;
         }
         match self.kind {
@@ -297,11 +299,11 @@ impl Block {
                 let code = input.get(field).and_then(Value::as_str);
                 let code = match code.filter(|_| language(name) != Some("text_editor")) {
                     Some(code) => code.to_owned(),
-                    None => std::mem::take(&mut self.input),
+                    None => take(&mut self.input),
                 };
                 emitter.delta(0, self.part, PartDelta::Code { code })?;
                 self.raw.insert("input".to_owned(), input);
-                let state = std::mem::take(&mut self.raw);
+                let state = take(&mut self.raw);
                 self.state(state, emitter)?;
             }
             _ => {}

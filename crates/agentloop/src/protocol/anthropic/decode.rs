@@ -76,7 +76,7 @@ impl Decoder {
     pub(super) fn block_delta(
         &mut self,
         index: i64,
-        delta: Delta<'_>,
+        delta: &mut Delta<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
         self.ensure_started(emitter)?;

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::wire::{Event, Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
-use crate::protocol::json::{bare, mended, read_json, read_json_body};
+use crate::protocol::json::{bare, fill_json, mended, read_json, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::Warning;
 
@@ -34,18 +34,19 @@ impl Decoder {
         if data.starts_with(b"[") {
             return Err(self.error_of_list(data));
         }
-        match read_json(data) {
-            Ok(event) => self.event(event, data, frame.event, emitter),
-            Err(error) => match mended(data, &error) {
-                Some(data) => self.event(read_json(&data)?, &data, frame.event, emitter),
-                None => Err(error),
-            },
-        }
+        let mut event = Event::default();
+        let Err(error) = fill_json(data, &mut event) else {
+            return self.event(&mut event, data, frame.event, emitter);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let mut event = Event::default();
+        fill_json(&data, &mut event)?;
+        self.event(&mut event, &data, frame.event, emitter)
     }
 
     fn event(
         &mut self,
-        event: Event<'_>,
+        event: &mut Event<'_>,
         data: &[u8],
         name: &str,
         emitter: &mut Emitter,
@@ -53,7 +54,7 @@ impl Decoder {
         let index = event.index.0.unwrap_or(0);
         match event.kind.non_empty().unwrap_or(name) {
             "message_start" => {
-                self.message(event.message.0.unwrap_or_default(), emitter)?;
+                self.message(event.message.0.take().unwrap_or_default(), emitter)?;
             }
             "content_block_start" => {
                 if let Some(block) = event.content_block {
@@ -61,7 +62,7 @@ impl Decoder {
                 }
             }
             "content_block_delta" => {
-                if let Some(delta) = event.delta.0 {
+                if let Some(delta) = &mut event.delta.0 {
                     self.block_delta(index, delta, emitter)?;
                 }
             }
@@ -69,7 +70,7 @@ impl Decoder {
             "message_delta" => {
                 self.ensure_started(emitter)?;
                 self.keep_raw("contextManagement", event.context_management);
-                let delta = event.delta.0.unwrap_or_default();
+                let delta = event.delta.0.take().unwrap_or_default();
                 self.message_delta(&delta, event.usage, emitter);
             }
             "message_stop" => {

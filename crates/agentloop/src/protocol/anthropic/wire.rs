@@ -3,60 +3,66 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
 
 /// An event of a stream.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Event<'a> {
-    #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
     pub(super) index: Int,
-    #[serde(borrow)]
     pub(super) message: Object<Message<'a>>,
-    #[serde(borrow)]
     pub(super) content_block: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) delta: Object<Delta<'a>>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) context_management: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
+fill!(Event {
+    "type" => kind,
+    "index" => index,
+    "message" => message,
+    "content_block" => content_block,
+    "usage" => usage,
+    "context_management" => context_management,
+    "error" => error;
+    "delta" => delta
+});
+
 /// What an event adds to a block, or to the message.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Delta<'a> {
-    #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) partial_json: Text<'a>,
-    #[serde(borrow)]
     pub(super) thinking: Text<'a>,
-    #[serde(borrow)]
     pub(super) signature: Text<'a>,
-    #[serde(borrow)]
     pub(super) citation: Option<&'a RawValue>,
     /// Of a compaction.
-    #[serde(borrow)]
     pub(super) content: Text<'a>,
-    #[serde(borrow)]
     pub(super) encrypted_content: Text<'a>,
     /// Of a message.
-    #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) stop_sequence: Text<'a>,
-    #[serde(borrow)]
     pub(super) stop_details: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) container: Option<&'a RawValue>,
 }
+
+fill!(Delta {
+    "type" => kind,
+    "text" => text,
+    "partial_json" => partial_json,
+    "thinking" => thinking,
+    "signature" => signature,
+    "citation" => citation,
+    "content" => content,
+    "encrypted_content" => encrypted_content,
+    "stop_reason" => stop_reason,
+    "stop_sequence" => stop_sequence,
+    "stop_details" => stop_details,
+    "container" => container;
+});
 
 /// A message: a whole body, or the beginning of a stream.
 #[derive(Debug, Default, Deserialize)]

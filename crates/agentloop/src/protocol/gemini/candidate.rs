@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::protocol::Emitter;
-use crate::protocol::json::{mended, read_json};
+use crate::protocol::json::{fill_json, mended};
 use crate::response::{
     CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, ProviderState, ResponsePart,
     ServerToolResultPart,
@@ -102,21 +102,21 @@ impl CandidateState {
         ids: &mut CallIds,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        match read_json(raw.get().as_bytes()) {
-            Ok(part) => self.read(part, raw.get(), mode, ids, emitter),
-            Err(error) => match mended(raw.get().as_bytes(), &error) {
-                Some(data) => {
-                    let text = String::from_utf8_lossy(&data);
-                    self.read(read_json(&data)?, &text, mode, ids, emitter)
-                }
-                None => Err(error),
-            },
-        }
+        let data = raw.get().as_bytes();
+        let mut part = Part::default();
+        let Err(error) = fill_json(data, &mut part) else {
+            return self.read(&mut part, raw.get(), mode, ids, emitter);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let text = String::from_utf8_lossy(&data);
+        let mut part = Part::default();
+        fill_json(&data, &mut part)?;
+        self.read(&mut part, &text, mode, ids, emitter)
     }
 
     fn read(
         &mut self,
-        mut part: Part<'_>,
+        part: &mut Part<'_>,
         raw: &str,
         mode: Mode,
         ids: &mut CallIds,
@@ -128,23 +128,23 @@ impl CandidateState {
         if let Some(signature) = &signature {
             state.insert("thoughtSignature".to_owned(), Value::String(signature.to_string()));
         }
-        if let Some(call) = part.function_call.0 {
+        if let Some(call) = part.function_call.0.take() {
             return self.call(&call, state, ids, emitter);
         }
         if part.text.0.is_some() || (signature.is_some() && is_bare(raw)) {
-            let text = part.text.0.unwrap_or_default();
+            let text = part.text.0.take().unwrap_or_default();
             return self.text(text, thought, signature.as_deref(), mode, emitter);
         }
         self.leave(emitter)?;
         self.places.push(Place::None);
-        if let Some(blob) = part.inline_data.0.or(part.file_data.0) {
+        if let Some(blob) = part.inline_data.0.take().or(part.file_data.0.take()) {
             if !thought {
                 return self.blob(&blob, state, emitter);
             }
             // A draft inside the thoughts is no output. One that must go back is kept as it came.
             return if state.is_empty() { Ok(()) } else { self.opaque(raw, emitter) };
         }
-        if let Some(code) = part.executable_code.0 {
+        if let Some(code) = part.executable_code.0.take() {
             let start = PartStart::CodeExecution {
                 id: code.id.into_non_empty().map(Cow::into_owned),
                 language: code.language.0.unwrap_or_default().to_ascii_lowercase(),
@@ -152,7 +152,7 @@ impl CandidateState {
             let delta = PartDelta::Code { code: code.code.0.unwrap_or_default().into_owned() };
             return self.grown(start, delta, state, emitter);
         }
-        if let Some(result) = part.code_execution_result.0 {
+        if let Some(result) = part.code_execution_result.0.take() {
             let word = result.outcome.0.unwrap_or_default();
             let outcome = match word.as_ref() {
                 "OUTCOME_OK" => CodeOutcome::Ok,
@@ -172,14 +172,14 @@ impl CandidateState {
             };
             return emitter.whole(self.index, ResponsePart::CodeResult(result));
         }
-        if let Some(call) = part.tool_call.0 {
+        if let Some(call) = part.tool_call.0.take() {
             let (id, name) = server_tool(&call, &mut state);
             let arguments = call.args.map_or_else(|| "{}".to_owned(), |raw| compact(raw.get()));
             let start = PartStart::ServerToolCall { id, name };
             let delta = PartDelta::ServerToolCallArguments { arguments };
             return self.grown(start, delta, state, emitter);
         }
-        if let Some(result) = part.tool_response.0 {
+        if let Some(result) = part.tool_response.0.take() {
             let (tool_call_id, _) = server_tool(&result, &mut state);
             let content = result
                 .response

@@ -19,6 +19,8 @@ pub(crate) struct Decoder {
     /// Why the prompt was refused.
     pub(super) blocked: Option<String>,
     ids: CallIds,
+    /// The last usage, not yet read.
+    usage: String,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -53,12 +55,13 @@ impl Decoder {
             metadata: Map::new(),
             blocked: None,
             ids: CallIds::new(salt),
+            usage: String::new(),
         }
     }
 
     pub(super) fn chunk(
         &mut self,
-        chunk: Chunk<'_>,
+        chunk: &mut Chunk<'_>,
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
@@ -72,8 +75,8 @@ impl Decoder {
             let created = chunk.create_time.non_empty().and_then(unix_seconds);
             emitter.start(id, model, created);
         }
-        if let Some(usage) = chunk.usage_metadata.and_then(|raw| usage::read(raw.get())) {
-            emitter.usage(usage, None);
+        if let Some(raw) = chunk.usage_metadata {
+            self.used(raw.get());
         }
         if let Some(raw) = chunk.prompt_feedback {
             let feedback: Value = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -88,15 +91,29 @@ impl Decoder {
         self.keep("promptFeedback", chunk.prompt_feedback);
         self.keep("modelStatus", chunk.model_status);
         self.keep("continuationToken", chunk.continuation_token);
-        for candidate in chunk.candidates {
+        for candidate in chunk.candidates.iter_mut() {
             self.candidate(candidate, mode, emitter)?;
         }
         Ok(())
     }
 
+    /// Keeps the usage, which comes with every chunk, until it is needed: the last one that counts tokens.
+    fn used(&mut self, raw: &str) {
+        if raw != self.usage && raw.contains("TokenCount\"") {
+            raw.clone_into(&mut self.usage);
+        }
+    }
+
+    /// Reads the usage that was kept.
+    pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
+        if let Some(usage) = usage::read(&std::mem::take(&mut self.usage)) {
+            emitter.usage(usage, None);
+        }
+    }
+
     fn candidate(
         &mut self,
-        candidate: Candidate<'_>,
+        candidate: &mut Candidate<'_>,
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
@@ -113,7 +130,7 @@ impl Decoder {
             self.keep("avgLogprobs", candidate.avg_logprobs);
         }
         let state = &mut self.candidates[at];
-        if let Some(content) = candidate.content.0 {
+        if let Some(content) = candidate.content.0.take() {
             for part in content.parts {
                 state.part(part, mode, &mut self.ids, emitter)?;
             }

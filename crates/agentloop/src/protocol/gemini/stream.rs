@@ -7,7 +7,7 @@ use super::error;
 use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
-use crate::protocol::json::{bare, mended, read_json, read_json_body};
+use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
 
@@ -25,13 +25,15 @@ impl Decoder {
             self.list(data, emitter)?;
             return Ok(Flow::Continue);
         }
-        match read_json(data) {
-            Ok(chunk) => self.step(chunk, data, Mode::Stream, emitter)?,
-            Err(error) => match mended(data, &error) {
-                Some(data) => self.step(read_json(&data)?, &data, Mode::Stream, emitter)?,
-                None => return Err(error),
-            },
-        }
+        let mut chunk = Chunk::default();
+        let Err(error) = fill_json(data, &mut chunk) else {
+            self.step(&mut chunk, data, Mode::Stream, emitter)?;
+            return Ok(Flow::Continue);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let mut chunk = Chunk::default();
+        fill_json(&data, &mut chunk)?;
+        self.step(&mut chunk, &data, Mode::Stream, emitter)?;
         Ok(Flow::Continue)
     }
 
@@ -46,12 +48,14 @@ impl Decoder {
             self.list(body, emitter)?;
             return self.end(false, emitter);
         }
-        match read_json_body(body) {
-            Ok(chunk) => self.step(chunk, body, Mode::Whole, emitter)?,
-            Err(error) => match mended(body, &error) {
-                Some(body) => self.step(read_json(&body)?, &body, Mode::Whole, emitter)?,
-                None => return Err(error),
-            },
+        let mut chunk = Chunk::default();
+        if let Err(error) = fill_json_body(body, &mut chunk) {
+            let body = mended(body, &error).ok_or(error)?;
+            let mut chunk = Chunk::default();
+            fill_json(&body, &mut chunk)?;
+            self.step(&mut chunk, &body, Mode::Whole, emitter)?;
+        } else {
+            self.step(&mut chunk, body, Mode::Whole, emitter)?;
         }
         self.end(true, emitter)
     }
@@ -68,7 +72,7 @@ impl Decoder {
 
     fn step(
         &mut self,
-        chunk: Chunk<'_>,
+        chunk: &mut Chunk<'_>,
         data: &[u8],
         mode: Mode,
         emitter: &mut Emitter,
@@ -89,6 +93,7 @@ impl Decoder {
 
     /// Ends the answer. A `whole` one is complete even if it does not say why it ended.
     fn end(&mut self, whole: bool, emitter: &mut Emitter) -> Result<()> {
+        self.settle(emitter);
         if self.candidates.is_empty() && self.blocked.is_none() {
             return Err(if whole {
                 Error::new(ErrorKind::Protocol, "the answer has no candidates")

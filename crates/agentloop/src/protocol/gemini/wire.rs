@@ -3,56 +3,62 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
 
 /// A whole answer, or a step of one.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
-    #[serde(borrow)]
     pub(super) candidates: Few<Candidate<'a>>,
-    #[serde(borrow)]
     pub(super) prompt_feedback: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) model_version: Text<'a>,
-    #[serde(borrow)]
     pub(super) response_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) create_time: Text<'a>,
-    #[serde(borrow)]
     pub(super) model_status: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) continuation_token: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+fill!(Chunk {
+    "promptFeedback" => prompt_feedback,
+    "usageMetadata" => usage_metadata,
+    "modelVersion" => model_version,
+    "responseId" => response_id,
+    "createTime" => create_time,
+    "modelStatus" => model_status,
+    "continuationToken" => continuation_token,
+    "error" => error;
+    "candidates" => candidates
+});
+
+#[derive(Debug, Default)]
 pub(super) struct Candidate<'a> {
     pub(super) index: Int,
-    #[serde(borrow)]
     pub(super) content: Object<Content<'a>>,
     /// A word, or the word's number.
-    #[serde(borrow)]
     pub(super) finish_reason: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) finish_message: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) safety_ratings: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) grounding_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) citation_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) url_context_metadata: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) logprobs_result: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) avg_logprobs: Option<&'a RawValue>,
 }
+
+fill!(Candidate {
+    "index" => index,
+    "content" => content,
+    "finishReason" => finish_reason,
+    "finishMessage" => finish_message,
+    "safetyRatings" => safety_ratings,
+    "groundingMetadata" => grounding_metadata,
+    "citationMetadata" => citation_metadata,
+    "urlContextMetadata" => url_context_metadata,
+    "logprobsResult" => logprobs_result,
+    "avgLogprobs" => avg_logprobs;
+});
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -62,30 +68,32 @@ pub(super) struct Content<'a> {
 }
 
 /// A part: exactly one of the kinds, and what may stand beside it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Debug, Default)]
 pub(super) struct Part<'a> {
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) thought: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) thought_signature: Text<'a>,
-    #[serde(borrow)]
     pub(super) function_call: Object<FunctionCall<'a>>,
-    #[serde(borrow)]
     pub(super) inline_data: Object<Blob<'a>>,
-    #[serde(borrow)]
     pub(super) file_data: Object<Blob<'a>>,
-    #[serde(borrow)]
     pub(super) executable_code: Object<Code<'a>>,
-    #[serde(borrow)]
     pub(super) code_execution_result: Object<CodeResult<'a>>,
-    #[serde(borrow)]
     pub(super) tool_call: Object<Tool<'a>>,
-    #[serde(borrow)]
     pub(super) tool_response: Object<Tool<'a>>,
 }
+
+fill!(Part {
+    "text" => text,
+    "thought" => thought,
+    "thoughtSignature" => thought_signature,
+    "functionCall" => function_call,
+    "inlineData" => inline_data,
+    "fileData" => file_data,
+    "executableCode" => executable_code,
+    "codeExecutionResult" => code_execution_result,
+    "toolCall" => tool_call,
+    "toolResponse" => tool_response;
+});
 
 impl Part<'_> {
     pub(super) fn is_thought(&self) -> bool {

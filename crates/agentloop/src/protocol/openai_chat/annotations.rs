@@ -48,6 +48,9 @@ pub(in crate::protocol) fn citations_of(list: Vec<Value>, provider: &str) -> Vec
 
 /// A list of addresses for the whole answer, numbered as in its text, with what the search results say of them.
 pub(super) fn numbered_citations(addresses: &str, search_results: &str) -> Vec<Citation> {
+    if addresses.is_empty() && search_results.is_empty() {
+        return Vec::new();
+    }
     let results = list(search_results);
     let mut addresses = list(addresses);
     if addresses.is_empty() {

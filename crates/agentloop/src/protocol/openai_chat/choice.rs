@@ -1,6 +1,7 @@
 //! One choice while it grows: deltas → parts.
 
 use std::borrow::Cow;
+use std::mem::take;
 
 use serde_json::{Value, json};
 
@@ -93,12 +94,13 @@ impl ChoiceState {
 
     pub(super) fn delta(
         &mut self,
-        delta: Delta<'_>,
+        delta: &mut Delta<'_>,
         step: &Step<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let thinking =
-            delta.reasoning_content.into_non_empty().or(delta.reasoning.into_non_empty());
+        let thinking = take(&mut delta.reasoning_content)
+            .into_non_empty()
+            .or(take(&mut delta.reasoning).into_non_empty());
         if let Some(thinking) = &thinking {
             self.think(thinking.clone().into_owned(), emitter)?;
         }
@@ -114,7 +116,7 @@ impl ChoiceState {
                 emitter.whole(self.index, part)?;
             }
         }
-        match delta.content {
+        match take(&mut delta.content) {
             Content::None => {}
             Content::Text(text) => self.text(text, emitter)?,
             Content::Chunks(chunks) => {
@@ -130,13 +132,13 @@ impl ChoiceState {
                 emitter.delta(self.index, part, PartDelta::Citation { citation })?;
             }
         }
-        if let Some(refusal) = delta.refusal.into_non_empty() {
+        if let Some(refusal) = take(&mut delta.refusal).into_non_empty() {
             self.refuse(refusal, emitter)?;
         }
-        for call in delta.tool_calls {
+        for call in delta.tool_calls.iter_mut() {
             self.tool_call(call, step, emitter)?;
         }
-        if let Some(function) = delta.function_call.0 {
+        if let Some(function) = &delta.function_call.0 {
             let piece = CallPiece {
                 name: function.name.0.as_deref(),
                 arguments: function.arguments.0.as_deref(),
@@ -144,7 +146,7 @@ impl ChoiceState {
             };
             self.call_piece(&piece, None, step, emitter)?;
         }
-        if let Some(audio) = delta.audio.0 {
+        if let Some(audio) = delta.audio.0.take() {
             self.speak(audio, step, emitter)?;
         }
         if let Some(images) = delta.images {
@@ -189,7 +191,7 @@ impl ChoiceState {
         };
         let state = match kind {
             Kind::Thinking if !self.details.is_empty() => {
-                Some(json!({ "reasoning_details": std::mem::take(&mut self.details) }))
+                Some(json!({ "reasoning_details": take(&mut self.details) }))
             }
             Kind::Audio => self.audio.id.take().map(|id| json!({ "id": id })),
             _ => None,
@@ -307,12 +309,12 @@ impl ChoiceState {
 
     fn tool_call(
         &mut self,
-        call: WireToolCall<'_>,
+        call: &mut WireToolCall<'_>,
         step: &Step<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let function = call.function.0.unwrap_or_default();
-        let custom = call.custom.0;
+        let function = call.function.0.take().unwrap_or_default();
+        let custom = call.custom.0.take();
         let mut state = call.extra_content.and_then(|raw| {
             serde_json::from_str::<Value>(raw.get()).ok().map(|raw| json!({ "extra_content": raw }))
         });

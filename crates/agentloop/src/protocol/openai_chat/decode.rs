@@ -25,6 +25,9 @@ pub(crate) struct Decoder {
     /// Sources for the whole answer, which some hosts repeat on every chunk: the last list counts.
     pub(super) citations: String,
     pub(super) search_results: String,
+    /// The last ones that were kept.
+    fingerprint: String,
+    tier: String,
     id: String,
     /// For ids that the host should have made: unlike those of every other answer.
     salt: u64,
@@ -49,6 +52,8 @@ impl Decoder {
             metadata: Map::new(),
             citations: String::new(),
             search_results: String::new(),
+            fingerprint: String::new(),
+            tier: String::new(),
             id: String::new(),
             salt: std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8),
         }
@@ -56,7 +61,7 @@ impl Decoder {
 
     pub(super) fn chunk(
         &mut self,
-        chunk: Chunk<'_>,
+        chunk: &mut Chunk<'_>,
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
@@ -76,8 +81,8 @@ impl Decoder {
                 emitter.start(&self.id, model, chunk.created.0.filter(|at| *at > 0));
             }
         }
-        self.remember(&chunk, emitter);
-        for choice in chunk.choices {
+        self.remember(chunk, emitter);
+        for choice in chunk.choices.iter_mut() {
             self.choice(choice, mode, emitter)?;
         }
         Ok(())
@@ -97,10 +102,18 @@ impl Decoder {
         if let Some(results) = chunk.search_results {
             keep(&mut self.search_results, results.get());
         }
-        if quirks.fingerprint == Fingerprint::Kept {
-            self.keep_text("systemFingerprint", chunk.system_fingerprint.non_empty());
+        // Hosts repeat these on every chunk.
+        if quirks.fingerprint == Fingerprint::Kept
+            && let Some(text) = chunk.system_fingerprint.non_empty()
+            && text != self.fingerprint
+        {
+            text.clone_into(&mut self.fingerprint);
+            self.keep_text("systemFingerprint", Some(text));
         }
-        self.keep_text("serviceTier", chunk.service_tier.non_empty());
+        if let Some(text) = chunk.service_tier.non_empty().filter(|text| *text != self.tier) {
+            text.clone_into(&mut self.tier);
+            self.keep_text("serviceTier", Some(text));
+        }
         let extras = [
             ("images", chunk.images),
             ("relatedQuestions", chunk.related_questions),
@@ -144,7 +157,12 @@ impl Decoder {
         }
     }
 
-    fn choice(&mut self, choice: ChunkChoice<'_>, mode: Mode, emitter: &mut Emitter) -> Result<()> {
+    fn choice(
+        &mut self,
+        choice: &mut ChunkChoice<'_>,
+        mode: Mode,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
         let index =
             choice.index.unsigned().and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
         emitter.ensure_choice(index)?;
@@ -162,10 +180,10 @@ impl Decoder {
         // A stream's chunk may repeat the whole message beside its delta; a body may hold an empty delta
         // beside its message.
         let (first, second) = match mode {
-            Mode::Stream => (choice.delta.0, choice.message.0),
-            Mode::Whole => (choice.message.0, choice.delta.0),
+            Mode::Stream => (&mut choice.delta.0, &mut choice.message.0),
+            Mode::Whole => (&mut choice.message.0, &mut choice.delta.0),
         };
-        if let Some(delta) = first.or(second) {
+        if let Some(delta) = first.as_mut().or(second.as_mut()) {
             let audio_format = self.context.audio_format.as_deref().unwrap_or("wav");
             let step = Step { mode, batch: self.chunks, made_up, audio_format };
             state.delta(delta, &step, emitter)?;

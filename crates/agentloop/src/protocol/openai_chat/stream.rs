@@ -8,7 +8,7 @@ use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::PartDelta;
 use crate::framing::Frame;
-use crate::protocol::json::{bare, mended, read_json, read_json_body};
+use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
 
@@ -28,24 +28,26 @@ impl Decoder {
         if data.starts_with(b"[") {
             return Err(self.error_of_list(data));
         }
-        match read_json(data) {
-            Ok(chunk) => self.step(chunk, data, frame.event, emitter)?,
-            Err(error) => match mended(data, &error) {
-                Some(data) => self.step(read_json(&data)?, &data, frame.event, emitter)?,
-                None => return Err(error),
-            },
-        }
+        let mut chunk = Chunk::default();
+        let Err(error) = fill_json(data, &mut chunk) else {
+            self.step(&mut chunk, data, frame.event, emitter)?;
+            return Ok(Flow::Continue);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let mut chunk = Chunk::default();
+        fill_json(&data, &mut chunk)?;
+        self.step(&mut chunk, &data, frame.event, emitter)?;
         Ok(Flow::Continue)
     }
 
     fn step(
         &mut self,
-        chunk: Chunk<'_>,
+        chunk: &mut Chunk<'_>,
         data: &[u8],
         event: &str,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let error = self.error_in(&chunk, data, event);
+        let error = self.error_in(chunk, data, event);
         // What stands beside an error still belongs to the answer.
         self.chunk(chunk, Mode::Stream, emitter)?;
         error.map_or(Ok(()), Err)
@@ -60,17 +62,18 @@ impl Decoder {
         if body.starts_with(b"[") {
             return Err(self.error_of_list(body));
         }
-        match read_json_body(body) {
-            Ok(chunk) => self.whole(chunk, body, emitter),
-            Err(error) => match mended(body, &error) {
-                Some(body) => self.whole(read_json(&body)?, &body, emitter),
-                None => Err(error),
-            },
-        }
+        let mut chunk = Chunk::default();
+        let Err(error) = fill_json_body(body, &mut chunk) else {
+            return self.whole(&mut chunk, body, emitter);
+        };
+        let body = mended(body, &error).ok_or(error)?;
+        let mut chunk = Chunk::default();
+        fill_json(&body, &mut chunk)?;
+        self.whole(&mut chunk, &body, emitter)
     }
 
-    fn whole(&mut self, chunk: Chunk<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
-        if let Some(error) = self.error_in(&chunk, body, "") {
+    fn whole(&mut self, chunk: &mut Chunk<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        if let Some(error) = self.error_in(chunk, body, "") {
             return Err(error);
         }
         if chunk.choices.is_empty() && chunk.id.non_empty().is_none() {

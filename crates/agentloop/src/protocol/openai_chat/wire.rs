@@ -7,52 +7,56 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 
 /// A chunk of a stream, or a whole body.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) created: Int,
-    #[serde(borrow)]
     pub(super) choices: Few<ChunkChoice<'a>>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) x_groq: Object<Extension<'a>>,
-    #[serde(borrow)]
     pub(super) system_fingerprint: Text<'a>,
-    #[serde(borrow)]
     pub(super) service_tier: Text<'a>,
-    #[serde(borrow)]
     pub(super) citations: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) search_results: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) images: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) related_questions: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) videos: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) moderation: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) prompt_filter_results: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) warnings: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) timings: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage_breakdown: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) provider: Option<&'a RawValue>,
 }
+
+fill!(Chunk {
+    "id" => id,
+    "model" => model,
+    "created" => created,
+    "usage" => usage,
+    "error" => error,
+    "x_groq" => x_groq,
+    "system_fingerprint" => system_fingerprint,
+    "service_tier" => service_tier,
+    "citations" => citations,
+    "search_results" => search_results,
+    "images" => images,
+    "related_questions" => related_questions,
+    "videos" => videos,
+    "moderation" => moderation,
+    "prompt_filter_results" => prompt_filter_results,
+    "warnings" => warnings,
+    "timings" => timings,
+    "usage_breakdown" => usage_breakdown,
+    "provider" => provider;
+    "choices" => choices
+});
 
 /// The corner in which one host keeps its own additions.
 #[derive(Debug, Default, Deserialize)]
@@ -64,65 +68,73 @@ pub(super) struct Extension<'a> {
     pub(super) error: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct ChunkChoice<'a> {
     pub(super) index: Int,
-    #[serde(borrow)]
     pub(super) delta: Object<Delta<'a>>,
-    #[serde(borrow)]
     pub(super) message: Object<Delta<'a>>,
-    #[serde(borrow)]
     pub(super) finish_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) native_finish_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) logprobs: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) content_filter_results: Option<&'a RawValue>,
 }
 
+fill!(ChunkChoice {
+    "index" => index,
+    "finish_reason" => finish_reason,
+    "native_finish_reason" => native_finish_reason,
+    "logprobs" => logprobs,
+    "content_filter_results" => content_filter_results;
+    "delta" => delta,
+    "message" => message
+});
+
 /// What a chunk adds to a message, or a whole message.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Delta<'a> {
-    #[serde(borrow)]
     pub(super) content: Content<'a>,
-    #[serde(borrow)]
     pub(super) reasoning_content: Text<'a>,
-    #[serde(borrow)]
     pub(super) reasoning: Text<'a>,
-    #[serde(borrow)]
     pub(super) reasoning_details: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_calls: Few<WireToolCall<'a>>,
-    #[serde(borrow)]
     pub(super) function_call: Object<WireFunction<'a>>,
-    #[serde(borrow)]
     pub(super) audio: Object<WireAudio<'a>>,
-    #[serde(borrow)]
     pub(super) annotations: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) images: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) executed_tools: Option<&'a RawValue>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+fill!(Delta {
+    "content" => content,
+    "reasoning_content" => reasoning_content,
+    "reasoning" => reasoning,
+    "reasoning_details" => reasoning_details,
+    "refusal" => refusal,
+    "function_call" => function_call,
+    "audio" => audio,
+    "annotations" => annotations,
+    "images" => images,
+    "executed_tools" => executed_tools;
+    "tool_calls" => tool_calls
+});
+
+#[derive(Debug, Default)]
 pub(super) struct WireToolCall<'a> {
     pub(super) index: Int,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) function: Object<WireFunction<'a>>,
-    #[serde(borrow)]
     pub(super) custom: Object<WireCustom<'a>>,
-    #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,
 }
+
+fill!(WireToolCall {
+    "index" => index,
+    "id" => id,
+    "function" => function,
+    "custom" => custom,
+    "extra_content" => extra_content;
+});
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

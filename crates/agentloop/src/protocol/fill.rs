@@ -1,0 +1,167 @@
+//! Reads an object into a place that is already there.
+//!
+//! The objects of a stream are wide, and a value that is returned is copied at every level on its way out. One that is
+//! filled stays where it is.
+
+use std::marker::PhantomData;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess};
+
+/// What can be filled from JSON. A field that stands twice counts as it stands last.
+pub(crate) trait Fill<'de>: Default {
+    /// Fills `self`.
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
+}
+
+/// What is filled from the fields of an object.
+pub(crate) trait FillFields<'de>: Default {
+    /// Fills `self`, which is at its default, from an object that has begun.
+    fn fill_fields<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
+}
+
+/// Where to fill, in the form that serde takes.
+pub(crate) struct Place<'p, 'de, T>(&'p mut T, PhantomData<&'de ()>);
+
+impl<'p, T> Place<'p, '_, T> {
+    pub(crate) fn new(place: &'p mut T) -> Self {
+        Self(place, PhantomData)
+    }
+}
+
+impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, 'de, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.0.fill(deserializer)
+    }
+}
+
+/// Makes a struct one that is filled: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the semicolon
+/// are small and are read, those after it are filled in their turn. Unknown names are skipped.
+macro_rules! fill {
+    ($name:ident { $($text:literal => $small:ident),* ; $($wide_text:literal => $wide:ident),* }) => {
+        const _: () = {
+            #[allow(non_camel_case_types, reason = "named like the fields")]
+            enum Key { $($small,)* $($wide,)* __Other }
+
+            struct KeyVisitor;
+
+            impl serde::de::Visitor<'_> for KeyVisitor {
+                type Value = Key;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a name")
+                }
+
+                fn visit_str<E>(self, name: &str) -> Result<Key, E> {
+                    Ok(match name {
+                        $($text => Key::$small,)*
+                        $($wide_text => Key::$wide,)*
+                        _ => Key::__Other,
+                    })
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for Key {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_identifier(KeyVisitor)
+                }
+            }
+
+            struct Filler<'p, 'de>(&'p mut $name<'de>);
+
+            impl<'de> serde::de::Visitor<'de> for Filler<'_, 'de> {
+                type Value = ();
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str(concat!("struct ", stringify!($name)))
+                }
+
+                fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+                    self.0.fill_fields(map)
+                }
+            }
+
+            impl<'de> crate::protocol::fill::Fill<'de> for $name<'de> {
+                fn fill<D: serde::Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+                    deserializer.deserialize_map(Filler(self))
+                }
+            }
+
+            impl<'de> crate::protocol::fill::FillFields<'de> for $name<'de> {
+                fn fill_fields<A: serde::de::MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+                    while let Some(key) = map.next_key()? {
+                        match key {
+                            $(Key::$small => self.$small = map.next_value()?,)*
+                            $(Key::$wide => map.next_value_seed(crate::protocol::fill::Place::new(&mut self.$wide))?,)*
+                            Key::__Other => _ = map.next_value::<serde::de::IgnoredAny>()?,
+                        }
+                    }
+                    Ok(())
+                }
+            }
+        };
+    };
+}
+
+pub(crate) use fill;
+
+#[cfg(test)]
+mod tests {
+    use crate::protocol::json::fill_json;
+    use crate::protocol::lenient::{Few, Int, Object, Text};
+
+    #[derive(Debug, Default)]
+    struct Outer<'a> {
+        name: Text<'a>,
+        rows: Few<Row<'a>>,
+        row: Object<Row<'a>>,
+    }
+
+    #[derive(Debug, Default)]
+    struct Row<'a> {
+        text: Text<'a>,
+        number: Int,
+    }
+
+    use super::FillFields as _;
+
+    fill!(Outer { "name" => name; "rows" => rows, "row" => row });
+    fill!(Row { "text" => text, "number" => number; });
+
+    fn filled(json: &str) -> Outer<'_> {
+        let mut outer = Outer::default();
+        fill_json(json.as_bytes(), &mut outer).unwrap();
+        outer
+    }
+
+    #[test]
+    fn what_stands_twice_counts_as_it_stands_last() {
+        let outer = filled(
+            r#"{"name":"a","row":{"text":"x","number":1},"rows":[{"text":"one"},{"text":"two"}],"row":{"number":2},
+               "rows":[{"number":3}],"name":"b"}"#,
+        );
+        let Object(Some(row)) = &outer.row else { panic!("an object") };
+        assert_eq!(
+            (outer.name.non_empty(), row.text.non_empty(), row.number.0),
+            (Some("b"), None, Some(2))
+        );
+        assert_eq!(outer.rows.into_iter().map(|row| row.number.0).collect::<Vec<_>>(), [Some(3)]);
+    }
+
+    #[test]
+    fn other_shapes_and_unknown_names_are_as_good_as_absent() {
+        let outer = filled(r#"{"row":[1,{"a":2}],"more":{"deep":[{}]},"name":7,"rows":null}"#);
+        assert!(outer.row.0.is_none() && outer.rows.is_empty() && outer.name.0.is_none());
+        let outer = filled(r#"{"rows":[null,{"text":"one"},null,{"text":"two"}]}"#);
+        let texts: Vec<_> = outer.rows.into_iter().map(|row| row.text.0.unwrap()).collect();
+        assert_eq!(texts, ["one", "two"]);
+    }
+
+    #[test]
+    fn what_is_no_object_or_goes_on_after_it_is_an_error() {
+        for json in ["3", "[]", "{} {}", r#"{"rows":{}}"#, r#"{"name":"a""#] {
+            assert!(fill_json(json.as_bytes(), &mut Outer::default()).is_err(), "{json}");
+        }
+    }
+}
