@@ -111,7 +111,7 @@ impl Mutator {
             _ => {
                 let other = rng.pick(&self.seeds);
                 let others: Vec<&[u8]> = other.split_inclusive(|byte| *byte == b'\n').collect();
-                lines[one] = others[rng.below(others.len())];
+                lines[one] = others.get(rng.below(others.len())).copied().unwrap_or_default();
             }
         }
         lines.concat()

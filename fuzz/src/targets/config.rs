@@ -45,29 +45,43 @@ timeout = 3
     r#"
 [retry]
 max_retries = 3
-base_delay = 0.5
-max_delay = 30
+first_wait = 0.5
+factor = 2.0
+max_backoff = 30
+max_wait = 60
+total = 120
+budget = { share = 0.1, per_second = 1.0 }
 [fallback]
 models = ["anthropic/claude-sonnet-4-6"]
-[fallback.by_model]
-"a/b" = ["c/d"]
+cooldown = 30
+cooldown_after = 3
+cooldown_asked = 60
 "#,
     r#"
 [cache]
 ttl = 60
 max_bytes = 1000
+namespace = "n"
 [cost]
-max_usd = "1.50"
+limit = "1.50"
+allow_unpriced = true
 [log]
 content = true
 "#,
     r#"
-[limits]
-requests_per_minute = 100
-tokens_per_minute = 1000
-concurrent = 4
-[limits.providers.openai]
-requests_per_minute = 10
+[limits.openai]
+concurrency = 8
+requests_per_minute = 500
+tokens_per_minute = 200_000
+queue = 256
+max_wait = 30
+[limits."openai/gpt-5"]
+tokens_per_minute = 30_000
+[limits.work]
+providers = ["azure", "lab"]
+requests_per_minute = 60
+[limits.default]
+concurrency = 32
 "#,
     "",
 ];
@@ -80,6 +94,14 @@ const PLACES: [&str; 14] = [
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     SEEDS.map(|seed| seed.as_bytes().to_vec()).to_vec()
+}
+
+/// Seeds that are no configuration would lead nowhere.
+#[test]
+fn the_seeds_are_read() {
+    for seed in SEEDS {
+        Config::parse(seed).unwrap();
+    }
 }
 
 pub(super) fn check(bytes: &[u8]) {
