@@ -1,6 +1,6 @@
 //! The runner for every machine, and what libFuzzer needs.
 //!
-//! - `agentloop-fuzz run SECONDS [TARGET]`: changes the seeds at random, and says what broke.
+//! - `agentloop-fuzz run SECONDS [TARGET [FIRST]]`: changes the seeds at random, from the input of that number on, and says what broke.
 //! - `agentloop-fuzz corpus FOLDER`: writes the seeds of all targets.
 //! - `agentloop-fuzz try TARGET FILE…`: reads an input that broke something again.
 //! - `agentloop-fuzz list`: the names of the targets.
@@ -30,9 +30,10 @@ fn main() {
                 target.check(&std::fs::read(file).expect("a file that can be read"));
             }
         }
-        ["run", seconds] => TARGETS.iter().for_each(|target| run(*target, seconds)),
-        ["run", seconds, name] => run(Target::of(name).expect("a target"), seconds),
-        _ => panic!("run SECONDS [TARGET], corpus FOLDER, try TARGET FILE…, or list"),
+        ["run", seconds] => TARGETS.iter().for_each(|target| run(*target, seconds, "0")),
+        ["run", seconds, name] => run(Target::of(name).expect("a target"), seconds, "0"),
+        ["run", seconds, name, first] => run(Target::of(name).expect("a target"), seconds, first),
+        _ => panic!("run SECONDS [TARGET [FIRST]], corpus FOLDER, try TARGET FILE…, or list"),
     }
 }
 
@@ -41,15 +42,17 @@ fn corpus(folder: &Path) {
         let folder = folder.join(target.name);
         std::fs::create_dir_all(&folder).expect("a folder that can be made");
         for (at, seed) in target.seeds().into_iter().enumerate() {
-            std::fs::write(folder.join(format!("seed-{at:03}")), seed).expect("a file that can be written");
+            std::fs::write(folder.join(format!("seed-{at:03}")), seed)
+                .expect("a file that can be written");
         }
     }
 }
 
-fn run(target: Target, seconds: &str) {
+fn run(target: Target, seconds: &str, first: &str) {
     let end = Instant::now() + Duration::from_secs(seconds.parse().expect("a number of seconds"));
     let mutator = Mutator::new(target.seeds());
-    let mut number = 0;
+    let first: u64 = first.parse().expect("the number of an input");
+    let mut number = first;
     while Instant::now() < end {
         let input = mutator.input(&mut Rng::new(number));
         let began = Instant::now();
@@ -63,5 +66,5 @@ fn run(target: Target, seconds: &str) {
         }
         number += 1;
     }
-    println!("{}: {number} inputs", target.name);
+    println!("{}: {} inputs", target.name, number - first);
 }

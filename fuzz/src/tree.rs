@@ -8,7 +8,8 @@ use crate::rng::Rng;
 const MAX_STOCK: usize = 5_000;
 
 /// What readers of text look for.
-const TOKENS: &[&str] = &["<think>", "</think>", "```", "{\"a\":", "data:", "%2F", "/../", "#/$defs/node"];
+const TOKENS: &[&str] =
+    &["<think>", "</think>", "```", "{\"a\":", "data:", "%2F", "/../", "#/$defs/node"];
 
 /// Keeps every value inside this one that is not too large.
 pub(crate) fn collect(value: &Value, stock: &mut Vec<Value>) {
@@ -62,7 +63,8 @@ fn change_text(text: &mut String, rng: &mut Rng) {
     match rng.below(7) {
         0 => text.clear(),
         1 => text.truncate(at),
-        2 => text.insert(at, *rng.pick(&['\0', '"', '\\', '\n', ' ', '🙂', '\u{feff}', '\u{301}', '{'])),
+        2 => text
+            .insert(at, *rng.pick(&['\0', '"', '\\', '\n', ' ', '🙂', '\u{feff}', '\u{301}', '{'])),
         3 => text.insert_str(at, TOKENS[rng.below(TOKENS.len())]),
         4 => *text = text.repeat(1 + rng.below(60)).chars().take(20_000).collect(),
         5 => *text = text.to_uppercase(),
@@ -72,9 +74,21 @@ fn change_text(text: &mut String, rng: &mut Rng) {
 
 fn number(rng: &mut Rng) -> Value {
     let numbers = [
-        json!(0), json!(-1), json!(1), json!(u64::MAX), json!(i64::MIN), json!(i64::MAX),
-        json!(u32::MAX), json!(1u64 << 32), json!(1e308), json!(-0.0), json!(0.5), json!(1e-320),
-        json!(1u64 << 53), json!(65_536), json!(1_000_000),
+        json!(0),
+        json!(-1),
+        json!(1),
+        json!(u64::MAX),
+        json!(i64::MIN),
+        json!(i64::MAX),
+        json!(u32::MAX),
+        json!(1u64 << 32),
+        json!(1e308),
+        json!(-0.0),
+        json!(0.5),
+        json!(1e-320),
+        json!(1u64 << 53),
+        json!(65_536),
+        json!(1_000_000),
     ];
     rng.pick(&numbers).clone()
 }

@@ -1,13 +1,18 @@
 //! The seeds and a few thousand changes of them, the same ones each time.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails, fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails, fails"
+)]
 
 use std::time::{Duration, Instant};
 
 use agentloop_fuzz::{Mutator, Rng, TARGETS, Target};
 
 /// How many changed seeds each target reads.
-const INPUTS: u64 = 300;
+const INPUTS: u64 = 200;
 
 /// How long one input may take: a thousand times what most do, so that a busy machine is no reason.
 const LONGEST: Duration = Duration::from_secs(10);

@@ -1,6 +1,11 @@
 //! What comes in from outside: from where, under which licence, how often, and how much. The lists are those of `deny.toml`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that fails, fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails, fails"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,7 +33,13 @@ fn packages() -> Vec<Value> {
     let host = cargo(&["-vV"]);
     let host = host.lines().find_map(|line| line.strip_prefix("host: ")).unwrap().to_owned();
     let metadata = cargo(&[
-        "metadata", "--offline", "--locked", "--format-version", "1", "--filter-platform", &host,
+        "metadata",
+        "--offline",
+        "--locked",
+        "--format-version",
+        "1",
+        "--filter-platform",
+        &host,
         "--all-features",
     ]);
     let mut metadata: Value = serde_json::from_str(&metadata).unwrap();
@@ -56,7 +67,9 @@ fn allows(allowed: &BTreeSet<String>, expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
     // Groups stand only around alternatives, in all that is used here.
     let every = expression.split(" AND ").map(|group| group.trim_matches(['(', ')', ' ']));
-    every.into_iter().all(|group| group.split(" OR ").any(|licence| allowed.contains(licence.trim())))
+    every
+        .into_iter()
+        .all(|group| group.split(" OR ").any(|licence| allowed.contains(licence.trim())))
 }
 
 #[test]
@@ -78,7 +91,9 @@ fn everything_comes_from_the_registry_or_from_here() {
         .iter()
         .filter(|package| {
             let source = package["source"].as_str();
-            source.is_some_and(|source| source != "registry+https://github.com/rust-lang/crates.io-index")
+            source.is_some_and(|source| {
+                source != "registry+https://github.com/rust-lang/crates.io-index"
+            })
         })
         .map(|package| format!("{}: {}", package["name"], package["source"]))
         .collect();
@@ -99,15 +114,26 @@ fn nothing_is_there_that_is_banned_and_twice_only_what_is_named() {
     }
     let found: Vec<&String> = versions.keys().filter(|name| banned.contains(*name)).collect();
     assert!(found.is_empty(), "{found:?}");
-    let twice: BTreeSet<String> =
-        versions.into_iter().filter(|(_, versions)| versions.len() > 1).map(|(name, _)| name).collect();
+    let twice: BTreeSet<String> = versions
+        .into_iter()
+        .filter(|(_, versions)| versions.len() > 1)
+        .map(|(name, _)| name)
+        .collect();
     assert_eq!(twice, skipped, "an exception is named for each, and none for what is there once");
 }
 
 #[test]
 fn few_crates_stand_below_the_default_features() {
     let tree = cargo(&[
-        "tree", "--offline", "--locked", "-p", "agentloop", "-e", "normal", "--prefix", "none",
+        "tree",
+        "--offline",
+        "--locked",
+        "-p",
+        "agentloop",
+        "-e",
+        "normal",
+        "--prefix",
+        "none",
         "--no-dedupe",
     ]);
     let crates: BTreeSet<&str> =

@@ -9,7 +9,14 @@ use super::laws::{Nowhere, run};
 use crate::seeds::{input, parts};
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let texts = ["Why is the sky blue?", "é🙂\u{301}\0", "\n\n", "<think>a</think>b", "{\"a\": [1, 2]}", "data: x\n\n[DONE]"];
+    let texts = [
+        "Why is the sky blue?",
+        "é🙂\u{301}\0",
+        "\n\n",
+        "<think>a</think>b",
+        "{\"a\": [1, 2]}",
+        "data: x\n\n[DONE]",
+    ];
     let mut seeds: Vec<Vec<u8>> = Vec::new();
     for (at, text) in texts.iter().enumerate() {
         for model in 0..Model::list().len() {
@@ -17,7 +24,9 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             seeds.push(input(model, u8::try_from(at % 4).unwrap_or_default(), text));
         }
     }
-    for name in ["echo+status=500", "echo+cut-events=2", "sim/long-20", "nobody/nothing", "echo+stall"] {
+    for name in
+        ["echo+status=500", "echo+cut-events=2", "sim/long-20", "nobody/nothing", "echo+stall"]
+    {
         seeds.push(input(255, 3, name));
     }
     seeds

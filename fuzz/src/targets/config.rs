@@ -88,8 +88,20 @@ concurrency = 32
 
 /// The tables and keys that an error can name.
 const PLACES: [&str; 14] = [
-    "default_provider", "default_model", "aliases", "providers", "timeouts", "model_data", "models", "media",
-    "log", "cost", "retry", "fallback", "cache", "limits",
+    "default_provider",
+    "default_model",
+    "aliases",
+    "providers",
+    "timeouts",
+    "model_data",
+    "models",
+    "media",
+    "log",
+    "cost",
+    "retry",
+    "fallback",
+    "cache",
+    "limits",
 ];
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
@@ -115,7 +127,8 @@ pub(super) fn check(bytes: &[u8]) {
         Err(error) => {
             assert_eq!(error.kind(), ErrorKind::Config);
             let message = error.message();
-            let placed = message.starts_with("line ") || PLACES.iter().any(|place| message.contains(place));
+            let placed =
+                message.starts_with("line ") || PLACES.iter().any(|place| message.contains(place));
             assert!(placed, "no place is named: {message}");
             return;
         }
@@ -129,6 +142,10 @@ pub(super) fn check(bytes: &[u8]) {
     models.extend(config.default_model.clone());
     models.extend(config.providers.iter().map(|row| format!("{}/some-model", row.name)));
     for model in models {
-        encodes(&client, &ChatRequest::new(model).user("Hello").temperature(2.0).max_tokens(5), true);
+        encodes(
+            &client,
+            &ChatRequest::new(model).user("Hello").temperature(2.0).max_tokens(5),
+            true,
+        );
     }
 }

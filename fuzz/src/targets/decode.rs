@@ -13,7 +13,8 @@ pub(super) fn seeds(protocol: Protocol) -> Vec<Vec<u8>> {
         .into_iter()
         .map(|(stream, bytes)| input(u8::from(stream), 7, bytes))
         .collect();
-    for error in [r#"{"error":{"message":"no","type":"t","code":"c"}}"#, "<html>Bad gateway</html>"] {
+    for error in [r#"{"error":{"message":"no","type":"t","code":"c"}}"#, "<html>Bad gateway</html>"]
+    {
         seeds.push(input(4, 1, error));
         seeds.push(input(1, 1, format!("event: error\ndata: {error}\n\n")));
     }

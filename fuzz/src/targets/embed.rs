@@ -1,7 +1,7 @@
 //! Requests for embeddings, and answers to them.
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
 use agentloop::EmbedRequest;
+use agentloop::inspect::{self, DecodeOptions, RawAnswer};
 
 use super::laws::{client, rows};
 use crate::seeds::{input, parts};
@@ -17,7 +17,8 @@ const SEEDS: [&str; 6] = [
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let rows = 0..rows().len();
-    rows.flat_map(|row| SEEDS.map(|seed| input(u8::try_from(row).unwrap_or_default(), 0, seed))).collect()
+    rows.flat_map(|row| SEEDS.map(|seed| input(u8::try_from(row).unwrap_or_default(), 0, seed)))
+        .collect()
 }
 
 pub(super) fn check(bytes: &[u8]) {

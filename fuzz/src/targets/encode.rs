@@ -1,7 +1,9 @@
 //! Requests as JSON, as on the command's standard input, to every provider in every protocol that it speaks.
 
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
-use agentloop::{AgentLoop, ChatMessage, ChatRequest, ChatStreamEvent, ErrorKind, Protocol, Provider};
+use agentloop::{
+    AgentLoop, ChatMessage, ChatRequest, ChatStreamEvent, ErrorKind, Protocol, Provider,
+};
 use serde_json::{Value, json};
 
 use super::laws::{client, decode, rows, speakers};
@@ -29,7 +31,9 @@ pub(super) fn histories() -> Vec<Value> {
         for (stream, bytes) in fixtures(*protocol).into_iter().filter(|(stream, _)| !stream) {
             options.stream = stream;
             let decoded = decode(&options, RawAnswer::new(bytes));
-            let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() else { continue };
+            let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() else {
+                continue;
+            };
             let mut request = ChatRequest::new("openai/some-model").user("Hello");
             request.messages.push(response.clone().into_message());
             for call in response.tool_calls() {
@@ -78,7 +82,10 @@ pub(super) fn encodes(client: &AgentLoop, request: &ChatRequest, stream: bool) {
         Ok(encoded) => encoded,
         Err(error) => {
             assert!(!error.message().is_empty());
-            assert!(!matches!(error.kind(), ErrorKind::Protocol | ErrorKind::Connection), "{error}");
+            assert!(
+                !matches!(error.kind(), ErrorKind::Protocol | ErrorKind::Connection),
+                "{error}"
+            );
             return;
         }
     };

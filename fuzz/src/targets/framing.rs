@@ -13,7 +13,11 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         let at = u8::try_from(at).unwrap_or_default();
         seeds.extend(streams.map(|(_, bytes)| input(at, 3, bytes)));
     }
-    seeds.push(input(2, 3, "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]},\r\n{\"candidates\":[]}]"));
+    seeds.push(input(
+        2,
+        3,
+        "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]},\r\n{\"candidates\":[]}]",
+    ));
     seeds
 }
 

@@ -6,7 +6,9 @@ use std::task::{Context, Poll, Waker};
 
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
 use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
-use agentloop::{AgentLoop, ChatStream, ChatStreamEvent, Error, ErrorKind, Fold, Protocol, Provider, Result};
+use agentloop::{
+    AgentLoop, ChatStream, ChatStreamEvent, Error, ErrorKind, Fold, Protocol, Provider, Result,
+};
 use bytes::Bytes;
 
 /// How many times larger than its bytes an answer may become as events, beside what every answer has.
@@ -108,7 +110,10 @@ impl Decoded {
         if let Some(ChatStreamEvent::MessageDone { response }) = self.events.last() {
             assert_eq!(fold.finish().unwrap(), **response);
             let stored = serde_json::to_string(response).unwrap();
-            assert_eq!(serde_json::from_str::<agentloop::ChatResponse>(&stored).unwrap(), **response);
+            assert_eq!(
+                serde_json::from_str::<agentloop::ChatResponse>(&stored).unwrap(),
+                **response
+            );
             let again = now(ChatStream::from_response(response).response()).unwrap();
             assert_eq!(again, **response, "fold(unfold(r)) = r");
         }
@@ -121,26 +126,35 @@ impl Decoded {
 
     /// All that was read, but for ids that are made up anew each time.
     pub(crate) fn shown(&self) -> (Vec<String>, Option<ErrorKind>) {
-        let shown = |event: &ChatStreamEvent| without_made_up_ids(&serde_json::to_string(event).unwrap());
+        let shown =
+            |event: &ChatStreamEvent| without_made_up_ids(&serde_json::to_string(event).unwrap());
         (self.events.iter().map(shown).collect(), self.error.as_ref().map(Error::kind))
     }
 }
 
+/// Ids that are made up are a word, sixteen digits of salt and a place.
 fn without_made_up_ids(json: &str) -> String {
-    let mut pieces = json.split("call_");
-    let mut kept = pieces.next().unwrap_or_default().to_owned();
-    for piece in pieces {
-        let hex = piece.bytes().take_while(u8::is_ascii_hexdigit).count();
-        kept.push_str("call_");
-        kept.push_str(if hex == 16 { &piece[16..] } else { piece });
+    let mut kept = json.to_owned();
+    for word in ["call_", "host_"] {
+        let mut pieces = kept.split(word);
+        let mut shown = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let hex = piece.bytes().take_while(u8::is_ascii_hexdigit).count();
+            shown.push_str(word);
+            shown.push_str(if hex == 16 { &piece[16..] } else { piece });
+        }
+        kept = shown;
     }
     kept
 }
 
 /// Runs a future on a clock that does not wait, and fails when an hour of it is not enough.
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
     let hour = std::time::Duration::from_secs(3600);
     runtime.block_on(async { tokio::time::timeout(hour, future).await.expect("it ends") })
 }

@@ -34,16 +34,24 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn check(bytes: &[u8]) {
-    let lines: Vec<Vec<u8>> = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let lines: Vec<Vec<u8>> =
+        bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     run(async {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let server = tokio::spawn(serve(theirs, lines));
         let (reader, writer) = tokio::io::split(ours);
         let second = Duration::from_secs(1);
-        let reached = McpServer::pipes(reader, writer).policy(Policy::Allow).timeout(second).connect_timeout(second);
+        let reached = McpServer::pipes(reader, writer)
+            .policy(Policy::Allow)
+            .timeout(second)
+            .connect_timeout(second);
         match reached.connect().await {
             Ok(connection) => {
-                let client = AgentLoop::builder().provider(agentloop_sim::provider()).transport(Nowhere).build().unwrap();
+                let client = AgentLoop::builder()
+                    .provider(agentloop_sim::provider())
+                    .transport(Nowhere)
+                    .build()
+                    .unwrap();
                 // Where each tool has its name the model calls it; else the run says what is wrong.
                 let agent = Agent::new(client).tools(connection.tools());
                 match agent.run(ChatRequest::new("sim/tools").user("Hello")).await {

@@ -3,7 +3,8 @@
 use agentloop::{ErrorKind, ModelCatalog};
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/agentloop/src/models/data.json");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../crates/agentloop/src/models/data.json");
     let whole = std::fs::read_to_string(path).unwrap();
     // Its head, and a few of its models: the file is read line by line.
     let lines: Vec<&str> = whole.lines().collect();
@@ -12,7 +13,8 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         let some = lines.iter().take(6).chain(lines.iter().skip(at).take(8));
         seeds.push(some.flat_map(|line| [line, "\n"]).collect::<String>().into_bytes());
     }
-    seeds.push(lines.iter().take(10).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes());
+    seeds
+        .push(lines.iter().take(10).flat_map(|line| [line, "\n"]).collect::<String>().into_bytes());
     seeds
 }
 

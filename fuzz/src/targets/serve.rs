@@ -23,7 +23,9 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         let mut options = DecodeOptions::new(speaker);
         options.protocol = Some(*protocol);
         for (_, body) in fixtures(*protocol).into_iter().filter(|(stream, _)| !stream) {
-            if let Some(ChatStreamEvent::MessageDone { response }) = decode(&options, RawAnswer::new(body)).events.last() {
+            if let Some(ChatStreamEvent::MessageDone { response }) =
+                decode(&options, RawAnswer::new(body)).events.last()
+            {
                 seeds.push(input(at, 1, serde_json::to_string(response).unwrap()));
             }
         }

@@ -44,7 +44,8 @@ pub(super) fn check(bytes: &[u8]) {
     let mut turn = Turn::text(answer);
     turn.delta_size = Some(usize::from(size).max(1));
     let simulator = Simulator::new().with_model(Model::from_script(Script::new([turn])));
-    let client = AgentLoop::builder().provider(simulator.provider()).transport(Nowhere).build().unwrap();
+    let client =
+        AgentLoop::builder().provider(simulator.provider()).transport(Nowhere).build().unwrap();
     let mut request = StructuredRequest::from(ChatRequest::new("sim/any").user("Hello"));
     request = request.retries(0);
     if how & 1 == 1 {
@@ -85,7 +86,8 @@ fn contains(value: &Value, before: &Value) -> bool {
         (_, Value::Null) => true,
         (Value::String(value), Value::String(before)) => value.starts_with(before.as_str()),
         (Value::Array(items), Value::Array(before)) => {
-            items.len() >= before.len() && items.iter().zip(before).all(|(item, before)| contains(item, before))
+            items.len() >= before.len()
+                && items.iter().zip(before).all(|(item, before)| contains(item, before))
         }
         (Value::Object(fields), Value::Object(before)) => before
             .iter()

@@ -3,7 +3,9 @@
 use std::sync::LazyLock;
 
 use agentloop::agent::{Agent, Decision, Policy, Suspended, Tool, ToolOutput};
-use agentloop::{AgentLoop, ChatRequest, FunctionDefinition, ResponsePart, TextPart, ThinkingPart, ToolCallPart};
+use agentloop::{
+    AgentLoop, ChatRequest, FunctionDefinition, ResponsePart, TextPart, ThinkingPart, ToolCallPart,
+};
 use agentloop_sim::{Model, Script, Simulator, Turn};
 use serde_json::{Value, json};
 
@@ -34,8 +36,12 @@ fn client() -> &'static AgentLoop {
 fn agent() -> Agent {
     let schema = || json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let send = Tool::dynamic("send", "Sends", schema(), |_: Value, _| async { Ok("sent") });
-    let free = Tool::dynamic("free", "Looks", schema(), |_: Value, _| async { Ok(json!({"rain": true})) });
-    let own = Tool::external(FunctionDefinition { name: "own".to_owned(), ..FunctionDefinition::default() });
+    let free =
+        Tool::dynamic("free", "Looks", schema(), |_: Value, _| async { Ok(json!({"rain": true})) });
+    let own = Tool::external(FunctionDefinition {
+        name: "own".to_owned(),
+        ..FunctionDefinition::default()
+    });
     Agent::new(client().clone()).tool(send.policy(Policy::Ask)).tool(free).tool(own)
 }
 
