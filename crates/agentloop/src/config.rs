@@ -185,7 +185,11 @@ impl Config {
                 Some(path) => Some(ModelCatalog::read(folder.join(path))?),
                 None => None,
             },
-            models: models::checked(file.models)?,
+            models: models::checked(file.models).map_err(|error| {
+                let hint = error.hint().unwrap_or_default();
+                let message = format!("models: {}", error.message());
+                Error::new(ErrorKind::Config, message).with_hint(hint)
+            })?,
             media: file.media.map(|table| table.options()).transpose()?,
             log: file.log.map(|table| table.logger()),
             cost: file.cost.map(CostTable::costs).transpose()?,

@@ -83,7 +83,7 @@ impl Found {
                 !is_json && !text.is_empty() && !text.starts_with('<') && text.len() <= 2_000;
             return Self {
                 message: match value {
-                    Value::String(text) => Some(text),
+                    Value::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
                     _ if plain => Some(text.to_owned()),
                     _ => None,
                 },

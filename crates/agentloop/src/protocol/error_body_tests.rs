@@ -30,6 +30,8 @@ fn the_message_is_found_in_every_known_body() {
         ("", "Bad Request"),
         ("{}", "Bad Request"),
         ("null", "Bad Request"),
+        (r#""""#, "Bad Request"),
+        (r#"" ""#, "Bad Request"),
     ] {
         assert_eq!(message(body), expected, "{body}");
     }

@@ -69,6 +69,9 @@ fn the_configuration_file_says_it_too() {
     assert!(ai.catalog().lookup("openai", "gpt-4o").is_some());
     let error = Config::parse("[models.\"lab/one\"]\ncontext_windw = 5\n").unwrap_err();
     assert!(error.message().starts_with("line 2"), "{error}");
+    let error = Config::parse("[models.one]\ncontext_window = 5\n").unwrap_err();
+    assert_eq!(error.message(), "models: `one` names no model");
+    assert!(error.hint().is_some());
 }
 
 #[test]

@@ -1,0 +1,70 @@
+//! The runner for every machine, and what libFuzzer needs.
+//!
+//! - `agentloop-fuzz run SECONDS [TARGET [FIRST]]`: changes the seeds at random, from the input of that number on, and says what broke.
+//! - `agentloop-fuzz corpus FOLDER`: writes the seeds of all targets.
+//! - `agentloop-fuzz try TARGET FILE…`: reads an input that broke something again.
+//! - `agentloop-fuzz list`: the names of the targets.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a tool for whoever works on the library"
+)]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use agentloop_fuzz::{Mutator, Rng, TARGETS, Target};
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["list"] => TARGETS.iter().for_each(|target| println!("{}", target.name)),
+        ["corpus", folder] => corpus(Path::new(folder)),
+        ["try", name, files @ ..] => {
+            let target = Target::of(name).expect("a target");
+            for file in files {
+                target.check(&std::fs::read(file).expect("a file that can be read"));
+            }
+        }
+        ["run", seconds] => TARGETS.iter().for_each(|target| run(*target, seconds, "0")),
+        ["run", seconds, name] => run(Target::of(name).expect("a target"), seconds, "0"),
+        ["run", seconds, name, first] => run(Target::of(name).expect("a target"), seconds, first),
+        _ => panic!("run SECONDS [TARGET [FIRST]], corpus FOLDER, try TARGET FILE…, or list"),
+    }
+}
+
+fn corpus(folder: &Path) {
+    for target in TARGETS {
+        let folder = folder.join(target.name);
+        std::fs::create_dir_all(&folder).expect("a folder that can be made");
+        for (at, seed) in target.seeds().into_iter().enumerate() {
+            std::fs::write(folder.join(format!("seed-{at:03}")), seed)
+                .expect("a file that can be written");
+        }
+    }
+}
+
+fn run(target: Target, seconds: &str, first: &str) {
+    let end = Instant::now() + Duration::from_secs(seconds.parse().expect("a number of seconds"));
+    let mutator = Mutator::new(target.seeds());
+    let first: u64 = first.parse().expect("the number of an input");
+    let mut number = first;
+    while Instant::now() < end {
+        let input = mutator.input(&mut Rng::new(number));
+        let began = Instant::now();
+        if std::panic::catch_unwind(|| target.check(&input)).is_err() {
+            let path = format!("broken-{}-{number}", target.name);
+            std::fs::write(&path, &input).expect("a file that can be written");
+            println!("{}: broken by {path}", target.name);
+        }
+        if began.elapsed() > Duration::from_secs(2) {
+            println!("{}: {number} took {:?}", target.name, began.elapsed());
+        }
+        number += 1;
+    }
+    println!("{}: {} inputs", target.name, number - first);
+}

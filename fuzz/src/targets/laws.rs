@@ -1,0 +1,160 @@
+//! What holds of every answer, and what several targets need.
+
+use std::pin::pin;
+use std::sync::LazyLock;
+use std::task::{Context, Poll, Waker};
+
+use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
+use agentloop::{
+    AgentLoop, ChatStream, ChatStreamEvent, Error, ErrorKind, Fold, Protocol, Provider, Result,
+};
+use bytes::Bytes;
+
+/// How many times larger than its bytes an answer may become as events, beside what every answer has.
+const MAX_GROWTH: usize = 64;
+
+/// What every answer may have, in bytes.
+const FREE_GROWTH: usize = 64 << 10;
+
+/// A transport that reaches nobody: what is changed at random may name any host.
+#[derive(Debug)]
+pub(crate) struct Nowhere;
+
+impl Transport for Nowhere {
+    fn send<'a>(
+        &'a self,
+        _: http::Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, Result<http::Response<Body>>> {
+        Box::pin(async { Err(Error::new(ErrorKind::Connection, "nobody is there")) })
+    }
+}
+
+/// A client that needs no key and reaches nobody.
+pub(crate) fn client() -> &'static AgentLoop {
+    static CLIENT: LazyLock<AgentLoop> = LazyLock::new(|| {
+        AgentLoop::builder()
+            .env("AZURE_RESOURCE_NAME", "r")
+            .env("VERTEX_LOCATION", "l")
+            .env("VERTEX_PROJECT", "p")
+            .transport(Nowhere)
+            .media_transport(Nowhere)
+            .build()
+            .unwrap()
+    });
+    &CLIENT
+}
+
+/// The names of the providers that speak a protocol.
+pub(crate) fn speakers(protocol: Protocol) -> Vec<&'static str> {
+    let speak = rows().iter().filter(|row| row.protocols().any(|spoken| spoken == protocol));
+    speak.map(|row| row.name.as_ref()).collect()
+}
+
+/// All providers.
+pub(crate) fn rows() -> &'static [Provider] {
+    static ROWS: LazyLock<Vec<Provider>> = LazyLock::new(Provider::all);
+    &ROWS
+}
+
+/// The events of an answer, and how they end.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) events: Vec<ChatStreamEvent>,
+    pub(crate) error: Option<Error>,
+}
+
+pub(crate) fn decode(options: &DecodeOptions, answer: RawAnswer) -> Decoded {
+    match inspect::decode(client(), options, answer) {
+        Ok(mut stream) => collected(&mut stream),
+        Err(error) => Decoded { events: Vec::new(), error: Some(error) },
+    }
+}
+
+fn collected(stream: &mut ChatStream) -> Decoded {
+    let mut events = Vec::new();
+    loop {
+        match now(stream.next()) {
+            Some(Ok(event)) => events.push(event),
+            Some(Err(error)) => {
+                assert!(now(stream.next()).is_none(), "something follows an error");
+                return Decoded { events, error: Some(error) };
+            }
+            None => return Decoded { events, error: None },
+        }
+    }
+}
+
+/// The outcome of a future that has all that it needs.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("what is all there must not wait"),
+    }
+}
+
+impl Decoded {
+    /// Events follow the grammar, end once, and are no more than their bytes can account for.
+    pub(crate) fn keeps_the_laws(&self, bytes: usize) {
+        let mut fold = Fold::new();
+        let mut size = 0;
+        for event in &self.events {
+            fold.push(event).unwrap();
+            size += serde_json::to_string(event).unwrap().len();
+        }
+        let growth = bytes * MAX_GROWTH + FREE_GROWTH;
+        assert!(size <= growth, "{bytes} bytes became {size}");
+        let done = matches!(self.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
+        assert_ne!(done, self.error.is_some(), "one end, an answer or an error");
+        if let Some(ChatStreamEvent::MessageDone { response }) = self.events.last() {
+            assert_eq!(fold.finish().unwrap(), **response);
+            let stored = serde_json::to_string(response).unwrap();
+            assert_eq!(
+                serde_json::from_str::<agentloop::ChatResponse>(&stored).unwrap(),
+                **response
+            );
+            let again = now(ChatStream::from_response(response).response()).unwrap();
+            assert_eq!(again, **response, "fold(unfold(r)) = r");
+        }
+        if let Some(error) = &self.error {
+            assert!(!error.message().is_empty());
+            let stored = serde_json::to_string(error).unwrap();
+            serde_json::from_str::<serde_json::Value>(&stored).unwrap();
+        }
+    }
+
+    /// All that was read, but for ids that are made up anew each time.
+    pub(crate) fn shown(&self) -> (Vec<String>, Option<ErrorKind>) {
+        let shown =
+            |event: &ChatStreamEvent| without_made_up_ids(&serde_json::to_string(event).unwrap());
+        (self.events.iter().map(shown).collect(), self.error.as_ref().map(Error::kind))
+    }
+}
+
+/// Ids that are made up are a word, sixteen digits of salt and a place.
+fn without_made_up_ids(json: &str) -> String {
+    let mut kept = json.to_owned();
+    for word in ["call_", "host_"] {
+        let mut pieces = kept.split(word);
+        let mut shown = pieces.next().unwrap_or_default().to_owned();
+        for piece in pieces {
+            let hex = piece.bytes().take_while(u8::is_ascii_hexdigit).count();
+            shown.push_str(word);
+            shown.push_str(if hex == 16 { &piece[16..] } else { piece });
+        }
+        kept = shown;
+    }
+    kept
+}
+
+/// Runs a future on a clock that does not wait, and fails when an hour of it is not enough.
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let hour = std::time::Duration::from_secs(3600);
+    runtime.block_on(async { tokio::time::timeout(hour, future).await.expect("it ends") })
+}

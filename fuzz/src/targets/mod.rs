@@ -1,0 +1,84 @@
+//! What is fuzzed. One more is one more line.
+
+mod chat;
+mod config;
+mod decode;
+mod embed;
+mod encode;
+mod framing;
+mod laws;
+mod mcp;
+mod models;
+mod serve;
+mod structured;
+mod suspended;
+
+use agentloop::Protocol;
+
+/// Something that reads bytes, and what must hold of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    check: fn(&[u8]),
+    seeds: fn() -> Vec<Vec<u8>>,
+}
+
+impl Target {
+    /// The target of that name.
+    pub fn of(name: &str) -> Option<Self> {
+        TARGETS.iter().copied().find(|target| target.name == name)
+    }
+
+    /// Reads an input.
+    ///
+    /// # Panics
+    ///
+    /// When a law does not hold.
+    pub fn check(&self, input: &[u8]) {
+        (self.check)(input);
+    }
+
+    /// Inputs to begin with, made of the library's own fixtures; always the same, in the same order.
+    pub fn seeds(&self) -> Vec<Vec<u8>> {
+        (self.seeds)()
+    }
+}
+
+const fn target(name: &'static str, check: fn(&[u8]), seeds: fn() -> Vec<Vec<u8>>) -> Target {
+    Target { name, check, seeds }
+}
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    target(
+        "decode_openai_chat",
+        |input| decode::check(Protocol::OpenAiChat, input),
+        || decode::seeds(Protocol::OpenAiChat),
+    ),
+    target(
+        "decode_openai_responses",
+        |input| decode::check(Protocol::OpenAiResponses, input),
+        || decode::seeds(Protocol::OpenAiResponses),
+    ),
+    target(
+        "decode_anthropic",
+        |input| decode::check(Protocol::Anthropic, input),
+        || decode::seeds(Protocol::Anthropic),
+    ),
+    target(
+        "decode_gemini",
+        |input| decode::check(Protocol::Gemini, input),
+        || decode::seeds(Protocol::Gemini),
+    ),
+    target("framing", framing::check, framing::seeds),
+    target("encode", encode::check, encode::seeds),
+    target("embed", embed::check, embed::seeds),
+    target("serve", serve::check, serve::seeds),
+    target("chat", chat::check, chat::seeds),
+    target("structured", structured::check, structured::seeds),
+    target("config", config::check, config::seeds),
+    target("models", models::check, models::seeds),
+    target("suspended", suspended::check, suspended::seeds),
+    target("mcp", mcp::check, mcp::seeds),
+];
