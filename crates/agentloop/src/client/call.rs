@@ -11,7 +11,7 @@ use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
 
 use super::{Inner, Reading, Registry, Reply, Target};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
+use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
 use crate::middleware::{Answer, Request};
 use crate::model_info::ModelInfo;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
@@ -301,8 +301,9 @@ impl Inner {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
         let options = SendOptions { connect_timeout: timeouts.connect };
         let answer = transport.send(request, options);
+        let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {
-            let refused = match accepted(provider, answer.await?) {
+            let refused = match accepted(provider, answer.await?, wait) {
                 Ok(response) => return Ok(response),
                 Err(refused) => refused,
             };
@@ -315,16 +316,18 @@ impl Inner {
 fn accepted(
     provider: &Provider,
     response: HttpResponse<Body>,
+    wait: Duration,
 ) -> Result<HttpResponse<Body>, BoxFuture<'_, Error>> {
     match response.status().is_success() {
         true => Ok(response),
-        false => Err(Box::pin(refusal(provider, response))),
+        false => Err(Box::pin(refusal(provider, response, wait))),
     }
 }
 
-async fn refusal(provider: &Provider, response: HttpResponse<Body>) -> Error {
+/// What the status says is known, whether or not its explanation comes.
+async fn refusal(provider: &Provider, response: HttpResponse<Body>, wait: Duration) -> Error {
     let (head, body) = response.into_parts();
-    let body = body.head(MAX_ERROR_BODY_BYTES).await;
+    let body = body.head(MAX_ERROR_BODY_BYTES, wait).await;
     let status = head.status.as_u16();
     protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body)
 }
