@@ -9,6 +9,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
 
+use super::hidden::Hidden;
 use super::{Inner, Reading, Registry, Reply, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
@@ -121,12 +122,12 @@ impl Inner {
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let (sent, emitter) = self.sent(&target, request, stream, fetched, &timeouts)?;
+        let (sent, emitter, hidden) = self.sent(&target, request, stream, fetched, &timeouts)?;
         // In its place: every move of it would be one more copy of it in the call.
         let first = std::pin::pin!(async {
-            let response = sent.await?;
+            let response = sent.await.map_err(|error| hidden.hide(error))?;
             let reply = self.reply(&target, request, response, stream, emitter);
-            let mut reply = Box::new(reply.with_timeouts(&timeouts, began));
+            let mut reply = Box::new(reply.with_timeouts(&timeouts, began).hiding(hidden));
             reply.prime(!stream).await?;
             Ok(reply)
         });
@@ -153,8 +154,11 @@ impl Inner {
         stream: bool,
         fetched: Vec<Warning>,
         timeouts: &Timeouts,
-    ) -> Result<(impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>, Box<Emitter>)>
-    {
+    ) -> Result<(
+        impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>,
+        Box<Emitter>,
+        Hidden,
+    )> {
         let provider = target.provider.as_ref();
         let (mut encoded, form) = encode_chat(target, request, stream)?;
         encoded.warnings.splice(0..0, fetched);
@@ -167,7 +171,8 @@ impl Inner {
         let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
             .with_names(names)
             .with_form(form);
-        Ok((self.send(provider, http, timeouts), emitter))
+        let hidden = Hidden::of(&http);
+        Ok((self.send(provider, http, timeouts), emitter, hidden))
     }
 
     /// The request with the media that its provider cannot fetch by itself.
@@ -218,13 +223,15 @@ impl Inner {
         for _ in 0..MAX_MODEL_PAGES {
             let encoded = protocol::encode_models(provider.protocol, &provider, next.as_deref())?;
             let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
+            let hidden = Hidden::of(&http);
             let body = within(self.timeouts.first_content, "the list of models", async {
                 let response = self.send(&provider, http, &self.timeouts).await?;
                 response.into_body().collect(MAX_BODY_BYTES).await
             })
             .await
-            .map_err(named)?;
-            let page = protocol::decode_models(provider.protocol, &provider, &body)?;
+            .map_err(|error| named(hidden.hide(error)))?;
+            let page = protocol::decode_models(provider.protocol, &provider, &body)
+                .map_err(|error| hidden.hide(error))?;
             models.extend(page.models);
             next = page.next;
             if next.is_none() {
@@ -250,6 +257,8 @@ impl Inner {
                 ))
             })?;
         let (http, _) = self.http_request(provider, encoded).map_err(named)?;
+        let hidden = Hidden::of(&http);
+        let named = |error: Error| named(hidden.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let body = within(timeouts.first_content, "the count", async {
             let response = self.send(provider, http, &timeouts).await?;
