@@ -67,7 +67,7 @@ pub fn run(plan: Plan) -> Result<Report, Box<dyn std::error::Error>> {
     let groups = Arc::new(groups);
     let tally = Arc::new(Tally::default());
     let health = clients.block_on(load(plan, &clients, &groups, &tally));
-    let mut report = Report::new(plan, &tally, health);
+    let mut report = Report::new(plan, &tally, &health);
     let groups = Arc::into_inner(groups).ok_or("a caller is still there")?;
     // The books are closed when the answers that nobody waits for any more are made.
     std::thread::sleep(Duration::from_secs(1));

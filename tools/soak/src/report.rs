@@ -38,9 +38,9 @@ pub(crate) fn line(time: Duration, tally: &Tally, health: &Health) -> String {
 }
 
 impl Report {
-    pub(crate) fn new(plan: Plan, tally: &Tally, health: Health) -> Self {
+    pub(crate) fn new(plan: Plan, tally: &Tally, health: &Health) -> Self {
         let mut report = Self { text: String::new(), broken: Vec::new() };
-        report.say(line(plan.time, tally, &health));
+        report.say(line(plan.time, tally, health));
         report.say(format!("calls: {:?}", lock(&tally.by_call)));
         report.say(format!("errors: {:?}", tally.errors()));
         let ended = [&tally.right, &tally.failed, &tally.left].map(read).iter().sum::<u64>();
