@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use crate::group::{Group, lane};
 use crate::tally::{End, Tally, more};
 
-/// How long a call may take before it is one that hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a call may take before it is one that hangs. An answer that comes a byte at a time takes minutes on a busy machine;
+/// one on which nothing comes any more is a timeout of the library's own long before.
+const PATIENCE: Duration = Duration::from_secs(900);
 
 /// How many questions are asked again and again.
 const POPULAR: u64 = 50;

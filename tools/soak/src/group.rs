@@ -46,7 +46,9 @@ impl Group {
     pub(crate) async fn sure() -> Result<Self, Box<dyn std::error::Error>> {
         use ErrorKind::{InvalidRequest, Overloaded, RateLimit, Server};
         let kinds = &[InvalidRequest, Overloaded, RateLimit, Server];
-        Self::new("sure", SURE, Timeouts::default(), kinds).await
+        // Nothing stalls here: a timeout is explained by no fault.
+        let timeouts = Timeouts { idle: Some(Duration::from_secs(60)), ..Timeouts::default() };
+        Self::new("sure", SURE, timeouts, kinds).await
     }
 
     /// Here connections break and callers go away.

@@ -57,10 +57,10 @@ impl Plan {
 ///
 /// When this machine gives no sockets or threads.
 pub fn run(plan: Plan) -> Result<Report, Box<dyn std::error::Error>> {
-    let files_before = open_files();
     // Servers have threads of their own, so that the tasks of the other runtime are the library's alone.
     let servers = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let clients = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let files_before = open_files();
     let groups = servers.block_on(async {
         Ok::<_, Box<dyn std::error::Error>>([Group::sure().await?, Group::unsure().await?])
     })?;
