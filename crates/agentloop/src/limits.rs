@@ -18,6 +18,9 @@ pub const MAX_BODY_BYTES: usize = 128 << 20;
 /// The largest body of an error answer that is read; the rest is left unread.
 pub const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 
+/// How long the next piece of an error answer's body is waited for: its status says already what went wrong.
+pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
+
 /// The longest arguments of one tool call, in bytes.
 pub const MAX_ARGUMENTS_BYTES: usize = 16 << 20;
 

@@ -9,9 +9,10 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
 
+use super::hidden::Hidden;
 use super::{Inner, Reading, Registry, Reply, Target};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
+use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
 use crate::middleware::{Answer, Request};
 use crate::model_info::ModelInfo;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
@@ -121,12 +122,12 @@ impl Inner {
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let (sent, emitter) = self.sent(&target, request, stream, fetched, &timeouts)?;
+        let (sent, emitter, hidden) = self.sent(&target, request, stream, fetched, &timeouts)?;
         // In its place: every move of it would be one more copy of it in the call.
         let first = std::pin::pin!(async {
-            let response = sent.await?;
+            let response = sent.await.map_err(|error| hidden.hide(error))?;
             let reply = self.reply(&target, request, response, stream, emitter);
-            let mut reply = Box::new(reply.with_timeouts(&timeouts, began));
+            let mut reply = Box::new(reply.with_timeouts(&timeouts, began).hiding(hidden));
             reply.prime(!stream).await?;
             Ok(reply)
         });
@@ -153,8 +154,11 @@ impl Inner {
         stream: bool,
         fetched: Vec<Warning>,
         timeouts: &Timeouts,
-    ) -> Result<(impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>, Box<Emitter>)>
-    {
+    ) -> Result<(
+        impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>,
+        Box<Emitter>,
+        Hidden,
+    )> {
         let provider = target.provider.as_ref();
         let (mut encoded, form) = encode_chat(target, request, stream)?;
         encoded.warnings.splice(0..0, fetched);
@@ -169,7 +173,8 @@ impl Inner {
             .quietly(!stream && self.middleware.is_empty())
             .with_names(names)
             .with_form(form);
-        Ok((self.send(provider, http, timeouts), emitter))
+        let hidden = Hidden::of(&http);
+        Ok((self.send(provider, http, timeouts), emitter, hidden))
     }
 
     /// The request with the media that its provider cannot fetch by itself.
@@ -220,13 +225,15 @@ impl Inner {
         for _ in 0..MAX_MODEL_PAGES {
             let encoded = protocol::encode_models(provider.protocol, &provider, next.as_deref())?;
             let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
+            let hidden = Hidden::of(&http);
             let body = within(self.timeouts.first_content, "the list of models", async {
                 let response = self.send(&provider, http, &self.timeouts).await?;
                 response.into_body().collect(MAX_BODY_BYTES).await
             })
             .await
-            .map_err(named)?;
-            let page = protocol::decode_models(provider.protocol, &provider, &body)?;
+            .map_err(|error| named(hidden.hide(error)))?;
+            let page = protocol::decode_models(provider.protocol, &provider, &body)
+                .map_err(|error| hidden.hide(error))?;
             models.extend(page.models);
             next = page.next;
             if next.is_none() {
@@ -252,6 +259,8 @@ impl Inner {
                 ))
             })?;
         let (http, _) = self.http_request(provider, encoded).map_err(named)?;
+        let hidden = Hidden::of(&http);
+        let named = |error: Error| named(hidden.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let body = within(timeouts.first_content, "the count", async {
             let response = self.send(provider, http, &timeouts).await?;
@@ -303,8 +312,9 @@ impl Inner {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
         let options = SendOptions { connect_timeout: timeouts.connect };
         let answer = transport.send(request, options);
+        let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {
-            let refused = match accepted(provider, answer.await?) {
+            let refused = match accepted(provider, answer.await?, wait) {
                 Ok(response) => return Ok(response),
                 Err(refused) => refused,
             };
@@ -317,16 +327,18 @@ impl Inner {
 fn accepted(
     provider: &Provider,
     response: HttpResponse<Body>,
+    wait: Duration,
 ) -> Result<HttpResponse<Body>, BoxFuture<'_, Error>> {
     match response.status().is_success() {
         true => Ok(response),
-        false => Err(Box::pin(refusal(provider, response))),
+        false => Err(Box::pin(refusal(provider, response, wait))),
     }
 }
 
-async fn refusal(provider: &Provider, response: HttpResponse<Body>) -> Error {
+/// What the status says is known, whether or not its explanation comes.
+async fn refusal(provider: &Provider, response: HttpResponse<Body>, wait: Duration) -> Error {
     let (head, body) = response.into_parts();
-    let body = body.head(MAX_ERROR_BODY_BYTES).await;
+    let body = body.head(MAX_ERROR_BODY_BYTES, wait).await;
     let status = head.status.as_u16();
     protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body)
 }

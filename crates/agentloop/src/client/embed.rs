@@ -5,6 +5,7 @@ mod at_once;
 use std::ops::Range;
 
 use super::call::{unused_fallbacks, within};
+use super::hidden::Hidden;
 use super::{Inner, Registry, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
@@ -106,13 +107,16 @@ impl Inner {
         let encoded =
             protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)?;
         let (http, warnings) = self.http_request(provider, encoded)?;
+        let hidden = Hidden::of(&http);
         let (request_id, body) = within(timeouts.first_content, "the vectors", async {
             let response = self.send(provider, http, timeouts).await?;
             let request_id = protocol::request_id(response.headers());
             Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
         })
-        .await?;
-        let named = |error: Error| error.with_request_id(request_id.clone()).with_began(true);
+        .await
+        .map_err(|error| hidden.hide(error))?;
+        let named =
+            |error: Error| hidden.hide(error.with_request_id(request_id.clone()).with_began(true));
         let embedded = protocol::decode_embed(provider.protocol, provider, &body).map_err(named)?;
         if embedded.vectors.len() != texts.len() {
             let (sent, came) = (texts.len(), embedded.vectors.len());

@@ -3,6 +3,7 @@
 mod builder;
 mod call;
 mod embed;
+mod hidden;
 mod registry;
 mod reply;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Protocol;
 use crate::provider::Provider;
-use crate::secret::Secret;
+use crate::secret::{Secret, mask};
 
 /// How many aliases may lead to one another before they lead in a circle.
 const MAX_ALIASES: usize = 8;
@@ -172,9 +172,12 @@ impl Registry {
             }
             let address = &provider.base_url;
             if !address.contains("://") && !address.starts_with("${") {
-                return Err(config(format!("its address is not a URL: `{address}`"))
-                    .with_provider(name.as_ref())
-                    .with_hint("write it with its scheme, https://… or http://…"));
+                return Err(config(format!(
+                    "its address is not a URL: `{}`",
+                    mask::address(address)
+                ))
+                .with_provider(name.as_ref())
+                .with_hint("write it with its scheme, https://… or http://…"));
             }
         }
         if let Some(name) = &self.default_provider {

@@ -9,6 +9,7 @@ use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
+use super::hidden::Hidden;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::ChatStreamEvent;
 use crate::framing::{JsonArrayReader, SseReader, looks_whole};
@@ -80,6 +81,8 @@ pub(crate) struct Reply {
     ahead: VecDeque<ChatStreamEvent>,
     state: State,
     model: Option<String>,
+    /// What no error shows.
+    hidden: Hidden,
     /// Whether content has been handed on: from then on the call cannot be repeated unseen.
     handed_on: bool,
     idle: Option<Duration>,
@@ -112,6 +115,7 @@ impl Reply {
             ahead: VecDeque::new(),
             state: State::Reading,
             model: None,
+            hidden: Hidden::default(),
             handed_on: false,
             idle: None,
             idle_timer: None,
@@ -122,6 +126,12 @@ impl Reply {
 
     pub(crate) fn with_model(mut self, model: &str) -> Self {
         self.model = Some(model.to_owned());
+        self
+    }
+
+    /// The same, whose errors do not show what the request showed to the provider.
+    pub(crate) fn hiding(mut self, hidden: Hidden) -> Self {
+        self.hidden = hidden;
         self
     }
 
@@ -191,7 +201,7 @@ impl Reply {
                 if let Some(partial) = self.emitter.partial() {
                     error = error.with_partial(partial);
                 }
-                self.state = State::Failed(Some(error));
+                self.state = State::Failed(Some(self.hidden.hide(error)));
             }
         }
     }

@@ -11,6 +11,7 @@ use std::time::Duration;
 pub use kind::ErrorKind;
 
 use crate::response::ChatResponse;
+use crate::secret::MASK;
 
 /// Why a call failed: what happened, to which provider, and what to do next.
 ///
@@ -162,6 +163,30 @@ impl Error {
     pub(crate) fn about(mut self, what: &str) -> Self {
         self.0.message = format!("{what}: {}", self.0.message);
         self
+    }
+
+    /// Takes a secret out of all that the provider said.
+    pub(crate) fn hide(&mut self, secret: &str) {
+        /// What is shorter is a word that may stand anywhere.
+        const SHORTEST: usize = 6;
+        if secret.len() < SHORTEST {
+            return;
+        }
+        let inner = &mut *self.0;
+        let said = [&mut inner.code, &mut inner.request_id, &mut inner.hint, &mut inner.raw];
+        let id = inner.partial.as_mut().and_then(|partial| partial.request_id.as_mut());
+        for text in said.into_iter().flatten().chain([&mut inner.message]).chain(id) {
+            if text.contains(secret) {
+                *text = text.replace(secret, MASK);
+            }
+            // A text that was cut may end in the middle of it.
+            let begun = (SHORTEST..secret.len()).filter_map(|end| secret.get(..end));
+            if let Some(begun) = begun.rev().find(|begun| text.ends_with(begun)) {
+                text.truncate(text.len() - begun.len());
+                text.push_str(MASK);
+            }
+        }
+        inner.causes.iter_mut().for_each(|cause| cause.hide(secret));
     }
 
     /// The same, with an HTTP status.

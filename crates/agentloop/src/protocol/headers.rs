@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{AUTH_HEADERS, Provider};
 use crate::response::{Warning, WarningKind};
+use crate::secret::mask;
 
 const AGENT: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));
 
@@ -59,9 +60,12 @@ fn header_name(name: &str) -> Result<HeaderName> {
 }
 
 fn header_value(name: &str, value: &str) -> Result<HeaderValue> {
-    HeaderValue::from_str(value).map_err(|error| {
+    let mut parsed = HeaderValue::from_str(value).map_err(|error| {
         // The value itself is not shown: it may be a secret.
         Error::new(ErrorKind::InvalidRequest, format!("the value of {name} fits no header"))
             .with_source(error)
-    })
+    })?;
+    // Such a header goes to no other host when this one sends the request on, and into no error.
+    parsed.set_sensitive(mask::is_secret(name));
+    Ok(parsed)
 }

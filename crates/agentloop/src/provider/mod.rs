@@ -26,6 +26,7 @@ pub use quirks::Quirks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
 use crate::protocol::Protocol;
+use crate::secret::mask;
 use crate::transport::Transport;
 
 /// Who serves models, where, and how.
@@ -368,7 +369,7 @@ impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
             .field("name", &self.name)
-            .field("base_url", &self.base_url)
+            .field("base_url", &mask::address(&self.base_url))
             .field("protocol", &self.protocol)
             .field("auth", &self.auth)
             .field("key", &self.key)

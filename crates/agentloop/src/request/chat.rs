@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::headers::ExtraHeaders;
 use super::{
     AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy,
     ResponseFormat, Thinking, ToolChoice, ToolDefinition,
@@ -134,8 +135,8 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
     /// More headers. They never replace the ones that authenticate.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub extra_headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "ExtraHeaders::is_empty")]
+    pub extra_headers: ExtraHeaders,
 
     /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

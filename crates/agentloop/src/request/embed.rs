@@ -1,11 +1,10 @@
 //! Embeddings.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::CacheMode;
+use super::headers::ExtraHeaders;
 use crate::response::{Cost, Warning};
 use crate::timeouts::Timeouts;
 
@@ -44,8 +43,8 @@ pub struct EmbedRequest {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
     /// More headers. They never replace the ones that authenticate.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub extra_headers: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "ExtraHeaders::is_empty")]
+    pub extra_headers: ExtraHeaders,
     /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
     /// middleware, which does it: without it this is a warning. It is not sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

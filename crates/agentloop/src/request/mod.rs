@@ -4,6 +4,7 @@ mod cache;
 mod chat;
 mod content;
 mod embed;
+mod headers;
 mod media;
 mod message;
 mod output;
@@ -16,6 +17,7 @@ pub use content::{
     AudioInput, ContentPart, FileInput, ImageDetail, ImageUrl, MediaUrl, MessageContent,
 };
 pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage};
+pub use headers::ExtraHeaders;
 pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
 pub use output::{AudioOutput, ImageOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
 pub(crate) use reasoning::Efforts;

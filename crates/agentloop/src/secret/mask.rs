@@ -6,7 +6,7 @@ use super::MASK;
 const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "auth", "cookie"];
 
 /// Whether a header or a parameter of that name holds a secret.
-fn is_secret(name: &str) -> bool {
+pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
@@ -18,8 +18,9 @@ pub(crate) fn header(name: &str, value: &str) -> String {
 
 /// An address as it may be shown: without its password and without the secrets of its query.
 pub fn address(address: &str) -> String {
-    let Some((scheme, rest)) = address.split_once("://") else {
-        return address.to_owned();
+    let (scheme, rest) = match address.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), address),
     };
     let (place, query) = match rest.split_once('?') {
         Some((place, query)) => (place, Some(query)),
@@ -31,7 +32,7 @@ pub fn address(address: &str) -> String {
         None => place.to_owned(),
     };
     let Some(query) = query else {
-        return format!("{scheme}://{place}");
+        return format!("{scheme}{place}");
     };
     let parameters: Vec<String> = query
         .split('&')
@@ -40,7 +41,19 @@ pub fn address(address: &str) -> String {
             _ => parameter.to_owned(),
         })
         .collect();
-    format!("{scheme}://{place}?{}", parameters.join("&"))
+    format!("{scheme}{place}?{}", parameters.join("&"))
+}
+
+/// What is hidden in an address: its password, and the secrets of its query.
+pub(crate) fn secrets(address: &str) -> Vec<String> {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let host = place.split('/').next().unwrap_or_default();
+    let user = host.rfind('@').map(|at| &host[..at]);
+    let password = user.map(|user| user.split_once(':').map_or(user, |(_, password)| password));
+    let parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
+    let values = parameters.filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
+    password.into_iter().chain(values).map(str::to_owned).collect()
 }
 
 /// The address of a medium as it may be shown: what is signed or secret stands in its query, so that all of it goes.
@@ -70,9 +83,17 @@ mod tests {
             ("https://a.example/?api-version=1&key=x", "https://a.example/?api-version=1&key=***"),
             ("https://${RESOURCE}.example/v1", "https://${RESOURCE}.example/v1"),
             ("nonsense", "nonsense"),
+            ("me:pw@api.example/v1", "***@api.example/v1"),
         ] {
             assert_eq!(address(given), shown);
         }
+    }
+
+    #[test]
+    fn what_is_hidden_in_an_address_is_known() {
+        let address = "https://me:pw@a.example/v1?api-version=1&key=x&token=y";
+        assert_eq!(secrets(address), ["pw", "x", "y"]);
+        assert!(secrets("https://a.example/v1?limit=2").is_empty());
     }
 
     #[test]

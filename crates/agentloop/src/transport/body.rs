@@ -3,6 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
@@ -63,10 +64,11 @@ impl Body {
         Ok(all.freeze())
     }
 
-    /// The first `limit` bytes; the rest is left unread, and a connection that breaks ends them.
-    pub(crate) async fn head(mut self, limit: usize) -> Bytes {
+    /// The first `limit` bytes; the rest is left unread, and a connection that breaks ends them, or one on which nothing
+    /// comes for as long as `wait`.
+    pub(crate) async fn head(mut self, limit: usize, wait: Duration) -> Bytes {
         let mut head = BytesMut::new();
-        while let Some(Ok(bytes)) = self.next().await {
+        while let Ok(Some(Ok(bytes))) = tokio::time::timeout(wait, self.next()).await {
             let room = limit - head.len();
             head.extend_from_slice(&bytes[..bytes.len().min(room)]);
             if head.len() >= limit {

@@ -21,8 +21,8 @@ use super::events::{Events, events};
 use super::server::Address;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{
-    MAX_ERROR_BODY_BYTES, MCP_CLOSE_WAIT, MCP_CONNECT_TIMEOUT, MCP_MAX_MESSAGE_BYTES,
-    MCP_RECONNECTS,
+    ERROR_BODY_WAIT, MAX_ERROR_BODY_BYTES, MCP_CLOSE_WAIT, MCP_CONNECT_TIMEOUT,
+    MCP_MAX_MESSAGE_BYTES, MCP_RECONNECTS,
 };
 use crate::transport::{Body, HttpTransport, SendOptions, Transport};
 
@@ -134,7 +134,7 @@ impl HttpClient {
     /// What a status says that is no success.
     async fn refused(&self, answer: Response<Body>) -> StreamableHttpError<Error> {
         let status = answer.status();
-        let body = answer.into_body().head(MAX_ERROR_BODY_BYTES).await;
+        let body = answer.into_body().head(MAX_ERROR_BODY_BYTES, ERROR_BODY_WAIT).await;
         let body = String::from_utf8_lossy(&body);
         let told: String = body.trim().chars().take(MAX_TOLD_CHARS).collect();
         let kind = match status.as_u16() {
@@ -202,7 +202,7 @@ impl StreamableHttpClient for HttpClient {
             }
             // Some servers send their errors with a status that says so too.
             let (head, body) = answer.into_parts();
-            let body = body.head(MAX_ERROR_BODY_BYTES).await;
+            let body = body.head(MAX_ERROR_BODY_BYTES, ERROR_BODY_WAIT).await;
             return match serde_json::from_slice(&body) {
                 Ok(message @ ServerJsonRpcMessage::Error(_)) => {
                     Ok(StreamableHttpPostResponse::Json(message, begun))

@@ -19,6 +19,7 @@ use super::process::{self, Process};
 use super::server::{Address, McpServer, Program, Reach, Settings};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_MAX_MESSAGE_BYTES;
+use crate::secret::mask;
 
 pub(super) type Service = RunningService<RoleClient, Client>;
 
@@ -99,13 +100,14 @@ async fn ask(
     opening: Opening,
 ) -> Result<McpConnection, Failure> {
     let (transport, trouble) = http::transport(address).map_err(|error| (error, false))?;
-    let meeting = Meeting { who: &address.url, settings, opening };
+    let who = mask::address(&address.url);
+    let meeting = Meeting { who: &who, settings, opening };
     match meeting.meet(transport, None).await {
         Ok(connection) => Ok(connection),
         // What the transport met says more than that it met something.
         Err(Failed { error, newer, .. }) => match trouble.take() {
-            Some(met) if !newer => Err((http::named(&met, &address.url), false)),
-            _ => Err((error, newer)),
+            Some(met) if !newer => Err((address.hide(http::named(&met, &who)), false)),
+            _ => Err((address.hide(error), newer)),
         },
     }
 }

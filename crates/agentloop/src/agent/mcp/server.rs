@@ -12,7 +12,7 @@ use super::connection::McpConnection;
 use super::words::words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_CONNECT_TIMEOUT;
-use crate::secret::Secret;
+use crate::secret::{Secret, mask};
 use crate::transport::Transport;
 
 /// A server of tools: where it is, and how far it is trusted. [`connect`](Self::connect) reaches it.
@@ -46,6 +46,19 @@ pub(super) struct Address {
     pub(super) url: String,
     pub(super) headers: Vec<(String, Secret)>,
     pub(super) transport: Option<Arc<dyn Transport>>,
+}
+
+impl Address {
+    /// An error of it without what is shown to it alone.
+    pub(super) fn hide(&self, mut error: Error) -> Error {
+        for (_, value) in &self.headers {
+            error.hide(value.expose().rsplit(' ').next().unwrap_or_default());
+        }
+        for secret in mask::secrets(&self.url) {
+            error.hide(&secret);
+        }
+        error
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -224,7 +237,7 @@ impl fmt::Debug for McpServer {
         let mut shown = f.debug_struct("McpServer");
         match &self.reach {
             Reach::Program(program) => shown.field("program", program),
-            Reach::Address(address) => shown.field("address", &address.url),
+            Reach::Address(address) => shown.field("address", &mask::address(&address.url)),
             Reach::Pipes(..) => shown.field("pipes", &"…"),
         };
         shown.field("settings", &self.settings).finish()

@@ -82,6 +82,8 @@ fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let lower = location.to_ascii_lowercase();
     let text = if lower.starts_with("http://") || lower.starts_with("https://") {
         location.to_owned()
+    } else if has_scheme(location) {
+        return None;
     } else if location.starts_with("//") {
         format!("{scheme}:{location}")
     } else if location.starts_with('/') {
@@ -109,6 +111,15 @@ fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     matches!(target.scheme_str(), Some("http" | "https")).then_some(target)
 }
 
+/// Whether it names a scheme, and is no path.
+fn has_scheme(location: &str) -> bool {
+    let before = location.split(['/', '?']).next().unwrap_or_default();
+    before.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +137,15 @@ mod tests {
         ] {
             assert_eq!(resolve(&base, location).unwrap(), expected, "{location}");
         }
+    }
+
+    #[test]
+    fn what_is_no_http_leads_nowhere() {
+        let base = Uri::from_static("https://host/v1/chat");
+        for location in ["gopher://other/a", "file:///etc/passwd", "mailto:a@b", "data:,x"] {
+            assert_eq!(resolve(&base, location), None, "{location}");
+        }
+        assert_eq!(resolve(&base, "models/a:b").unwrap(), "https://host/v1/models/a:b");
     }
 
     #[test]
