@@ -132,3 +132,6 @@ pub const LIMITS_ANSWER_TOKENS: u64 = 1_000;
 
 /// How many tokens an image, a sound, a video or a file is taken to have before the provider has counted them.
 pub const LIMITS_MEDIUM_TOKENS: u64 = 1_000;
+
+/// How many addresses of calls are kept so that they are not made again. With more, all are forgotten.
+pub const MAX_KNOWN_ADDRESSES: usize = 64;
