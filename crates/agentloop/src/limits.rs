@@ -180,3 +180,6 @@ pub const MCP_STDERR_BYTES: usize = 4 << 10;
 
 /// How often a stream of an MCP server that breaks off is taken up again.
 pub const MCP_RECONNECTS: usize = 5;
+
+/// How many addresses of calls are kept so that they are not made again. With more, all are forgotten.
+pub const MAX_KNOWN_ADDRESSES: usize = 64;

@@ -125,8 +125,13 @@ impl ChatStream {
                 return Ok(*response);
             }
         }
-        Err(Error::new(ErrorKind::IncompleteStream, "the stream ended before the answer did"))
+        Err(ended_early())
     }
+}
+
+/// What is said of an answer without its last event.
+pub(crate) fn ended_early() -> Error {
+    Error::new(ErrorKind::IncompleteStream, "the stream ended before the answer did")
 }
 
 impl Stream for ChatStream {

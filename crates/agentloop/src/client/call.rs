@@ -18,30 +18,10 @@ use crate::model_info::ModelInfo;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
 use crate::request::ChatRequest;
-use crate::response::{Warning, WarningKind};
-use crate::secret::mask;
+use crate::response::{ChatResponse, Warning, WarningKind};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, BoxFuture, SendOptions};
-
-/// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
-/// its host. What the address has as a query stays at the end.
-pub(crate) fn join(base_url: &str, path: &str) -> String {
-    let (place, query) = match base_url.split_once('?') {
-        Some((place, query)) => (place, Some(query)),
-        None => (base_url, None),
-    };
-    let (mut place, mut path) = (place.trim_end_matches('/'), path);
-    while let Some(rest) = path.strip_prefix("/..") {
-        let host = place.find("://").map_or(0, |at| at + 3);
-        place = place[host..].rfind('/').map_or(place, |at| &place[..host + at]);
-        path = rest;
-    }
-    match query {
-        Some(query) => format!("{place}{path}?{query}"),
-        None => format!("{place}{path}"),
-    }
-}
 
 /// Resolves and encodes a chat, without sending it.
 pub(crate) fn prepare_chat(
@@ -101,12 +81,31 @@ impl Inner {
         self.chat(&request, stream, target.as_deref()).await.map(Answer::Events)
     }
 
+    /// Asks where no middleware is, and waits for the whole answer.
+    pub(crate) async fn answer(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        self.begun(request, false, None).await?.into_response()
+    }
+
     async fn chat(
         &self,
         request: &ChatRequest,
         stream: bool,
         target: Option<&Target>,
     ) -> Result<ChatStream> {
+        let reply = self.begun(request, stream, target).await?;
+        Ok(match stream {
+            true => ChatStream::boxed(Box::into_pin(reply)),
+            false => ChatStream::whole(reply.into_read()),
+        })
+    }
+
+    /// An answer of which as much is read as there must be before it is handed on.
+    async fn begun(
+        &self,
+        request: &ChatRequest,
+        stream: bool,
+        target: Option<&Target>,
+    ) -> Result<Box<Reply>> {
         let target = resolve(&self.registry, request, target)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let began = tokio::time::Instant::now();
@@ -127,7 +126,7 @@ impl Inner {
         let first = std::pin::pin!(async {
             let response = sent.await.map_err(|error| hidden.hide(error))?;
             let reply = self.reply(&target, request, response, stream, emitter);
-            let mut reply = Box::new(reply.with_timeouts(&timeouts, began).hiding(hidden));
+            let mut reply = reply.with_timeouts(&timeouts, began).hiding(hidden);
             reply.prime(!stream).await?;
             Ok(reply)
         });
@@ -138,11 +137,7 @@ impl Inner {
             (first, _) if stream => ("the first content", first),
             (first, _) => ("the answer", first),
         };
-        let reply = within(limit, stage, first).await.map_err(named)?;
-        Ok(match stream {
-            true => ChatStream::boxed(Box::into_pin(reply)),
-            false => ChatStream::whole(reply.into_read()),
-        })
+        within(limit, stage, first).await.map_err(named)
     }
 
     /// Encodes a chat and gives it to the transport, with what will read its answer. No part of an `async` function, which
@@ -195,7 +190,7 @@ impl Inner {
         response: HttpResponse<Body>,
         stream: bool,
         emitter: Box<Emitter>,
-    ) -> Reply {
+    ) -> Box<Reply> {
         let provider = &target.provider;
         let (head, body) = response.into_parts();
         let content_type =
@@ -208,7 +203,9 @@ impl Inner {
         };
         let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
         let decoder = ChatDecoder::new(provider.protocol, context);
-        Reply::new(body, reading, decoder, emitter).with_model(&target.model)
+        // The name of the model is added to what fails before the answer is handed on.
+        let model = stream.then_some(target.model.as_str());
+        Box::new(Reply::new(body, reading, decoder, emitter)).with_model(model)
     }
 
     pub(crate) async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
@@ -277,21 +274,14 @@ impl Inner {
         provider: &Provider,
         encoded: Encoded,
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
-        let url = join(&self.registry.base_url(provider)?, &encoded.path);
-        let mut request =
-            HttpRequest::builder().method(encoded.method).uri(&url).body(encoded.body).map_err(
-                |error| {
-                    Error::new(
-                        ErrorKind::Config,
-                        format!("`{}` is not an address", mask::address(&url)),
-                    )
-                    .with_hint("correct the provider's `base_url`")
-                    .with_source(error)
-                },
-            )?;
+        let mut request = HttpRequest::new(encoded.body);
+        *request.uri_mut() = self.registry.address(provider, &encoded.path)?;
+        *request.method_mut() = encoded.method;
         *request.headers_mut() = encoded.headers;
-        if let (Some(name), Some(key)) = (provider.auth.header(), self.registry.key(provider)?) {
-            let value = HeaderValue::from_str(&provider.auth.value(key.expose()));
+        if let Some(name) = provider.auth.header_name()
+            && let Some(key) = self.registry.key(provider)?
+        {
+            let value = HeaderValue::try_from(provider.auth.value(key.expose()));
             let mut value = value.map_err(|_| {
                 Error::new(ErrorKind::MissingKey, "the key has characters that no header can hold")
             })?;
@@ -366,23 +356,5 @@ pub(super) async fn within<T>(
             ErrorKind::Timeout,
             format!("{stage} did not come within {} s", limit.as_secs_f64()),
         )),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::join;
-
-    #[test]
-    fn a_path_may_go_up_from_the_address_but_not_past_its_host() {
-        for (base, path, url) in [
-            ("https://a.test/v1", "/chat", "https://a.test/v1/chat"),
-            ("https://a.test/x/v1", "/../../v2/embed", "https://a.test/v2/embed"),
-            ("http://a.test:80/v1", "/../../v2/embed", "http://a.test:80/v2/embed"),
-            ("http://a.test", "/../api/embed", "http://a.test/api/embed"),
-            ("https://a.test/v1/?k=1", "/../api", "https://a.test/api?k=1"),
-        ] {
-            assert_eq!(join(base, path), url);
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! The front door.
 
+mod address;
 mod builder;
 mod call;
 mod embed;
@@ -10,8 +11,9 @@ mod reply;
 use std::fmt;
 use std::sync::Arc;
 
+pub(crate) use address::join;
 pub use builder::AgentLoopBuilder;
-pub(crate) use call::{join, prepare_chat};
+pub(crate) use call::prepare_chat;
 pub(crate) use embed::prepare_embed;
 pub(crate) use registry::Registry;
 pub use registry::Target;
@@ -74,6 +76,10 @@ impl AgentLoop {
     ///
     /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
     pub async fn chat(&self, request: ChatRequest) -> Result<ChatResponse> {
+        // Where nobody stands between, the request is not shared, and no events are made of the answer.
+        if self.0.middleware.is_empty() {
+            return self.0.answer(&request).await;
+        }
         match self.run(Request::Chat(Arc::new(request))).await? {
             Answer::Events(events) => events.response().await,
             Answer::Embedding(_) => Err(wrong_answer()),
@@ -154,7 +160,7 @@ impl AgentLoop {
     /// When the provider is not known, or its address names a variable that is not set; the error says which.
     pub fn base_url(&self, provider: &str) -> Result<String> {
         let provider = self.0.registry.provider(provider)?;
-        self.0.registry.base_url(&provider)
+        Ok(self.0.registry.base_url(&provider)?.into_owned())
     }
 
     /// Which provider and model the name of a model leads to.

@@ -1,8 +1,12 @@
 //! From the name of a model to the provider that serves it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
+use http::Uri;
+
+use super::address::Addresses;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Protocol;
 use crate::provider::Provider;
@@ -21,6 +25,7 @@ pub(crate) struct Registry {
     default_model: Option<String>,
     /// Over the process's own environment.
     environment: BTreeMap<String, String>,
+    addresses: Addresses,
 }
 
 /// A provider and one of its models.
@@ -43,7 +48,8 @@ impl Registry {
     ) -> Self {
         let bent = providers.iter().map(|_| Default::default()).collect();
         let providers = providers.into_iter().map(Arc::new).collect();
-        Self { providers, bent, aliases, default_provider, default_model, environment }
+        let addresses = Addresses::default();
+        Self { providers, bent, aliases, default_provider, default_model, environment, addresses }
     }
 
     pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
@@ -85,8 +91,13 @@ impl Registry {
         provider.key.read(&provider.name, |name| self.variable(name))
     }
 
-    pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
+    pub(crate) fn base_url<'p>(&self, provider: &'p Provider) -> Result<Cow<'p, str>> {
         provider.resolve_base_url(|name| self.variable(name))
+    }
+
+    /// The address of a call to this provider.
+    pub(crate) fn address(&self, provider: &Provider, path: &str) -> Result<Uri> {
+        self.addresses.of(&self.base_url(provider)?, path)
     }
 
     /// `provider/model` splits at the first slash, and only if a known provider stands before it; else the default

@@ -15,6 +15,8 @@ use crate::event::ChatStreamEvent;
 use crate::framing::{JsonArrayReader, SseReader, looks_whole};
 use crate::limits::MAX_BODY_BYTES;
 use crate::protocol::{ChatDecoder, Emitter, Flow};
+use crate::response::ChatResponse;
+use crate::stream::ended_early;
 use crate::timeouts::Timeouts;
 use crate::transport::Body;
 
@@ -60,13 +62,14 @@ impl Pieces {
 impl Reading {
     /// From what the answer says it is: a host may stream unasked, or answer whole when asked to stream.
     pub(crate) fn of(content_type: &str, stream: bool) -> Self {
-        let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match kind.as_str() {
-            "text/event-stream" => Self::Stream(SseReader::new()),
-            // A login page or a proxy's own: no stream of ours looks like that.
-            "text/html" => Self::Whole(Pieces::default()),
-            _ if stream => Self::Unknown(BytesMut::new()),
-            _ => Self::Whole(Pieces::default()),
+        let kind = content_type.split(';').next().unwrap_or_default().trim_ascii();
+        if kind.eq_ignore_ascii_case("text/event-stream") {
+            Self::Stream(SseReader::new())
+        } else if stream && !kind.eq_ignore_ascii_case("text/html") {
+            Self::Unknown(BytesMut::new())
+        } else {
+            // Also a login page or a proxy's own: no stream of ours looks like that.
+            Self::Whole(Pieces::default())
         }
     }
 }
@@ -124,18 +127,22 @@ impl Reply {
         }
     }
 
-    pub(crate) fn with_model(mut self, model: &str) -> Self {
-        self.model = Some(model.to_owned());
+    pub(crate) fn with_model(mut self: Box<Self>, model: Option<&str>) -> Box<Self> {
+        self.model = model.map(str::to_owned);
         self
     }
 
     /// The same, whose errors do not show what the request showed to the provider.
-    pub(crate) fn hiding(mut self, hidden: Hidden) -> Self {
+    pub(crate) fn hiding(mut self: Box<Self>, hidden: Hidden) -> Box<Self> {
         self.hidden = hidden;
         self
     }
 
-    pub(crate) fn with_timeouts(mut self, timeouts: &Timeouts, began: Instant) -> Self {
+    pub(crate) fn with_timeouts(
+        mut self: Box<Self>,
+        timeouts: &Timeouts,
+        began: Instant,
+    ) -> Box<Self> {
         self.idle = timeouts.idle;
         self.total =
             timeouts.total.map(|total| (total, Box::pin(tokio::time::sleep_until(began + total))));
@@ -148,8 +155,12 @@ impl Reply {
             loop {
                 match self.poll_event(context) {
                     Poll::Ready(Some(Ok(event))) => {
-                        let enough = (event.is_content() && !all)
-                            || matches!(event, ChatStreamEvent::MessageDone { .. });
+                        let done = matches!(event, ChatStreamEvent::MessageDone { .. });
+                        let enough = done || (event.is_content() && !all);
+                        // Where nobody looks at the steps there is nothing but the end.
+                        if done && self.ahead.is_empty() {
+                            self.ahead.reserve_exact(1);
+                        }
                         self.ahead.push_back(event);
                         if enough {
                             return Poll::Ready(Ok(()));
@@ -167,6 +178,14 @@ impl Reply {
     /// The events that were read ahead.
     pub(crate) fn into_read(self) -> Vec<ChatStreamEvent> {
         self.ahead.into()
+    }
+
+    /// The answer, which was read ahead as a whole.
+    pub(crate) fn into_response(mut self) -> Result<ChatResponse> {
+        match self.ahead.pop_back() {
+            Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
+            _ => Err(ended_early()),
+        }
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<ChatStreamEvent>>> {

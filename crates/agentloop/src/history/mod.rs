@@ -22,7 +22,7 @@ pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::{Shown, Shows};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolChoice};
 use crate::response::{ToolCallPart, Warning};
 
 /// What a call that never got a result is answered with.
@@ -94,6 +94,10 @@ pub(crate) fn prepare<'a>(
     shows: Shows<'_>,
 ) -> Result<Prepared<'a>> {
     let mut warnings = Vec::new();
+    if is_plain(request) {
+        let messages = Cow::Borrowed(&request.messages[..]);
+        return Ok(Prepared { messages, names: ToolNames::default(), warnings, places: None });
+    }
     let names = ToolNames::new(request, rules.names);
     names.warnings(request, &mut warnings);
     let turns = request.messages.iter().enumerate();
@@ -126,6 +130,18 @@ pub(crate) fn prepare<'a>(
     let places = Some(turns.iter().map(|turn| turn.at).collect());
     let messages = turns.into_iter().map(|turn| turn.message.into_owned()).collect();
     Ok(Prepared { messages: Cow::Owned(messages), names, warnings, places })
+}
+
+/// Whether there is only text, and no tool is spoken of: nothing is then to be repaired or translated.
+fn is_plain(request: &ChatRequest) -> bool {
+    let text = |message: &ChatMessage| {
+        message.role != Role::Tool
+            && message.tool_calls.is_empty()
+            && !matches!(message.content, Some(MessageContent::Parts(_)))
+    };
+    request.tools.is_empty()
+        && !matches!(request.tool_choice, Some(ToolChoice::Function(_)))
+        && request.messages.iter().all(text)
 }
 
 fn empty(warnings: &[Warning]) -> Error {

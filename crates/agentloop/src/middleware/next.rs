@@ -100,7 +100,7 @@ impl Next {
 
     /// The address that calls to this provider go to.
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
-        self.call.client.registry.base_url(provider)
+        Ok(self.call.client.registry.base_url(provider)?.into_owned())
     }
 
     /// How many calls to the provider it takes to embed what is asked.

@@ -103,7 +103,14 @@ impl Emitter {
 
     /// Starts the message, unless it has started.
     pub(crate) fn start(&mut self, id: &str, model: &str, created: Option<i64>) {
-        let request_id = self.request_id.as_deref();
+        if self.fold.is_started() {
+            return;
+        }
+        // Where nobody looks at the steps, nobody needs it a second time.
+        let request_id = match self.quiet {
+            true => self.request_id.take(),
+            false => self.request_id.clone(),
+        };
         if self.fold.start(id, model, &self.provider, created, request_id, self.strategy).is_err() {
             return;
         }

@@ -13,7 +13,7 @@ pub(super) fn bare(body: &[u8]) -> &[u8] {
 }
 
 /// JSON that strict reading refuses and that still says what is meant: a name that stands twice (the last one counts),
-/// half of a surrogate pair (a replacement character). `None` if it is neither.
+/// half of a surrogate pair (a replacement character), a number beyond all floats (`null`). `None` if it is none of them.
 ///
 /// Hosts send such things rarely, so that they cost nothing unless reading has failed.
 pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
@@ -22,10 +22,12 @@ pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
     if !text.starts_with("duplicate field")
         && !text.contains("surrogate")
         && !text.contains("hex escape")
+        && !text.starts_with("number out of range")
     {
         return None;
     }
-    let value: serde_json::Value = serde_json::from_slice(&without_lone_surrogates(data)).ok()?;
+    let value: serde_json::Value =
+        serde_json::from_slice(&without_endless_numbers(&without_lone_surrogates(data))).ok()?;
     serde_json::to_vec(&value).ok()
 }
 
@@ -55,6 +57,31 @@ fn without_lone_surrogates(data: &[u8]) -> Vec<u8> {
             out.extend_from_slice(&rest[..length]);
             rest = &rest[length..];
         }
+    }
+    out
+}
+
+fn without_endless_numbers(data: &[u8]) -> Vec<u8> {
+    let of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    let mut out = Vec::with_capacity(data.len());
+    let (mut rest, mut quoted) = (data, false);
+    while let Some(&byte) = rest.first() {
+        let length = match byte {
+            b'"' => {
+                quoted = !quoted;
+                1
+            }
+            b'\\' => 2.min(rest.len()),
+            b'-' | b'0'..=b'9' if !quoted => rest.iter().take_while(|byte| of_number(byte)).count(),
+            _ => 1,
+        };
+        let (token, after) = rest.split_at(length);
+        let number = std::str::from_utf8(token).ok().filter(|_| length > 2 && !quoted);
+        match number.and_then(|text| text.parse::<f64>().ok()) {
+            Some(number) if number.is_infinite() => out.extend_from_slice(b"null"),
+            _ => out.extend_from_slice(token),
+        }
+        rest = after;
     }
     out
 }
@@ -153,5 +180,21 @@ impl ObjectWriter {
             Error::new(ErrorKind::InvalidRequest, "the request cannot be written as JSON")
                 .with_source(error)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_beyond_all_floats_fails_no_answer() {
+        let data = br#"{"a":"1e999 \\\" 2e999","b":[1e999,-1E+4000,12],"c":1.5e3}"#;
+        let error = read_json::<serde_json::Value>(data).unwrap_err();
+        let mended = mended(data, &error).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(&mended).unwrap();
+        let expected =
+            serde_json::json!({ "a": "1e999 \\\" 2e999", "b": [null, null, 12], "c": 1500.0 });
+        assert_eq!(value, expected);
     }
 }

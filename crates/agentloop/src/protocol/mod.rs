@@ -26,7 +26,7 @@ mod tool_calls;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderName, Method};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use embed::Embedded;
@@ -242,11 +242,16 @@ pub(crate) fn decode_error(
 
 /// The id by which the provider's support knows a call.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    const NAMES: [&str; 5] =
-        ["x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "cf-ray"];
+    const NAMES: [HeaderName; 5] = [
+        HeaderName::from_static("x-request-id"),
+        HeaderName::from_static("request-id"),
+        HeaderName::from_static("apim-request-id"),
+        HeaderName::from_static("x-amzn-requestid"),
+        HeaderName::from_static("cf-ray"),
+    ];
     NAMES
         .iter()
-        .filter_map(|name| headers.get(*name)?.to_str().ok())
+        .filter_map(|name| headers.get(name)?.to_str().ok())
         .find(|id| !id.is_empty())
         .map(str::to_owned)
 }

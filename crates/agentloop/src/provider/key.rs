@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use http::HeaderName;
+use http::header::AUTHORIZATION;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -38,10 +40,21 @@ impl Auth {
         }
     }
 
+    /// The same, as a request has it.
+    pub(crate) fn header_name(&self) -> Option<HeaderName> {
+        match self {
+            Self::Bearer => Some(AUTHORIZATION),
+            Self::XApiKey => Some(HeaderName::from_static("x-api-key")),
+            Self::XGoogApiKey => Some(HeaderName::from_static("x-goog-api-key")),
+            Self::ApiKey => Some(HeaderName::from_static("api-key")),
+            Self::None => None,
+        }
+    }
+
     /// The header's value for `key`.
     pub(crate) fn value(&self, key: &str) -> String {
         match self {
-            Self::Bearer => format!("Bearer {key}"),
+            Self::Bearer => ["Bearer ", key].concat(),
             _ => key.to_owned(),
         }
     }
@@ -121,7 +134,7 @@ impl KeySource {
             Self::Value(secret) => Some(secret.clone()),
         };
         match key {
-            Some(key) if !key.expose().chars().all(|c| c.is_ascii_graphic()) => Err(Error::new(
+            Some(key) if !key.expose().bytes().all(|c| c.is_ascii_graphic()) => Err(Error::new(
                 ErrorKind::MissingKey,
                 "the key has characters that no key has (white space inside, or not ASCII)",
             )
@@ -155,6 +168,13 @@ mod tests {
         let error =
             KeySource::Value(Secret::new("sk-se\ncret")).read("groq", |_| None).unwrap_err();
         assert!(!format!("{error:?} {error}").contains("cret"));
+    }
+
+    #[test]
+    fn the_name_of_the_header_is_the_same_in_both_forms() {
+        for auth in [Auth::Bearer, Auth::XApiKey, Auth::XGoogApiKey, Auth::ApiKey, Auth::None] {
+            assert_eq!(auth.header_name().as_ref().map(HeaderName::as_str), auth.header());
+        }
     }
 
     #[test]

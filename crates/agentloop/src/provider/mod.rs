@@ -305,7 +305,7 @@ impl Provider {
     pub(crate) fn resolve_base_url(
         &self,
         environment: impl Fn(&str) -> Option<String>,
-    ) -> Result<String> {
+    ) -> Result<Cow<'_, str>> {
         let mut replaced = String::with_capacity(self.name.len() + 19);
         replaced.push_str("AGENTLOOP_");
         let upper = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
@@ -313,6 +313,11 @@ impl Provider {
         replaced.push_str("_BASE_URL");
         let template =
             environment(&replaced).map_or_else(|| Cow::Borrowed(&*self.base_url), Cow::Owned);
+        if let Cow::Borrowed(template) = template
+            && !template.contains("${")
+        {
+            return Ok(Cow::Borrowed(template.trim_end_matches('/')));
+        }
         let mut url = String::with_capacity(template.len());
         let mut rest = &*template;
         while let Some(at) = rest.find("${") {
@@ -331,7 +336,8 @@ impl Provider {
             rest = &rest[at + end + 1..];
         }
         url.push_str(rest);
-        Ok(url.trim_end_matches('/').to_owned())
+        url.truncate(url.trim_end_matches('/').len());
+        Ok(Cow::Owned(url))
     }
 
     /// The values of a number that the host takes, where it does not take all.

@@ -94,7 +94,7 @@ impl Fold {
                 output_strategy,
                 cached,
             } => {
-                let request_id = request_id.as_deref();
+                let request_id = request_id.clone();
                 self.response.cached = *cached;
                 self.start(id, model, provider, *created, request_id, *output_strategy)
             }
@@ -187,7 +187,7 @@ impl Fold {
         model: &str,
         provider: &str,
         created: Option<i64>,
-        request_id: Option<&str>,
+        request_id: Option<String>,
         output_strategy: Option<OutputStrategy>,
     ) -> Result<(), FoldError> {
         if self.started {
@@ -198,7 +198,7 @@ impl Fold {
         self.response.model = model.to_owned();
         self.response.provider = provider.to_owned();
         self.response.created = created;
-        self.response.request_id = request_id.map(str::to_owned);
+        self.response.request_id = request_id;
         self.response.output_strategy = output_strategy;
         Ok(())
     }
@@ -333,7 +333,10 @@ impl Fold {
     }
 
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
-        self.response.provider_metadata.extend(more);
+        match self.response.provider_metadata.is_empty() {
+            true => self.response.provider_metadata = more,
+            false => self.response.provider_metadata.extend(more),
+        }
     }
 
     pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
@@ -354,6 +357,9 @@ impl Fold {
     fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
         let at = self.response.choices.partition_point(|choice| choice.index < index);
         if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
+            // Nearly all answers have one choice.
+            self.response.choices.reserve_exact(1);
+            self.progress.reserve_exact(1);
             self.response.choices.insert(at, Choice { index, ..Choice::default() });
             self.progress.insert(at, Progress::default());
         }

@@ -1,6 +1,7 @@
 //! One choice while it grows: deltas → parts.
 
 use std::borrow::Cow;
+use std::hash::{BuildHasher as _, RandomState};
 use std::mem::take;
 
 use serde_json::{Value, json};
@@ -63,13 +64,14 @@ pub(super) struct Step<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct MadeUpIds<'a> {
     pub(super) id: &'a str,
-    pub(super) salt: u64,
+    pub(super) salt: &'a RandomState,
 }
 
 impl MadeUpIds<'_> {
     fn call(self, choice: u32, at: usize) -> String {
         // FNV-1a, because it is short and the same everywhere; an answer without an id gets a random one.
-        let mut hash = if self.id.is_empty() { self.salt } else { 0xcbf2_9ce4_8422_2325 };
+        let mut hash =
+            if self.id.is_empty() { self.salt.hash_one(0u8) } else { 0xcbf2_9ce4_8422_2325 };
         for byte in self.id.bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -125,7 +127,7 @@ impl ChoiceState {
                 }
             }
         }
-        if let Some(annotations) = delta.annotations {
+        if let Some(annotations) = delta.annotations.filter(|raw| raw.get() != "[]") {
             let citations = annotations::citations(annotations.get(), emitter.provider());
             for citation in citations {
                 let part = self.ensure(Kind::Text, emitter)?;

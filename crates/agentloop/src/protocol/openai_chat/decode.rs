@@ -1,5 +1,7 @@
 //! Chunks → events: one state machine for streams and whole bodies.
 
+use std::hash::RandomState;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -30,7 +32,7 @@ pub(crate) struct Decoder {
     tier: String,
     id: String,
     /// For ids that the host should have made: unlike those of every other answer.
-    salt: u64,
+    salt: RandomState,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -55,7 +57,7 @@ impl Decoder {
             fingerprint: String::new(),
             tier: String::new(),
             id: String::new(),
-            salt: std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8),
+            salt: RandomState::new(),
         }
     }
 
@@ -81,7 +83,7 @@ impl Decoder {
                 emitter.start(&self.id, model, chunk.created.0.filter(|at| *at > 0));
             }
         }
-        self.remember(chunk, emitter);
+        self.remember(chunk, mode, emitter);
         for choice in chunk.choices.iter_mut() {
             self.choice(choice, mode, emitter)?;
         }
@@ -89,12 +91,16 @@ impl Decoder {
     }
 
     /// Keeps what stands beside the choices.
-    fn remember(&mut self, chunk: &Chunk<'_>, emitter: &mut Emitter) {
+    fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) {
         let quirks = &self.context.provider.quirks;
-        for raw in [chunk.usage, chunk.x_groq.0.as_ref().and_then(|more| more.usage)] {
-            if let Some((usage, cost)) = raw.and_then(|raw| usage::read(raw.get(), quirks)) {
-                emitter.usage(usage, cost);
-            }
+        if let Some(wire) = &chunk.usage.0
+            && let Some((usage, cost)) = usage::of(wire, quirks)
+        {
+            emitter.usage(usage, cost);
+        }
+        let corner = chunk.x_groq.0.as_ref().and_then(|more| more.usage);
+        if let Some((usage, cost)) = corner.and_then(|raw| usage::read(raw.get(), quirks)) {
+            emitter.usage(usage, cost);
         }
         if let Some(citations) = chunk.citations {
             keep(&mut self.citations, citations.get());
@@ -107,11 +113,15 @@ impl Decoder {
             && let Some(text) = chunk.system_fingerprint.non_empty()
             && text != self.fingerprint
         {
-            text.clone_into(&mut self.fingerprint);
+            if mode == Mode::Stream {
+                text.clone_into(&mut self.fingerprint);
+            }
             self.keep_text("systemFingerprint", Some(text));
         }
         if let Some(text) = chunk.service_tier.non_empty().filter(|text| *text != self.tier) {
-            text.clone_into(&mut self.tier);
+            if mode == Mode::Stream {
+                text.clone_into(&mut self.tier);
+            }
             self.keep_text("serviceTier", Some(text));
         }
         let extras = [
@@ -142,7 +152,8 @@ impl Decoder {
 
     fn keep_text(&mut self, name: &str, text: Option<&str>) {
         if let Some(text) = text
-            && self.metadata.get(name).and_then(Value::as_str) != Some(text)
+            && (self.metadata.is_empty()
+                || self.metadata.get(name).and_then(Value::as_str) != Some(text))
         {
             self.metadata.insert(name.to_owned(), Value::String(text.to_owned()));
         }
@@ -171,9 +182,11 @@ impl Decoder {
             self.keep_raw("contentFilterResults", Some(raw));
         }
         let tags = self.think_tags.unwrap_or_default();
-        let made_up = MadeUpIds { id: &self.id, salt: self.salt };
+        let made_up = MadeUpIds { id: &self.id, salt: &self.salt };
         let at = self.choices.partition_point(|state| state.index < index);
         if self.choices.get(at).is_none_or(|state| state.index != index) {
+            // Nearly all answers have one choice.
+            self.choices.reserve_exact(1);
             self.choices.insert(at, ChoiceState::new(index, tags));
         }
         let state = &mut self.choices[at];

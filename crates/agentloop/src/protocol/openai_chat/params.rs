@@ -62,8 +62,15 @@ impl<'a> Params<'a> {
         if self.extra.contains_key(name) && !self.is_fixed(name) {
             return Ok(());
         }
-        self.written.push(Cow::Borrowed(name));
+        self.note(Cow::Borrowed(name));
         self.out.field(name, value)
+    }
+
+    /// Only a row with rules may have defaults, which look at what was written.
+    fn note(&mut self, name: Cow<'static, str>) {
+        if !self.provider.rules.is_empty() {
+            self.written.push(name);
+        }
     }
 
     /// Writes a parameter if it is set and the host takes it; says whether it was written.
@@ -87,7 +94,7 @@ impl<'a> Params<'a> {
             Some(name) if self.extra.contains_key(name.as_ref()) => Ok(true),
             Some(name) => {
                 self.out.field(&name, value)?;
-                self.written.push(name);
+                self.note(name);
                 Ok(true)
             }
             None => Ok(false),

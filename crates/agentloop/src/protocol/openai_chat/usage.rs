@@ -3,14 +3,16 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
 use crate::provider::Quirks;
 use crate::provider::quirks::ReasoningTokens;
 use crate::response::{Cost, Usage, UsageDetails};
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Wire<'a> {
+/// What stands in `usage`.
+#[derive(Debug, Default)]
+pub(super) struct WireUsage<'a> {
     prompt_tokens: Int,
     completion_tokens: Int,
     total_tokens: Int,
@@ -24,11 +26,27 @@ struct Wire<'a> {
     cache_read_input_tokens: Int,
     cache_creation_input_tokens: Int,
     num_search_queries: Int,
-    #[serde(borrow)]
     cost: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
+fill!(WireUsage {
+    "prompt_tokens" => prompt_tokens,
+    "completion_tokens" => completion_tokens,
+    "total_tokens" => total_tokens,
+    "prompt_tokens_details" => prompt_tokens_details,
+    "prompt_token_details" => prompt_token_details,
+    "completion_tokens_details" => completion_tokens_details,
+    "reasoning_tokens" => reasoning_tokens,
+    "cached_tokens" => cached_tokens,
+    "num_cached_tokens" => num_cached_tokens,
+    "prompt_cache_hit_tokens" => prompt_cache_hit_tokens,
+    "cache_read_input_tokens" => cache_read_input_tokens,
+    "cache_creation_input_tokens" => cache_creation_input_tokens,
+    "num_search_queries" => num_search_queries,
+    "cost" => cost;
+});
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct PromptDetails {
     cached_tokens: Int,
@@ -36,7 +54,7 @@ struct PromptDetails {
     audio_tokens: Int,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct CompletionDetails {
     reasoning_tokens: Int,
@@ -45,9 +63,15 @@ struct CompletionDetails {
     rejected_prediction_tokens: Int,
 }
 
-/// The usage, and the cost if the host names one. `None` when nothing of it is a count.
+/// The usage of a corner that few hosts have.
 pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> {
-    let wire: Wire<'_> = serde_json::from_str(raw).ok()?;
+    let mut wire = WireUsage::default();
+    fill_json(raw.as_bytes(), &mut wire).ok()?;
+    of(&wire, quirks)
+}
+
+/// The usage, and the cost if the host names one. `None` when nothing of it is a count.
+pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> {
     let prompt = wire.prompt_tokens_details.0.or(wire.prompt_token_details.0).unwrap_or_default();
     let completion = wire.completion_tokens_details.0.unwrap_or_default();
     let first = |spellings: &[Int]| spellings.iter().find_map(|number| number.unsigned());

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::usage::WireUsage;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 
@@ -17,7 +18,7 @@ pub(super) struct Chunk<'a> {
     pub(super) model: Text<'a>,
     pub(super) created: Int,
     pub(super) choices: Few<ChunkChoice<'a>>,
-    pub(super) usage: Option<&'a RawValue>,
+    pub(super) usage: Object<WireUsage<'a>>,
     pub(super) error: Option<&'a RawValue>,
     pub(super) x_groq: Object<Extension<'a>>,
     pub(super) system_fingerprint: Text<'a>,
@@ -39,7 +40,6 @@ fill!(Chunk {
     "id" => id,
     "model" => model,
     "created" => created,
-    "usage" => usage,
     "error" => error,
     "x_groq" => x_groq,
     "system_fingerprint" => system_fingerprint,
@@ -55,7 +55,8 @@ fill!(Chunk {
     "timings" => timings,
     "usage_breakdown" => usage_breakdown,
     "provider" => provider;
-    "choices" => choices
+    "choices" => choices,
+    "usage" => usage
 });
 
 /// The corner in which one host keeps its own additions.

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use super::Shared;
 use super::http1::Http1;
 use super::http2::{Http2, Lease};
-use super::origin::Origin;
 use super::outgoing;
 use super::pool::Host;
 use super::proxy::Proxy;
@@ -51,12 +50,11 @@ impl Shared {
     /// Sends `request` and waits for the head of the answer.
     pub(super) async fn exchange(
         &self,
-        request: &Request<Bytes>,
+        request: &mut Request<Bytes>,
         options: SendOptions,
     ) -> Result<Response<Wire>> {
-        let origin = Origin::of(request.uri())?;
-        let proxy = self.dialer.proxies.proxy_for(request.uri(), &origin)?;
-        let host = self.pool.host(origin);
+        let host = self.pool.host(request.uri())?;
+        let proxy = self.dialer.proxies.proxy_for(request.uri(), host.is_here())?;
         let ready = self.ready(&host, proxy.as_ref(), true, options).await?;
         let reused = ready.is_reused();
         let start = Instant::now();
@@ -88,7 +86,8 @@ impl Shared {
         if let Some(ready) = pooled(host, reuse) {
             return Ok(ready);
         }
-        let connecting = self.connect(host, proxy, reuse);
+        // Apart, for the sake of the size of a request on a connection that is there.
+        let connecting = Box::pin(self.connect(host, proxy, reuse));
         match options.connect_timeout {
             None => connecting.await,
             Some(limit) => tokio::time::timeout(limit, connecting).await.unwrap_or_else(|_| {
@@ -153,13 +152,13 @@ impl Ready {
     async fn send(
         self,
         host: &Arc<Host>,
-        request: &Request<Bytes>,
+        request: &mut Request<Bytes>,
         proxy: Option<&Proxy>,
     ) -> Result<Response<Wire>, Unanswered> {
         let origin = host.origin();
         match self {
             Self::Http1 { connection, .. } => {
-                let outgoing = outgoing::http1(origin, request, proxy).map_err(unsent)?;
+                let outgoing = outgoing::http1(host, request, proxy).map_err(unsent)?;
                 let response = connection.send(host, outgoing).await?;
                 Ok(response.map(Wire::Http1))
             }

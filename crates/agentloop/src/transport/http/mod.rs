@@ -111,7 +111,7 @@ impl Shared {
         options: SendOptions,
     ) -> Result<Response<Body>> {
         for _ in 0..=redirect::MAX_REDIRECTS {
-            let mut response = self.exchange(&request, options).await?;
+            let mut response = self.exchange(&mut request, options).await?;
             if redirect::follow(&mut request, &response)? {
                 continue;
             }

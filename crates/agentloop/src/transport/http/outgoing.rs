@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 
 use super::origin::Origin;
+use super::pool::Host;
 use super::proxy::{Proxy, ProxyKind};
 use crate::error::{Error, ErrorKind, Result};
 
@@ -23,10 +24,11 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 
 /// The request as HTTP/1.1 has it: the path in its first line, or the whole URL for a proxy.
 pub(super) fn http1(
-    origin: &Origin,
-    request: &Request<Bytes>,
+    host: &Host,
+    request: &mut Request<Bytes>,
     proxy: Option<&Proxy>,
 ) -> Result<Request<Full<Bytes>>> {
+    let origin = host.origin();
     let proxy = proxy.filter(|proxy| proxy.kind == ProxyKind::Http && !origin.https);
     let mut outgoing = Request::new(Full::new(request.body().clone()));
     *outgoing.method_mut() = request.method().clone();
@@ -34,10 +36,12 @@ pub(super) fn http1(
         Some(_) => target(origin, request.uri())?,
         None => path(request.uri()),
     };
-    *outgoing.headers_mut() = headers(request);
+    // The copy, which has no room for more, stays for another try; what is sent grows by what hyper adds.
+    let copy = request.headers().clone();
+    *outgoing.headers_mut() = sendable(std::mem::replace(request.headers_mut(), copy));
     let headers = outgoing.headers_mut();
     if !headers.contains_key(HOST) {
-        headers.insert(HOST, header_value(&origin.host_header())?);
+        headers.insert(HOST, host.header()?);
     }
     if let Some(auth) = proxy.and_then(Proxy::basic_auth) {
         headers.insert(PROXY_AUTHORIZATION, auth.clone());
@@ -51,7 +55,7 @@ pub(super) fn http2(origin: &Origin, request: &Request<Bytes>) -> Result<Request
     *outgoing.method_mut() = request.method().clone();
     *outgoing.uri_mut() = target(origin, request.uri())?;
     *outgoing.version_mut() = Version::HTTP_2;
-    *outgoing.headers_mut() = headers(request);
+    *outgoing.headers_mut() = sendable(request.headers().clone());
     let headers = outgoing.headers_mut();
     headers.remove(HOST);
     if !request.body().is_empty() {
@@ -60,8 +64,8 @@ pub(super) fn http2(origin: &Origin, request: &Request<Bytes>) -> Result<Request
     Ok(outgoing)
 }
 
-fn headers(request: &Request<Bytes>) -> HeaderMap {
-    let mut headers = request.headers().clone();
+/// The headers without those of the connection.
+fn sendable(mut headers: HeaderMap) -> HeaderMap {
     // Looking costs less than removing six times what is hardly ever there.
     if headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
         for name in HOP_BY_HOP {
@@ -84,11 +88,6 @@ fn target(origin: &Origin, uri: &Uri) -> Result<Uri> {
         .path_and_query(path)
         .build()
         .map_err(|error| invalid(origin, error))
-}
-
-fn header_value(text: &str) -> Result<HeaderValue> {
-    HeaderValue::try_from(text)
-        .map_err(|error| Error::new(ErrorKind::Config, "the host is no header").with_source(error))
 }
 
 fn invalid(origin: &Origin, error: ::http::Error) -> Error {

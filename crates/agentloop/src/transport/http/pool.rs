@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ::http::uri::Authority;
+use ::http::{HeaderValue, Uri};
 use tokio::time::Instant;
 
 use super::http1::Http1;
 use super::http2::{Http2, Lease};
 use super::origin::Origin;
+use crate::error::{Error, ErrorKind, Result};
 
 /// How many idle HTTP/1.1 connections are kept for one origin. More are closed when they become idle.
 pub(super) const MAX_IDLE_PER_HOST: usize = 128;
@@ -18,6 +21,9 @@ pub(super) const MAX_IDLE_PER_HOST: usize = 128;
 /// that is closed while a request is under way costs a round trip.
 pub(super) const MAX_IDLE_AGE: Duration = Duration::from_secs(55);
 
+/// How many origins are looked at for one that is written in the same way. Among more, it is looked up.
+const MAX_SPELLINGS: usize = 8;
+
 /// The connections that are open, by origin.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<HashMap<Origin, Arc<Host>>>);
@@ -25,6 +31,12 @@ pub(super) struct Pool(Mutex<HashMap<Origin, Arc<Host>>>);
 /// The connections to one origin.
 pub(super) struct Host {
     origin: Origin,
+    /// How its first URL wrote it: the next ones do the same, and need not be taken apart.
+    spelled: Option<Authority>,
+    /// Whether it is this machine.
+    here: bool,
+    /// What stands in the `host` header, once it was needed.
+    header: OnceLock<HeaderValue>,
     /// The latest at the end: it is the least likely to have been closed.
     idle: Mutex<Vec<(Http1, Instant)>>,
     shared: Mutex<Vec<Arc<Http2>>>,
@@ -35,21 +47,28 @@ pub(super) struct Host {
 }
 
 impl Pool {
-    /// The connections to `origin`.
-    pub(super) fn host(&self, origin: Origin) -> Arc<Host> {
+    /// The connections to the origin of `uri`.
+    pub(super) fn host(&self, uri: &Uri) -> Result<Arc<Host>> {
         let mut hosts = lock(&self.0);
+        if let Some(host) = hosts.values().take(MAX_SPELLINGS).find(|host| host.is_spelled(uri)) {
+            return Ok(host.clone());
+        }
+        let origin = Origin::of(uri)?;
         if let Some(host) = hosts.get(&origin) {
-            return host.clone();
+            return Ok(host.clone());
         }
         let host = Arc::new(Host {
+            spelled: uri.authority().cloned(),
+            here: origin.is_loopback(),
             http1_only: AtomicBool::new(!origin.https),
             origin: origin.clone(),
+            header: OnceLock::new(),
             idle: Mutex::default(),
             shared: Mutex::default(),
             dialing: Arc::default(),
         });
         hosts.insert(origin, host.clone());
-        host
+        Ok(host)
     }
 
     /// Closes what was idle for too long, at all origins. Called when a connection is made, which is rare and
@@ -65,8 +84,31 @@ impl Pool {
 }
 
 impl Host {
+    fn is_spelled(&self, uri: &Uri) -> bool {
+        let scheme = if self.origin.https { "https" } else { "http" };
+        uri.scheme_str() == Some(scheme)
+            && self.spelled.as_ref().map(Authority::as_str)
+                == uri.authority().map(Authority::as_str)
+    }
+
+    /// Whether it is this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.here
+    }
+
     pub(super) fn origin(&self) -> &Origin {
         &self.origin
+    }
+
+    /// What stands in the `host` header.
+    pub(super) fn header(&self) -> Result<HeaderValue> {
+        if let Some(header) = self.header.get() {
+            return Ok(header.clone());
+        }
+        let header = HeaderValue::try_from(self.origin.host_header()).map_err(|error| {
+            Error::new(ErrorKind::Config, "the host is no header").with_source(error)
+        })?;
+        Ok(self.header.get_or_init(|| header).clone())
     }
 
     pub(super) fn is_http1_only(&self) -> bool {

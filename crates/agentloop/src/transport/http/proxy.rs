@@ -62,12 +62,10 @@ impl Proxies {
         Ok(Self(Some(matcher)))
     }
 
-    /// The proxy for a URL. Hosts on this machine are always reached directly.
-    pub(super) fn proxy_for(&self, uri: &Uri, origin: &Origin) -> Result<Option<Proxy>> {
+    /// The proxy for a URL. Hosts `here`, on this machine, are always reached directly.
+    pub(super) fn proxy_for(&self, uri: &Uri, here: bool) -> Result<Option<Proxy>> {
         match &self.0 {
-            Some(matcher) if !origin.is_loopback() => {
-                matcher.intercept(uri).map(Proxy::of).transpose()
-            }
+            Some(matcher) if !here => matcher.intercept(uri).map(Proxy::of).transpose(),
             _ => Ok(None),
         }
     }

@@ -1,0 +1,103 @@
+//! The addresses of calls.
+
+use std::sync::{Mutex, PoisonError};
+
+use http::Uri;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_KNOWN_ADDRESSES;
+use crate::secret::mask;
+
+/// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
+/// its host. What the address has as a query stays at the end.
+pub(crate) fn join(base_url: &str, path: &str) -> String {
+    let (place, query) = match base_url.split_once('?') {
+        Some((place, query)) => (place, Some(query)),
+        None => (base_url, None),
+    };
+    let (mut place, mut path) = (place.trim_end_matches('/'), path);
+    while let Some(rest) = path.strip_prefix("/..") {
+        let host = place.find("://").map_or(0, |at| at + 3);
+        place = place[host..].rfind('/').map_or(place, |at| &place[..host + at]);
+        path = rest;
+    }
+    match query {
+        Some(query) => format!("{place}{path}?{query}"),
+        None => format!("{place}{path}"),
+    }
+}
+
+/// Addresses that were made before, so that the next call to the same place does not make its own. They are found by what
+/// they are made of, and a provider whose address changes gets another one.
+#[derive(Default)]
+pub(crate) struct Addresses(Mutex<Vec<Known>>);
+
+struct Known {
+    base_url: String,
+    path: String,
+    uri: Uri,
+}
+
+impl Addresses {
+    /// The address of `path` at `base_url`.
+    ///
+    /// # Errors
+    ///
+    /// When it is not an address; what may be secret in it is not shown.
+    pub(crate) fn of(&self, base_url: &str, path: &str) -> Result<Uri> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.iter().find(|one| one.path == path && one.base_url == base_url) {
+            return Ok(found.uri.clone());
+        }
+        let url = join(base_url, path);
+        let uri: Uri = url.parse().map_err(|error| {
+            Error::new(ErrorKind::Config, format!("`{}` is not an address", mask::address(&url)))
+                .with_hint("correct the provider's `base_url`")
+                .with_source(error)
+        })?;
+        if known.len() >= MAX_KNOWN_ADDRESSES {
+            known.clear();
+        }
+        known.push(Known {
+            base_url: base_url.to_owned(),
+            path: path.to_owned(),
+            uri: uri.clone(),
+        });
+        Ok(uri)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_may_go_up_from_the_address_but_not_past_its_host() {
+        for (base, path, url) in [
+            ("https://a.test/v1", "/chat", "https://a.test/v1/chat"),
+            ("https://a.test/x/v1", "/../../v2/embed", "https://a.test/v2/embed"),
+            ("http://a.test:80/v1", "/../../v2/embed", "http://a.test:80/v2/embed"),
+            ("http://a.test", "/../api/embed", "http://a.test/api/embed"),
+            ("https://a.test/v1/?k=1", "/../api", "https://a.test/api?k=1"),
+        ] {
+            assert_eq!(join(base, path), url);
+        }
+    }
+
+    #[test]
+    fn an_address_is_known_by_its_provider_and_its_path_and_there_are_only_so_many() {
+        let addresses = Addresses::default();
+        let of = |base: &str, path: &str| addresses.of(base, path).unwrap().to_string();
+        for _ in 0..2 {
+            assert_eq!(of("https://a.test/v1", "/chat"), "https://a.test/v1/chat");
+            assert_eq!(of("https://b.test/v1", "/chat"), "https://b.test/v1/chat");
+            assert_eq!(of("https://a.test/v1", "/embed"), "https://a.test/v1/embed");
+        }
+        for number in 0..3 * MAX_KNOWN_ADDRESSES {
+            assert!(of("https://a.test", &format!("/{number}")).ends_with(&number.to_string()));
+        }
+        assert!(addresses.0.lock().unwrap().len() <= MAX_KNOWN_ADDRESSES);
+        let error = addresses.of("https://a.test/?key=sk-secret", "/a b").unwrap_err();
+        assert!(!error.to_string().contains("sk-secret"));
+    }
+}
