@@ -87,6 +87,8 @@ def cited(urls, title=None, starts=None, passage=None):
             return "wrong: without its title"
         if passage and found[0]["text"] != passage:
             return "wrong: without the cited text"
+        if starts and found[0]["start"] is None:
+            return "lost: its place in the text"
         if starts and found[0]["start"] not in starts:
             return f"wrong: begins at {found[0]['start']}"
         return None
@@ -110,9 +112,19 @@ def refused(words):
     def check(seen):
         if words and words not in (seen["refusal"] or "") and words not in seen["text"]:
             return "lost: an empty answer"
-        return None if seen["finish"] == "content_filter" or seen["refusal"] else f"wrong: ends with {seen['finish']}"
+        return None if seen["finish"] == "content_filter" or seen["refusal"] else f"wrong: as an answer that ends with {seen['finish']}"
 
     return check
+
+
+def blocked(seen):
+    """An answer that was filtered, or an error that says so."""
+    if seen["error"] is None:
+        return refused("")(seen)
+    return None if re.search("block|PROHIBITED", seen["error"]) else f"wrong: {shorten(seen['error'])}"
+
+
+blocked.of_errors = True
 
 
 def is_told(words):
@@ -171,7 +183,7 @@ ROWS = [
         ("inlineData", lambda seen: None if [one[:8] for one in seen["images"]] == ["iVBORw0K"] else "lost: no image", ("iVBORw0K",)),
         # An offset of bytes, or of characters.
         ("grounding as a citation", cited([OSLO], "Oslo today", (9, 10)), ("groundingChunks",)),
-        ("why it ended", finish("tool_calls"), ()),
+        ("that it ended for the calls", finish("tool_calls"), ()),
         ("tokens, thoughts among them", tokens(25, 41), ()),
     ]),
     ("Address citations (OpenAI annotations)", "openai-annotations.json", [("whole answer", cited([OSLO], "Oslo today", (20,)), (OSLO,))]),
@@ -193,16 +205,16 @@ ROWS = [
     ("A stream cut short, and the connection closed properly", "openai-cut.sse", [("OpenAI: the caller is told", is_told(""), ())]),
     ("", "anthropic-cut.sse", [("Anthropic: the caller is told", is_told(""), ())]),
     ("", "gemini-cut.sse", [("Gemini: the caller is told", is_told(""), ())]),
-    ("An error with status 200", "openai-error.json", [("OpenAI, whole", is_told("overloaded in the lab"), ())]),
-    ("", "openai-error.sse", [("OpenAI, in a stream", is_told("overloaded in the lab"), ())]),
-    ("", "anthropic-error.json", [("Anthropic, whole", is_told("Overloaded for now"), ())]),
-    ("", "anthropic-error.sse", [("Anthropic, in a stream", is_told("Overloaded for now"), ())]),
-    ("", "gemini-error.json", [("Gemini, whole", is_told("overloaded in the lab"), ())]),
-    ("", "gemini-error.sse", [("Gemini, in a stream", is_told("overloaded in the lab"), ())]),
+    ("An error with status 200", "openai-error.json", [("OpenAI, whole", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("", "openai-error.sse", [("OpenAI, in a stream", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("", "anthropic-error.json", [("Anthropic, whole", is_told("Overloaded for now"), ("Overloaded for now",))]),
+    ("", "anthropic-error.sse", [("Anthropic, in a stream", is_told("Overloaded for now"), ("Overloaded for now",))]),
+    ("", "gemini-error.json", [("Gemini, whole", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("", "gemini-error.sse", [("Gemini, in a stream", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
     ("A refusal", "openai-refusal.json", [("OpenAI, whole: its words, and that it is one", refused("I can't help with that."), ("I can't help with that.",))]),
     ("", "openai-refusal.sse", [("OpenAI, in a stream", refused("I can't help with that."), (" with that.",))]),
     ("", "anthropic-refusal.sse", [("Anthropic, in a stream", refused(""), ("refusal",))]),
-    ("", "gemini-blocked.json", [("Gemini, the prompt blocked", refused(""), ("PROHIBITED_CONTENT",))]),
+    ("", "gemini-blocked.json", [("Gemini, the prompt blocked", blocked, ("PROHIBITED_CONTENT",))]),
 ]
 
 
@@ -276,7 +288,9 @@ def judge(seen, check, needles):
     if found is None:
         return "kept", "an error" if seen["error"] is not None else ""
     verdict, _, word = found.partition(": ")
-    return ("raw", word) if carried and verdict == "lost" else (verdict, word)
+    if carried and verdict == "lost":
+        return "raw", word
+    return verdict, word + ("; a raw value has it" if carried and needles else "")
 
 
 def version(name):
@@ -320,7 +334,7 @@ def main():
     text += "- **raw**: they have not, but a raw value or frame that the library hands over does.\n"
     text += "- **lost**: it is nowhere, and nothing says so.\n- **wrong**: something else is there.\n"
     text += "- **failed**: the whole call failed, though the answer was a good one.\n- –: the library does not speak the protocol.\n\n"
-    text += "Each library is used as its documentation shows it, with everything captured that it can capture, one OpenAI-compatible, one Anthropic and one Gemini client for all rows.\n\n"
+    text += "Each library is used as its documentation shows it, with everything captured that it can capture, one OpenAI-compatible, one Anthropic and one Gemini client for all rows. async-openai hands over chunks; they are joined by index, as in its examples. A stream that gives an error is read no further, so that one error can fail several rows. The rows are what AgentLoop set out to keep, which is a choice in its favour; the numbers count rows, not weight.\n\n"
     text += "|  | " + " | ".join(verdicts) + " |\n|" + "---|" * (len(verdicts) + 1) + "\n"
     for name, head in zip(CONTESTANTS, heads):
         text += f"| {head} | " + " | ".join(str(counts[name][verdict]) for verdict in verdicts) + " |\n"

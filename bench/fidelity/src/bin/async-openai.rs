@@ -148,7 +148,9 @@ fn piece(
                 kept.0 = id;
             }
             if let Some(function) = call.function {
-                kept.1.push_str(&function.name.unwrap_or_default());
+                if let Some(name) = function.name {
+                    kept.1 = name;
+                }
                 kept.2.push_str(&function.arguments.unwrap_or_default());
             }
         }

@@ -108,6 +108,9 @@ fn keep(seen: &mut Seen, part: ResponsePart) {
         ResponsePart::CodeExecution(code) => seen.code.push(code.code),
         ResponsePart::CodeResult(result) => seen.code_results.push(result.output),
         ResponsePart::Image(image) => seen.images.push(image.data),
-        other => seen.raw.push(json!(other)),
+        other => {
+            seen.states.push(json!(other));
+            seen.raw.push(json!(other));
+        }
     }
 }
