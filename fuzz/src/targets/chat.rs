@@ -44,7 +44,7 @@ pub(super) fn check(bytes: &[u8]) {
         Some(model) => ChatRequest::new(format!("sim/{}", model.id)).user(text.clone()),
         None => ChatRequest::new(format!("sim/{text}")).user("Hello"),
     };
-    let request = if how & 1 == 1 { request.system(text.clone()) } else { request };
+    let request = if how & 1 == 1 { request.system(text) } else { request };
     run(async {
         let whole = CLIENT.chat(request.clone()).await;
         let streamed = match CLIENT.stream(request).await {
