@@ -163,9 +163,10 @@ impl Inner {
         })?;
         warnings.extend(unused_fallbacks(&request.fallbacks));
         // Boxed where it is made: it is large, and on its way into the reply it would be copied at every step.
-        // A whole answer passes nobody on its way who would look at its steps, if there are no layers.
+        // A whole answer may pass nobody on its way who would look at its steps.
+        let seen = || self.middleware.iter().any(|layer| layer.sees_steps());
         let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
-            .quietly(!stream && self.middleware.is_empty())
+            .quietly(!stream && !seen())
             .with_names(names)
             .with_form(form);
         let hidden = Hidden::of(&http);

@@ -179,12 +179,15 @@ impl AgentLoop {
         request: Arc<ChatRequest>,
         streamed: bool,
     ) -> Result<ChatStream> {
-        // Where nobody stands between, no events are made of a whole answer; here they are wanted.
+        // A whole answer may come without its steps; here they are wanted.
         if !streamed && self.0.middleware.is_empty() {
             return Ok(ChatStream::from_response(&self.0.answer(&request).await?));
         }
         let request = if streamed { Request::Stream(request) } else { Request::Chat(request) };
         match self.run(request).await? {
+            Answer::Events(events) if !streamed => {
+                Ok(ChatStream::from_response(&events.response().await?))
+            }
             Answer::Events(events) => Ok(events),
             Answer::Embedding(_) => Err(wrong_answer()),
         }

@@ -169,6 +169,12 @@ pub trait Middleware: Send + Sync {
         let _ = request;
         true
     }
+
+    /// Whether it looks at the steps of a whole answer. Where nobody in the stack does, an answer that was asked for whole
+    /// passes as its last event alone. It does, unless it says otherwise.
+    fn sees_steps(&self) -> bool {
+        true
+    }
 }
 
 /// A middleware that is a function.

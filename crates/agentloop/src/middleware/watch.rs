@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::event::{ChatStreamEvent, PartDelta};
 use crate::middleware::Answer;
 use crate::request::EmbedResponse;
-use crate::response::{ChatResponse, Usage};
+use crate::response::{ChatResponse, ResponsePart, Usage};
 use crate::stream::ChatStream;
 
 /// How a call ended.
@@ -65,7 +65,10 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
                 if let Some(whole) = events.as_whole() {
                     self.seen.at_once = true;
                     // Nothing but the end matters of an answer that has ended.
-                    whole.iter().rev().take(1).for_each(|event| self.look(event));
+                    if let Some(end) = whole.last() {
+                        self.seen.content_bytes = uncounted_bytes(end);
+                        self.look(end);
+                    }
                     return Ok(Answer::Events(events));
                 }
                 Ok(Answer::Events(ChatStream::new(Watched { events, watch: self })))
@@ -109,6 +112,23 @@ impl<F: FnOnce(Ending<'_>, &Seen)> Watch<F> {
             _ => {}
         }
     }
+}
+
+/// How much an answer says, where nobody has counted its tokens.
+fn uncounted_bytes(end: &ChatStreamEvent) -> u64 {
+    let ChatStreamEvent::MessageDone { response } = end else { return 0 };
+    if !response.usage.is_empty() {
+        return 0;
+    }
+    let parts = response.choices.iter().flat_map(|choice| &choice.content);
+    parts
+        .map(|part| match part {
+            ResponsePart::Text(text) => text.text.len() as u64,
+            ResponsePart::Thinking(thinking) => thinking.thinking.len() as u64,
+            ResponsePart::ToolCall(call) => call.arguments.len() as u64,
+            _ => 0,
+        })
+        .sum()
 }
 
 impl<F: FnOnce(Ending<'_>, &Seen)> Drop for Watch<F> {

@@ -225,6 +225,10 @@ impl Middleware for Cache {
     fn concerns(&self, request: &Request) -> bool {
         request.cache_mode() != CacheMode::Bypass
     }
+
+    fn sees_steps(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Cache {

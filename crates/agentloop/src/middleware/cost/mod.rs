@@ -178,6 +178,10 @@ impl Middleware for Costs {
             watch.see(answer)
         })
     }
+
+    fn sees_steps(&self) -> bool {
+        false
+    }
 }
 
 /// A call that will be entered into the ledger.

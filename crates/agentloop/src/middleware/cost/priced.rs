@@ -90,8 +90,11 @@ impl Price {
                 cost.clone_from(&self.known);
             }
             ChatStreamEvent::MessageDone { response } if response.cost.is_none() => {
-                // The usage of the whole is the one that has passed.
-                response.cost = self.known.take();
+                // The usage of the whole is the one that has passed, if its steps have.
+                response.cost = self.known.take().or_else(|| {
+                    let tier = response.provider_metadata.get(TIER).and_then(Value::as_str);
+                    self.pricing.cost(&response.usage, tier.or(self.served.as_deref()))
+                });
             }
             _ => {}
         }

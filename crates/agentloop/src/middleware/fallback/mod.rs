@@ -225,6 +225,10 @@ impl Middleware for Fallback {
             Box::pin(self.go_on(request, list, first, &next)).await
         })
     }
+
+    fn sees_steps(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Fallback {

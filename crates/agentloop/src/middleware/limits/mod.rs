@@ -198,6 +198,10 @@ impl Middleware for Limits {
             watch.see(answer)
         })
     }
+
+    fn sees_steps(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Limits {

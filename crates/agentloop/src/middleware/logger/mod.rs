@@ -89,6 +89,10 @@ impl Middleware for Logger {
         // Where nobody listens, there is nothing to write.
         self.tell.is_some() || span::is_wanted()
     }
+
+    fn sees_steps(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Logger {

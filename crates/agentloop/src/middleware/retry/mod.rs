@@ -225,6 +225,10 @@ impl Middleware for Retry {
             }
         })
     }
+
+    fn sees_steps(&self) -> bool {
+        false
+    }
 }
 
 impl fmt::Debug for Retry {
