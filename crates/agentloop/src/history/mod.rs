@@ -22,6 +22,7 @@ pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::{Shown, Shows};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::provider::Provider;
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolChoice};
 use crate::response::{ToolCallPart, Warning};
 
@@ -142,6 +143,20 @@ fn is_plain(request: &ChatRequest) -> bool {
     request.tools.is_empty()
         && !matches!(request.tool_choice, Some(ToolChoice::Function(_)))
         && request.messages.iter().all(text)
+}
+
+/// That anything is asked at all.
+///
+/// # Errors
+///
+/// When the request has no messages.
+pub(crate) fn require_messages(provider: &Provider, request: &ChatRequest) -> Result<()> {
+    match request.messages.is_empty() {
+        false => Ok(()),
+        true => Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
+            .with_provider(provider.name.as_ref())
+            .with_hint("add at least one, with `.user(…)`")),
+    }
 }
 
 fn empty(warnings: &[Warning]) -> Error {

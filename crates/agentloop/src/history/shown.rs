@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Turn;
+use crate::media::Refusal;
 use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
 use crate::response::{Warning, WarningKind};
 
@@ -13,6 +14,19 @@ pub(crate) enum Shown {
     /// Not there, but in a turn of the user.
     InTurn,
     Nowhere,
+}
+
+impl Shown {
+    /// Where a part stands that is refused for a reason in results of tools (`true`) or in turns of the user (`false`). One
+    /// whose bytes have to be fetched first is not refused.
+    pub(crate) fn unless(refused: impl Fn(bool) -> Option<Refusal>) -> Self {
+        let refused = |of_tool| refused(of_tool).is_some_and(|refusal| !refusal.wants_bytes);
+        match (refused(true), refused(false)) {
+            (false, _) => Self::InResult,
+            (true, false) => Self::InTurn,
+            (true, true) => Self::Nowhere,
+        }
+    }
 }
 
 /// What a host does with the parts of tools' results.
@@ -26,7 +40,7 @@ pub(super) fn place<'a>(
     shows: Shows<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Vec<Turn<'a>> {
-    let elsewhere = |part: &ContentPart| is_medium(part) && shows(part) != Shown::InResult;
+    let elsewhere = |part: &ContentPart| part.is_medium() && shows(part) != Shown::InResult;
     let of_tool = |turn: &Turn<'_>| turn.message.role == Role::Tool;
     if !turns.iter().any(|turn| of_tool(turn) && turn.message.parts().iter().any(elsewhere)) {
         return turns;
@@ -65,7 +79,7 @@ fn split(
     let tool = turn.message.name.clone();
     let Some(MessageContent::Parts(parts)) = &mut turn.message.to_mut().content else { return };
     for (part_at, part) in parts.iter_mut().enumerate() {
-        let place = if is_medium(part) { shows(part) } else { Shown::InResult };
+        let place = if part.is_medium() { shows(part) } else { Shown::InResult };
         let subject = format!("messages[{at}].content[{part_at}]");
         let kind = part.kind();
         match place {
@@ -92,17 +106,4 @@ fn split(
             }
         }
     }
-}
-
-fn is_medium(part: &ContentPart) -> bool {
-    matches!(
-        part,
-        ContentPart::ImageUrl { .. }
-            | ContentPart::InputAudio { .. }
-            | ContentPart::File { .. }
-            | ContentPart::VideoUrl { .. }
-            | ContentPart::Image(_)
-            | ContentPart::Audio(_)
-            | ContentPart::GeneratedFile(_)
-    )
 }

@@ -80,13 +80,7 @@ impl Counted {
         match part {
             ContentPart::Text(part) => self.text(&part.text),
             ContentPart::Thinking(part) => self.text(&part.thinking),
-            ContentPart::ImageUrl { .. }
-            | ContentPart::InputAudio { .. }
-            | ContentPart::File { .. }
-            | ContentPart::VideoUrl { .. }
-            | ContentPart::Image(_)
-            | ContentPart::Audio(_)
-            | ContentPart::GeneratedFile(_) => self.media = self.media.saturating_add(1),
+            medium if medium.is_medium() => self.media = self.media.saturating_add(1),
             other => self.json(other),
         }
     }

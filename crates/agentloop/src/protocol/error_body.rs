@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::classify::{self, Facts};
 use super::{request_id, retry_after};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 
 /// The error of an answer whose status says that the call failed.
 pub(crate) fn of_status(provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
@@ -51,6 +51,23 @@ pub(crate) fn is_bare_error(body: &[u8]) -> bool {
 pub(crate) fn is_listed_error(body: &[u8]) -> bool {
     let list: Vec<Map<String, Value>> = serde_json::from_slice(body).unwrap_or_default();
     matches!(&list[..], [only] if only.contains_key("error") || only.contains_key("message"))
+}
+
+/// What is wrong with an answer that is a list: none is. An error may be, of one element.
+pub(crate) fn of_list(provider: &str, data: &[u8]) -> Error {
+    if is_listed_error(data) {
+        return in_answer(provider, data);
+    }
+    Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
+}
+
+/// The stream ended before it said that it was done.
+pub(crate) fn cut_off(began: bool) -> Error {
+    let message = match began {
+        true => "the stream ended before the answer did",
+        false => "the stream is empty",
+    };
+    Error::new(ErrorKind::IncompleteStream, message)
 }
 
 /// What a body says of an error.

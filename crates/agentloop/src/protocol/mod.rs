@@ -6,6 +6,7 @@
 pub mod anthropic;
 mod base64_join;
 mod classify;
+mod count;
 mod embed;
 mod emit;
 mod error_body;

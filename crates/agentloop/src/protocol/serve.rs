@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 
 use super::{Protocol, anthropic, gemini, openai_chat, openai_responses};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::event::ChatStreamEvent;
 use crate::model_info::ModelInfo;
 use crate::request::EmbedResponse;
@@ -15,6 +15,12 @@ use crate::response::ChatResponse;
 
 pub use super::embed::VectorForm;
 pub use super::openai_chat::serve::{ServedChat, ServedEmbed};
+
+/// The request is none of the protocol's.
+pub(super) fn refused(why: impl std::fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {why}"))
+        .with_status(400)
+}
 
 /// What a call asks a server to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

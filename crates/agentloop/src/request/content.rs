@@ -185,6 +185,20 @@ impl ContentPart {
         }
     }
 
+    /// Whether it is a picture, a sound, a film or a file.
+    pub(crate) fn is_medium(&self) -> bool {
+        matches!(
+            self,
+            Self::ImageUrl { .. }
+                | Self::InputAudio { .. }
+                | Self::File { .. }
+                | Self::VideoUrl { .. }
+                | Self::Image(_)
+                | Self::Audio(_)
+                | Self::GeneratedFile(_)
+        )
+    }
+
     /// The part's `type` tag, as it stands in JSON.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -27,6 +27,7 @@
 mod extract;
 mod nulls;
 mod partial;
+pub(crate) mod reasons;
 mod request;
 mod shape;
 mod stream;

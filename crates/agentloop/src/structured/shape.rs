@@ -7,17 +7,11 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::extract::extract;
-use super::{StructuredRequest, nulls};
+use super::{StructuredRequest, nulls, reasons};
 use crate::error::{Error, ErrorKind, Result};
 use crate::request::{ChatRequest, JsonSchemaFormat, ResponseFormat};
 use crate::response::{ChatResponse, Choice, FinishReason, ResponsePart};
 use crate::schema;
-
-/// How many reasons are told to the model.
-const MAX_REASONS: usize = 8;
-
-/// The longest reason that is told.
-const MAX_REASON_CHARS: usize = 300;
 
 /// The longest name that every host takes.
 const MAX_NAME_CHARS: usize = 64;
@@ -71,12 +65,7 @@ impl Shape {
     }
 
     pub(super) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
-        let validator = jsonschema::validator_for(&schema).map_err(|error| {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "/" } else { &place };
-            let message = format!("the schema cannot be used, at {place}: {error}");
-            Error::new(ErrorKind::InvalidRequest, message)
-        })?;
+        let validator = reasons::validator("the schema", &schema)?;
         let title = match &mut schema {
             Value::Object(fields) => {
                 // It says which words are meant, which hosts know anyway, or refuse.
@@ -168,17 +157,8 @@ impl Shape {
             Ok(value) => return Ok(value),
             Err(found) => found,
         };
-        let reasons: Vec<String> = self
-            .validator
-            .iter_errors(&found)
-            .take(MAX_REASONS)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "/" } else { &place };
-                shorten(&format!("{place}: {error}"))
-            })
-            .collect();
-        Err(self.mismatch(format!("it does not match the schema ({})", reasons.join("; "))))
+        let reasons = reasons::of(&self.validator, &found);
+        Err(self.mismatch(format!("it does not match the schema ({reasons})")))
     }
 
     /// The value as the caller shall see it, if it matches the schema: itself, or what it is wrapped around.
@@ -220,13 +200,6 @@ fn texts(choice: &Choice, part: Option<usize>) -> Vec<&str> {
             _ => None,
         })
         .collect()
-}
-
-fn shorten(text: &str) -> String {
-    match text.char_indices().nth(MAX_REASON_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
 }
 
 /// A name that every host takes.

@@ -4,6 +4,7 @@ use agentloop::{ChatResponse, ResponsePart};
 use serde_json::Value;
 
 use crate::corpus::Recording;
+use crate::over;
 
 /// All that a reader may not lose, in order.
 #[derive(Debug, Default, PartialEq)]
@@ -29,7 +30,7 @@ pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
 }
 
 /// Usage as the wire tells it: what it counts beside the input belongs to the prompt.
-pub(crate) fn counts(recording: &Recording) -> Result<(), String> {
+fn counts(recording: &Recording) -> Result<(), String> {
     if !recording.is_answer() {
         return Ok(());
     }
@@ -178,58 +179,9 @@ fn steps(recording: &Recording) -> Vec<Value> {
         .collect()
 }
 
-mod tests {
-    use crate::{features, laws, over};
+laws_of!("anthropic-messages", crate::anthropic::agrees);
 
-    const WIRE: &str = "anthropic-messages";
-
-    #[test]
-    fn every_recording_decodes() {
-        over(WIRE, laws::decodes);
-    }
-
-    #[test]
-    fn the_features_of_a_recording_are_in_the_response() {
-        over(WIRE, features::are_there);
-    }
-
-    #[test]
-    fn nothing_that_the_wire_says_is_lost() {
-        over(WIRE, super::agrees);
-    }
-
-    #[test]
-    fn usage_is_what_the_wire_counts() {
-        over(WIRE, super::counts);
-    }
-
-    #[test]
-    fn however_the_bytes_are_cut_the_events_are_the_same() {
-        over(WIRE, laws::cuts_are_invisible);
-    }
-
-    #[test]
-    fn a_stream_cut_before_its_end_is_never_an_answer() {
-        over(WIRE, laws::a_cut_stream_is_an_error);
-    }
-
-    #[test]
-    fn events_follow_the_grammar_and_fold_into_the_response() {
-        over(WIRE, laws::grammar);
-    }
-
-    #[test]
-    fn folding_what_was_unfolded_gives_the_response_back() {
-        over(WIRE, laws::unfold_and_fold);
-    }
-
-    #[test]
-    fn responses_and_events_survive_json() {
-        over(WIRE, laws::json_round_trip);
-    }
-
-    #[test]
-    fn usage_means_the_same_everywhere() {
-        over(WIRE, laws::usage_invariants);
-    }
+#[test]
+fn usage_is_what_the_wire_counts() {
+    over("anthropic-messages", counts);
 }

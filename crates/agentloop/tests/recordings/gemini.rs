@@ -4,54 +4,8 @@ use agentloop::{ChatResponse, ResponsePart};
 use serde_json::Value;
 
 use crate::corpus::Recording;
-use crate::{features, laws, over};
 
-const WIRE: &str = "gemini";
-
-#[test]
-fn every_gemini_recording_decodes() {
-    over(WIRE, laws::decodes);
-}
-
-#[test]
-fn the_features_of_a_gemini_recording_are_in_the_response() {
-    over(WIRE, features::are_there);
-}
-
-#[test]
-fn nothing_that_the_gemini_wire_says_is_lost() {
-    over(WIRE, agrees);
-}
-
-#[test]
-fn however_gemini_s_bytes_are_cut_the_events_are_the_same() {
-    over(WIRE, laws::cuts_are_invisible);
-}
-
-#[test]
-fn a_gemini_stream_cut_before_its_end_is_never_an_answer() {
-    over(WIRE, laws::a_cut_stream_is_an_error);
-}
-
-#[test]
-fn gemini_s_events_follow_the_grammar_and_fold_into_the_response() {
-    over(WIRE, laws::grammar);
-}
-
-#[test]
-fn folding_what_was_unfolded_of_gemini_gives_the_response_back() {
-    over(WIRE, laws::unfold_and_fold);
-}
-
-#[test]
-fn gemini_s_responses_and_events_survive_json() {
-    over(WIRE, laws::json_round_trip);
-}
-
-#[test]
-fn gemini_s_usage_means_the_same() {
-    over(WIRE, laws::usage_invariants);
-}
+laws_of!("gemini", crate::gemini::agrees);
 
 /// Whether some chunk names a finish reason, or why the prompt was refused.
 pub(crate) fn says_why(text: &str) -> bool {
@@ -82,7 +36,7 @@ struct Sums {
     code: Vec<String>,
 }
 
-fn agrees(recording: &Recording) -> Result<(), String> {
+pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
     if !recording.is_answer() {
         return Ok(());
     }

@@ -11,6 +11,60 @@
     reason = "a test that fails, fails"
 )]
 
+/// The laws over the recordings of a wire, and `agrees`, a second reading of it.
+macro_rules! laws_of {
+    ($wire:literal, $agrees:path) => {
+        mod laws_hold {
+            use crate::{features, laws, over};
+
+            #[test]
+            fn every_recording_decodes() {
+                over($wire, laws::decodes);
+            }
+
+            #[test]
+            fn the_features_of_a_recording_are_in_the_response() {
+                over($wire, features::are_there);
+            }
+
+            #[test]
+            fn nothing_that_the_wire_says_is_lost() {
+                over($wire, $agrees);
+            }
+
+            #[test]
+            fn however_the_bytes_are_cut_the_events_are_the_same() {
+                over($wire, laws::cuts_are_invisible);
+            }
+
+            #[test]
+            fn a_stream_cut_before_its_end_is_never_an_answer() {
+                over($wire, laws::a_cut_stream_is_an_error);
+            }
+
+            #[test]
+            fn events_follow_the_grammar_and_fold_into_the_response() {
+                over($wire, laws::grammar);
+            }
+
+            #[test]
+            fn folding_what_was_unfolded_gives_the_response_back() {
+                over($wire, laws::unfold_and_fold);
+            }
+
+            #[test]
+            fn responses_and_events_survive_json() {
+                over($wire, laws::json_round_trip);
+            }
+
+            #[test]
+            fn usage_means_the_same_everywhere() {
+                over($wire, laws::usage_invariants);
+            }
+        }
+    };
+}
+
 mod anthropic;
 mod corpus;
 mod embeddings;
@@ -47,47 +101,4 @@ fn over(wire: &str, check: impl Fn(&Recording) -> Result<(), String>) {
     );
 }
 
-#[test]
-fn every_chat_recording_decodes() {
-    over("openai-chat", laws::decodes);
-}
-
-#[test]
-fn the_features_of_a_recording_are_in_the_response() {
-    over("openai-chat", features::are_there);
-}
-
-#[test]
-fn nothing_that_the_wire_says_is_lost() {
-    over("openai-chat", oracle::agrees);
-}
-
-#[test]
-fn however_the_bytes_are_cut_the_events_are_the_same() {
-    over("openai-chat", laws::cuts_are_invisible);
-}
-
-#[test]
-fn a_stream_cut_before_its_end_is_never_an_answer() {
-    over("openai-chat", laws::a_cut_stream_is_an_error);
-}
-
-#[test]
-fn events_follow_the_grammar_and_fold_into_the_response() {
-    over("openai-chat", laws::grammar);
-}
-
-#[test]
-fn folding_what_was_unfolded_gives_the_response_back() {
-    over("openai-chat", laws::unfold_and_fold);
-}
-
-#[test]
-fn responses_and_events_survive_json() {
-    over("openai-chat", laws::json_round_trip);
-}
-
-#[test]
-fn usage_means_the_same_everywhere() {
-    over("openai-chat", laws::usage_invariants);
-}
+laws_of!("openai-chat", crate::oracle::agrees);

@@ -6,14 +6,8 @@ use std::sync::Arc;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::structured::drop_optional_nulls;
-
-/// How many reasons are told to the model.
-const MAX_REASONS: usize = 8;
-
-/// The longest reason that is told.
-const MAX_REASON_CHARS: usize = 300;
+use crate::error::Result;
+use crate::structured::{drop_optional_nulls, reasons};
 
 /// Checks arguments against a tool's schema.
 #[derive(Clone)]
@@ -24,13 +18,7 @@ pub(super) struct Checker {
 
 impl Checker {
     pub(super) fn new(tool: &str, schema: &Value) -> Result<Self> {
-        let validator = jsonschema::validator_for(schema).map_err(|error| {
-            let place = error.instance_path().to_string();
-            let place = if place.is_empty() { "/" } else { &place };
-            let message =
-                format!("the schema of the tool `{tool}` cannot be used, at {place}: {error}");
-            Error::new(ErrorKind::InvalidRequest, message)
-        })?;
+        let validator = reasons::validator(&format!("the schema of the tool `{tool}`"), schema)?;
         Ok(Self { schema: Arc::new(schema.clone()), validator: Arc::new(validator) })
     }
 
@@ -44,24 +32,10 @@ impl Checker {
         if self.validator.is_valid(&value) {
             return Ok(value);
         }
-        let reasons: Vec<String> = self
-            .validator
-            .iter_errors(&value)
-            .take(MAX_REASONS)
-            .map(|error| {
-                let place = error.instance_path().to_string();
-                let place = if place.is_empty() { "/" } else { &place };
-                shorten(format!("{place}: {error}"))
-            })
-            .collect();
-        Err(format!("the arguments do not match the schema: {}", reasons.join("; ")))
-    }
-}
-
-fn shorten(text: String) -> String {
-    match text.char_indices().nth(MAX_REASON_CHARS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
+        Err(format!(
+            "the arguments do not match the schema: {}",
+            reasons::of(&self.validator, &value)
+        ))
     }
 }
 

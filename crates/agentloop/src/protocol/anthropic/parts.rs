@@ -133,10 +133,7 @@ impl<'a> Block<'a> {
 
 /// Where the host takes a part of a tool's result: what it takes at all it takes there too.
 pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
-    match encode(part, provider) {
-        Err(refusal) if !refusal.wants_bytes => Shown::Nowhere,
-        _ => Shown::InResult,
-    }
+    Shown::unless(|_| encode(part, provider).err())
 }
 
 /// A part of a turn of the user's or a tool's; `None` for blank text, or why the part cannot be taken.

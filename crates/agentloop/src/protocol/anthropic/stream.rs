@@ -32,7 +32,7 @@ impl Decoder {
             return self.end(self.stop.is_some(), emitter).map(|()| Flow::Done);
         }
         if data.starts_with(b"[") {
-            return Err(self.error_of_list(data));
+            return Err(error_body::of_list(&self.context.provider.name, data));
         }
         let mut event = Event::default();
         let Err(error) = fill_json(data, &mut event) else {
@@ -92,7 +92,7 @@ impl Decoder {
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let body = bare(body);
         if body.starts_with(b"[") {
-            return Err(self.error_of_list(body));
+            return Err(error_body::of_list(&self.context.provider.name, body));
         }
         match read_json_body(body) {
             Ok(message) => self.whole(message, body, emitter),
@@ -121,23 +121,10 @@ impl Decoder {
         error_body::in_answer(&self.context.provider.name, data)
     }
 
-    /// No answer is a list. An error may be, of one element.
-    fn error_of_list(&self, data: &[u8]) -> Error {
-        if error_body::is_listed_error(data) {
-            return self.error(data);
-        }
-        Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
-    }
-
     /// Ends the answer. `announced` says that the host itself said that it is over, or why.
     fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
         if !announced {
-            let message = if emitter.is_started() {
-                "the stream ended before the answer did"
-            } else {
-                "the stream is empty"
-            };
-            return Err(Error::new(ErrorKind::IncompleteStream, message));
+            return Err(error_body::cut_off(emitter.is_started()));
         }
         self.ensure_started(emitter)?;
         if self.stop.is_none() {

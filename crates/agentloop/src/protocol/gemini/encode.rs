@@ -48,11 +48,7 @@ pub(super) fn body<'a>(
     shaped: &'a Shaped<'_>,
 ) -> Result<(ObjectWriter, Vec<Warning>, Prepared<'a>)> {
     let request = shaped.request.as_ref();
-    if request.messages.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
-            .with_provider(provider.name.as_ref())
-            .with_hint("add at least one, with `.user(…)`"));
-    }
+    history::require_messages(provider, request)?;
     let rules = Rules {
         provider: &provider.name,
         ids: IdPattern::Any,

@@ -97,16 +97,14 @@ impl Decoder {
         if self.candidates.is_empty() && self.blocked.is_none() {
             return Err(if whole {
                 Error::new(ErrorKind::Protocol, "the answer has no candidates")
-            } else if emitter.is_started() {
-                incomplete("the stream ended before the answer did")
             } else {
-                incomplete("the stream is empty")
+                error_body::cut_off(emitter.is_started())
             });
         }
         let unfinished = self.candidates.iter().any(|state| state.finish.is_none());
         if unfinished && self.blocked.is_none() {
             if !whole {
-                return Err(incomplete("the stream ended before the answer did"));
+                return Err(error_body::cut_off(true));
             }
             emitter.warn(Warning::about_response(
                 "the provider did not say why the answer ended; taken as a stop",
@@ -133,10 +131,6 @@ impl Decoder {
         emitter.metadata(std::mem::take(&mut self.metadata));
         emitter.done()
     }
-}
-
-fn incomplete(message: &str) -> Error {
-    Error::new(ErrorKind::IncompleteStream, message)
 }
 
 /// The unified word for the host's.

@@ -8,19 +8,16 @@ use serde_json::{Value, json};
 use super::image_output;
 use super::message::Messages;
 use super::params::Params;
-use super::{parts, thinking};
-use crate::error::{Error, ErrorKind, Result};
-use crate::history::{self, IdPattern, NamePattern, Rules, ToolNames};
+use super::{parts, thinking, tools};
+use crate::error::Result;
+use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shows};
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
     JsonSchemaSupport, LogprobsForm, StreamUsage, TokenCap, ToolCallIds,
 };
 use crate::provider::{Param, Provider, Sampling};
-use crate::request::{
-    ChatMessage, ChatRequest, Effort, FunctionDefinition, ResponseFormat, ToolChoice,
-    ToolDefinition,
-};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat};
 use crate::response::{Warning, WarningKind};
 use crate::schema::{self, Dialect};
 
@@ -32,29 +29,15 @@ pub(crate) fn chat(
     stream: bool,
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
-    if request.messages.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
-            .with_provider(provider.name.as_ref())
-            .with_hint("add at least one, with `.user(…)`"));
-    }
-    let rules = Rules {
-        provider: provider.name.as_ref(),
-        ids: match provider.quirks.tool_call_ids {
-            ToolCallIds::Any => IdPattern::Any,
-            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
-        },
-        names: NamePattern::Word64,
-        items: false,
-    };
-    let mut prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))
-        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
+    let shows = |part: &ContentPart| parts::shown(part, provider);
+    let mut prepared = conversation(provider, request, false, &shows)?;
     let mut params = Params::new(provider, &request.extra_body, "messages");
     params.warnings.append(&mut prepared.warnings);
     params.always("model", model)?;
     sampling(&mut params, provider, model, request)?;
     output(&mut params, request)?;
     thinking::thinking(&mut params, provider, model, request)?;
-    tools(&mut params, provider, request, &prepared.names)?;
+    tools::tools(&mut params, provider, request, &prepared.names)?;
     response_format(&mut params, provider, request)?;
     params.put(Param::ServiceTier, request.service_tier.as_ref())?;
     params.put(Param::PromptCacheKey, request.prompt_cache_key.as_ref())?;
@@ -150,85 +133,25 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
     params.put(Param::Verbosity, request.verbosity.as_ref()).map(drop)
 }
 
-fn tools(
-    params: &mut Params<'_>,
+/// The conversation as the host takes it; `items` says whether state of the Responses protocol goes along.
+pub(in crate::protocol) fn conversation<'a>(
     provider: &Provider,
-    request: &ChatRequest,
-    names: &ToolNames,
-) -> Result<()> {
-    #[derive(serde::Serialize)]
-    #[serde(untagged)]
-    enum Wire<'a> {
-        Function { r#type: &'static str, function: WireFunction<'a> },
-        Provider(&'a serde_json::Map<String, Value>),
-    }
-    #[derive(serde::Serialize)]
-    struct WireFunction<'a> {
-        name: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        description: Option<&'a str>,
-        parameters: Cow<'a, Value>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        strict: Option<bool>,
-    }
-    if request.tools.is_empty() {
-        if request.tool_choice.is_some() {
-            params.lost_without_tools("tool_choice");
-        }
-        if request.parallel_tool_calls.is_some() {
-            params.lost_without_tools("parallel_tool_calls");
-        }
-        return Ok(());
-    }
-    let no_parameters = json!({ "type": "object", "properties": {} });
-    let wire: Vec<Wire<'_>> = request
-        .tools
-        .iter()
-        .map(|tool| match tool {
-            ToolDefinition::Function { function, cache_control } => {
-                if cache_control.is_some() {
-                    params.warnings.push(Warning::new(
-                        WarningKind::Dropped,
-                        format!("tools.{}.cache_control", function.name),
-                        format!("{} takes no cache markers on tools", provider.name),
-                    ));
-                }
-                let FunctionDefinition { name, description, parameters, strict } = function;
-                let parameters = parameters.as_ref().unwrap_or(&no_parameters);
-                let subject = format!("tools.{name}.parameters");
-                let (parameters, strict) =
-                    strictly(parameters, *strict, &subject, &mut params.warnings);
-                Wire::Function {
-                    r#type: "function",
-                    function: WireFunction {
-                        name: names.sent(name),
-                        description: description.as_deref(),
-                        parameters,
-                        strict,
-                    },
-                }
-            }
-            ToolDefinition::Provider(fields) => Wire::Provider(fields),
-        })
-        .collect();
-    if params.put(Param::Tools, Some(&wire))? {
-        let renamed;
-        let choice = match &request.tool_choice {
-            Some(ToolChoice::Function(name)) => {
-                renamed = ToolChoice::function(names.sent(name));
-                Some(&renamed)
-            }
-            choice => choice.as_ref(),
-        };
-        params.put(Param::ToolChoice, choice)?;
-        params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
-    } else {
-        params.refuse_rest(&[
-            (Param::ToolChoice, request.tool_choice.is_some()),
-            (Param::ParallelToolCalls, request.parallel_tool_calls.is_some()),
-        ]);
-    }
-    Ok(())
+    request: &'a ChatRequest,
+    items: bool,
+    shows: Shows<'_>,
+) -> Result<Prepared<'a>> {
+    history::require_messages(provider, request)?;
+    let rules = Rules {
+        provider: provider.name.as_ref(),
+        ids: match provider.quirks.tool_call_ids {
+            ToolCallIds::Any => IdPattern::Any,
+            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
+        },
+        names: NamePattern::Word64,
+        items,
+    };
+    history::prepare(request, &rules, shows)
+        .map_err(|error| error.with_provider(provider.name.as_ref()))
 }
 
 /// The form of the text.

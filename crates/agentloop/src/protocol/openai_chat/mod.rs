@@ -15,6 +15,7 @@ pub(super) mod parts;
 pub mod serve;
 mod stream;
 pub(super) mod thinking;
+pub(in crate::protocol) mod tools;
 pub(in crate::protocol) mod usage;
 mod wire;
 

@@ -26,7 +26,7 @@ impl Decoder {
             return Ok(Flow::Continue);
         }
         if data.starts_with(b"[") {
-            return Err(self.error_of_list(data));
+            return Err(error_body::of_list(&self.context.provider.name, data));
         }
         let mut chunk = Chunk::default();
         let Err(error) = fill_json(data, &mut chunk) else {
@@ -60,7 +60,7 @@ impl Decoder {
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let body = bare(body);
         if body.starts_with(b"[") {
-            return Err(self.error_of_list(body));
+            return Err(error_body::of_list(&self.context.provider.name, body));
         }
         let mut chunk = Chunk::default();
         let Err(error) = fill_json_body(body, &mut chunk) else {
@@ -81,14 +81,6 @@ impl Decoder {
         }
         self.chunk(chunk, Mode::Whole, emitter)?;
         self.end(true, emitter)
-    }
-
-    /// No answer is a list. An error may be, of one element.
-    fn error_of_list(&self, data: &[u8]) -> Error {
-        if error_body::is_listed_error(data) {
-            return error_body::in_answer(&self.context.provider.name, data);
-        }
-        Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
     }
 
     /// The error that stands in place of an answer, or ends one, inside a status of 200.
@@ -115,12 +107,7 @@ impl Decoder {
         }
         let unfinished = self.choices.iter().any(|state| state.finish.is_none());
         if !announced && (self.choices.is_empty() || unfinished) {
-            let message = if emitter.is_started() {
-                "the stream ended before the answer did"
-            } else {
-                "the stream is empty"
-            };
-            return Err(Error::new(ErrorKind::IncompleteStream, message));
+            return Err(error_body::cut_off(emitter.is_started()));
         }
         if !emitter.is_started() {
             emitter.start("", self.context.model.as_deref().unwrap_or_default(), None);

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::params::Params;
 use crate::error::Result;
+use crate::provider::model::ModelTraits;
 use crate::provider::quirks::ThinkingForm;
 use crate::provider::{Param, Provider};
 use crate::request::{ChatRequest, Effort, Efforts};
@@ -16,14 +17,7 @@ pub(super) fn thinking(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    if request.thinking.is_none() && request.reasoning_effort.is_none() {
-        return Ok(());
-    }
-    let traits = provider.model_traits(model);
-    if traits.reasoning == Some(false) {
-        not_thinking(params, model, request);
-        return Ok(());
-    }
+    let Some(traits) = wanted(params, provider, model, request) else { return Ok(()) };
     let quirks = &provider.quirks;
     let mut thinking = request.thinking.unwrap_or_default();
     let mut effort = request.reasoning_effort;
@@ -38,22 +32,7 @@ pub(super) fn thinking(
         effort = None;
         thinking.enabled.get_or_insert(false);
     }
-    if let (Some(asked), Some(known)) = (effort, &known) {
-        effort = nearest(asked, known);
-        match effort {
-            Some(sent) if sent != asked => params.warn(
-                WarningKind::Clamped,
-                Param::ReasoningEffort,
-                &format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str()),
-            ),
-            None => params.warn(
-                WarningKind::Dropped,
-                Param::ReasoningEffort,
-                &format!("{model} does not take it"),
-            ),
-            Some(_) => {}
-        }
-    }
+    effort = nearest_known(params, model, effort, known.as_deref());
     if quirks.thinking == ThinkingForm::ReasoningObject {
         return reasoning_object(params, effort, request);
     }
@@ -70,17 +49,7 @@ pub(super) fn thinking(
         thinking.enabled.get_or_insert(true);
     }
     if thinking.enabled == Some(false) && !enabled && effort.is_none() {
-        // Not to think is the lowest effort, where there is one.
-        let least = known.as_ref().and_then(|known| known.iter().min().copied());
-        effort = if knows_none { Some(Effort::None) } else { least };
-        match effort {
-            Some(Effort::None) => {}
-            Some(least) => {
-                let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
-                params.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
-            }
-            None => params.lost("thinking.enabled"),
-        }
+        effort = not_to_think(params, model, known.as_deref());
     }
     if thinking.enabled == Some(true) && !enabled && effort.is_none() {
         params.lost("thinking.enabled");
@@ -119,12 +88,21 @@ pub(super) fn thinking(
     }
 }
 
-/// A model that cannot think is not asked to. Not to think is what it does.
-pub(in crate::protocol) fn not_thinking(
+/// What is known of the model when thinking is spoken of and it can think. One that cannot is not asked to; not to think is
+/// what it does.
+pub(in crate::protocol) fn wanted(
     params: &mut Params<'_>,
+    provider: &Provider,
     model: &str,
     request: &ChatRequest,
-) {
+) -> Option<ModelTraits> {
+    if request.thinking.is_none() && request.reasoning_effort.is_none() {
+        return None;
+    }
+    let traits = provider.model_traits(model);
+    if traits.reasoning != Some(false) {
+        return Some(traits);
+    }
     let why = format!("{model} does not think");
     if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
         params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
@@ -134,6 +112,50 @@ pub(in crate::protocol) fn not_thinking(
         let text = format!("thinking: {why}");
         params.warnings.push(Warning::new(WarningKind::Dropped, "thinking", text));
     }
+    None
+}
+
+/// The effort that is sent for the one asked for, with a warning where they differ.
+pub(in crate::protocol) fn nearest_known(
+    params: &mut Params<'_>,
+    model: &str,
+    asked: Option<Effort>,
+    known: Option<&[Effort]>,
+) -> Option<Effort> {
+    let (Some(wish), Some(known)) = (asked, known) else { return asked };
+    let sent = nearest(wish, known);
+    match sent {
+        Some(sent) if sent != wish => {
+            let why = format!("`{}` is sent as `{}`", wish.as_str(), sent.as_str());
+            params.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+        }
+        None => {
+            let why = format!("{model} does not take it");
+            params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+        }
+        Some(_) => {}
+    }
+    sent
+}
+
+/// Not to think is the lowest effort, where there is one.
+pub(in crate::protocol) fn not_to_think(
+    params: &mut Params<'_>,
+    model: &str,
+    known: Option<&[Effort]>,
+) -> Option<Effort> {
+    if known.is_none_or(|known| known.contains(&Effort::None)) {
+        return Some(Effort::None);
+    }
+    let least = known.and_then(|known| known.iter().min().copied());
+    match least {
+        Some(least) => {
+            let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
+            params.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+        }
+        None => params.lost("thinking.enabled"),
+    }
+    least
 }
 
 /// `reasoning: {effort, max_tokens, exclude, enabled}`.
@@ -180,7 +202,7 @@ pub(in crate::protocol) fn levels(
 
 /// The level that is nearest to the one asked for; of two, the one nearer to `high`, as hosts with few levels have it
 /// themselves. Only `none` itself means none.
-pub(in crate::protocol) fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
+fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
     known.iter().copied().filter(|level| *level == asked || *level != Effort::None).min_by_key(
         |level| {
             let from = |other: Effort| (*level as i32 - other as i32).abs();

@@ -1,11 +1,10 @@
 //! How many tokens a request has.
 
-use serde_json::Value;
-
 use super::encode::{Call, encode as encode_call};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::protocol::Encoded;
+pub(crate) use crate::protocol::count::input_tokens as decode;
 use crate::protocol::output::Shaped;
-use crate::protocol::{Encoded, error_body};
 use crate::provider::Provider;
 use crate::provider::quirks::TokenCount;
 
@@ -21,22 +20,10 @@ pub(crate) fn encode(
     }
 }
 
-/// The number.
-pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
-    let value: Value = serde_json::from_slice(body).unwrap_or_default();
-    value.get("input_tokens").and_then(Value::as_u64).ok_or_else(|| {
-        if value.get("error").is_some_and(|error| !error.is_null()) {
-            return error_body::in_answer(&provider.name, body);
-        }
-        Error::new(ErrorKind::Protocol, "the answer has no `input_tokens`")
-            .with_provider(provider.name.as_ref())
-            .with_raw(body)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::ErrorKind;
     use crate::protocol::output;
     use crate::request::ChatRequest;
 

@@ -7,17 +7,14 @@ use serde_json::{Value, json};
 
 use super::message::Items;
 use super::{parts, thinking, tools};
-use crate::error::{Error, ErrorKind, Result};
-use crate::history::{self, IdPattern, NamePattern, Rules};
-use crate::protocol::openai_chat::encode::strictly;
+use crate::error::Result;
+use crate::protocol::openai_chat::encode::{conversation, strictly};
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
-use crate::provider::quirks::{
-    IncludeForm, JsonSchemaSupport, StoreForm, TextFormat, ToolCallIds, UserLabel,
-};
+use crate::provider::quirks::{IncludeForm, JsonSchemaSupport, StoreForm, TextFormat, UserLabel};
 use crate::provider::{Param, Provider, Sampling};
-use crate::request::{ChatMessage, ChatRequest, Effort, ResponseFormat};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat};
 use crate::response::{Warning, WarningKind};
 
 /// What is asked of the host.
@@ -44,22 +41,8 @@ pub(super) fn encode(
     call: Call,
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
-    if request.messages.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
-            .with_provider(provider.name.as_ref())
-            .with_hint("add at least one, with `.user(…)`"));
-    }
-    let rules = Rules {
-        provider: provider.name.as_ref(),
-        ids: match provider.quirks.tool_call_ids {
-            ToolCallIds::Any => IdPattern::Any,
-            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
-        },
-        names: NamePattern::Word64,
-        items: true,
-    };
-    let mut prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))
-        .map_err(|error| error.with_provider(provider.name.as_ref()))?;
+    let shows = |part: &ContentPart| parts::shown(part, provider);
+    let mut prepared = conversation(provider, request, true, &shows)?;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
     let mut params = Params::new(provider, extra, "input");

@@ -49,14 +49,7 @@ pub(super) struct WireAudio<'a> {
 
 /// Where the host takes a part of a tool's result.
 pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
-    let refused = |of_tool: bool| {
-        encode(part, provider, of_tool).err().is_some_and(|refusal| !refusal.wants_bytes)
-    };
-    match (refused(true), refused(false)) {
-        (false, _) => Shown::InResult,
-        (true, false) => Shown::InTurn,
-        (true, true) => Shown::Nowhere,
-    }
+    Shown::unless(|of_tool| encode(part, provider, of_tool).err())
 }
 
 /// The part as the host takes it, with a warning for what had to be left out of it; or why it cannot be taken.

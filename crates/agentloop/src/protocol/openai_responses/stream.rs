@@ -22,12 +22,12 @@ impl Decoder {
         if data == b"[DONE]" {
             // The host says that it is over, though not why.
             if !emitter.is_started() {
-                return Err(cut_off(emitter));
+                return Err(error_body::cut_off(emitter.is_started()));
             }
             return self.close(None, emitter).map(|()| Flow::Done);
         }
         if data.starts_with(b"[") {
-            return Err(self.error_of_list(data));
+            return Err(error_body::of_list(&self.context.provider.name, data));
         }
         match read_json(data).and_then(|event| self.event(&event, data, frame.event, emitter)) {
             Err(error) => match mended(data, &error) {
@@ -150,14 +150,14 @@ impl Decoder {
     }
 
     pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
-        Err(cut_off(emitter))
+        Err(error_body::cut_off(emitter.is_started()))
     }
 
     /// A whole body: the same steps as a stream's.
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let body = bare(body);
         if body.starts_with(b"[") {
-            return Err(self.error_of_list(body));
+            return Err(error_body::of_list(&self.context.provider.name, body));
         }
         match read_json_body(body) {
             Ok(response) => self.whole(&response, body, emitter),
@@ -219,20 +219,4 @@ impl Decoder {
     fn error(&self, data: &[u8]) -> Error {
         error_body::in_answer(&self.context.provider.name, data)
     }
-
-    /// No answer is a list. An error may be, of one element.
-    fn error_of_list(&self, data: &[u8]) -> Error {
-        if error_body::is_listed_error(data) {
-            return self.error(data);
-        }
-        Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
-    }
-}
-
-fn cut_off(emitter: &Emitter) -> Error {
-    let message = match emitter.is_started() {
-        true => "the stream ended before the answer did",
-        false => "the stream is empty",
-    };
-    Error::new(ErrorKind::IncompleteStream, message)
 }

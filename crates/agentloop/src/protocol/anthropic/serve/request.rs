@@ -3,7 +3,8 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::protocol::serve::refused;
 use crate::protocol::serve::{Operation, ServedChat};
 use crate::request::ChatRequest;
 
@@ -34,8 +35,7 @@ pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operati
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
 pub fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
-    let mut fields: Map<String, Value> =
-        serde_json::from_slice(body).map_err(|error| refused(&error.to_string()))?;
+    let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let Some(Value::Array(turns)) = fields.remove("messages") else {
         return Err(refused("messages: Field required"));
@@ -75,16 +75,10 @@ pub fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
         read_choice(&choice, &mut known);
     }
     read_thinking(&mut fields, &mut known);
-    let mut request: ChatRequest = serde_json::from_value(Value::Object(known))
-        .map_err(|error| refused(&error.to_string()))?;
+    let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     // The wire tells the usage always.
     Ok(ServedChat { request, stream, include_usage: true })
-}
-
-fn refused(why: &str) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {why}"))
-        .with_status(400)
 }
 
 /// Effort, thinking and the form of the text.

@@ -3,8 +3,9 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::media::unescaped;
+use crate::protocol::serve::refused;
 use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm};
 use crate::request::ChatRequest;
 
@@ -71,8 +72,7 @@ pub fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
         read_config(&config, &mut known);
     }
     fields.remove("model");
-    let mut request: ChatRequest = serde_json::from_value(Value::Object(known))
-        .map_err(|error| refused(&error.to_string()))?;
+    let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     Ok(ServedChat { request, stream: method == "streamGenerateContent", include_usage: true })
 }
@@ -276,16 +276,11 @@ pub fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     if let Some(dimensions) = dimensions {
         known["dimensions"] = dimensions.clone();
     }
-    let request = serde_json::from_value(known).map_err(|error| refused(&error.to_string()))?;
+    let request = serde_json::from_value(known).map_err(refused)?;
     let form = if method == "embedContent" { VectorForm::Single } else { VectorForm::Batch };
     Ok(ServedEmbed { request, form })
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>> {
-    serde_json::from_slice(body).map_err(|error| refused(&error.to_string()))
-}
-
-fn refused(what: &str) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {what}"))
-        .with_status(400)
+    serde_json::from_slice(body).map_err(refused)
 }

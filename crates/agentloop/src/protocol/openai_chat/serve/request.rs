@@ -4,6 +4,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::serve::refused;
 use crate::protocol::serve::{Operation, VectorForm};
 use crate::request::{ChatRequest, EmbedRequest};
 
@@ -99,8 +100,7 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
         }
         !is_known
     });
-    let mut request: ChatRequest =
-        serde_json::from_value(Value::Object(known)).map_err(|error| refused(&error))?;
+    let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     Ok(ServedChat { request, stream, include_usage })
 }
@@ -134,7 +134,7 @@ pub fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
         fields.entry("dimensions").or_insert(dimensions);
     }
     fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
-    let request = serde_json::from_value(Value::Object(fields)).map_err(|error| refused(&error))?;
+    let request = serde_json::from_value(Value::Object(fields)).map_err(refused)?;
     Ok(ServedEmbed { request, form })
 }
 
@@ -143,12 +143,7 @@ fn missing(name: &str) -> Error {
 }
 
 fn object(body: &[u8]) -> Result<Map<String, Value>> {
-    serde_json::from_slice(body).map_err(|error| refused(&error))
-}
-
-fn refused(error: &serde_json::Error) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {error}"))
-        .with_status(400)
+    serde_json::from_slice(body).map_err(refused)
 }
 
 /// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.

@@ -4,7 +4,8 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::super::is_item;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
+use crate::protocol::serve::refused;
 use crate::protocol::serve::{Operation, ServedChat};
 use crate::request::ChatRequest;
 
@@ -48,8 +49,7 @@ pub fn route(method: &Method, path: &str) -> Option<Operation> {
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
 pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
-    let mut fields: Map<String, Value> =
-        serde_json::from_slice(body).map_err(|error| refused(&error.to_string()))?;
+    let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let mut messages = Vec::new();
     if let Some(Value::String(text)) = fields.remove("instructions") {
@@ -97,16 +97,10 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
     if wanted.is_some_and(|list| list.iter().any(|what| what == "message.output_text.logprobs")) {
         known.insert("logprobs".to_owned(), json!(true));
     }
-    let mut request: ChatRequest = serde_json::from_value(Value::Object(known))
-        .map_err(|error| refused(&error.to_string()))?;
+    let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     // The wire tells the usage always.
     Ok(ServedChat { request, stream, include_usage: true })
-}
-
-fn refused(why: &str) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {why}"))
-        .with_status(400)
 }
 
 /// What stands beside its kind goes into an object of the kind's name, if it is of that `kind`.

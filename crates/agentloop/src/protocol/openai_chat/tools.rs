@@ -1,0 +1,113 @@
+//! Tools, which of them to call, and how many at once.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::encode::strictly;
+use super::params::Params;
+use crate::error::Result;
+use crate::history::ToolNames;
+use crate::provider::{Param, Provider};
+use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
+use crate::response::{Warning, WarningKind};
+
+/// A function as hosts of this family take it.
+#[derive(Serialize)]
+pub(in crate::protocol) struct Function<'a> {
+    pub(in crate::protocol) name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::protocol) description: Option<&'a str>,
+    pub(in crate::protocol) parameters: Cow<'a, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(in crate::protocol) strict: Option<bool>,
+}
+
+/// A tool before it has the form of a protocol.
+pub(in crate::protocol) enum Declared<'a> {
+    Function(Function<'a>),
+    /// One of the host's own.
+    Provider(&'a Map<String, Value>),
+}
+
+/// Puts the tools as `tool` writes them, and with them what is said of calling them, the choice as `choice` writes it.
+pub(in crate::protocol) fn put<'a, Tool: Serialize, Choice: Serialize>(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    request: &'a ChatRequest,
+    names: &'a ToolNames,
+    tool: impl Fn(Declared<'a>) -> Tool,
+    choice: impl Fn(&'a ToolChoice) -> Choice,
+) -> Result<()> {
+    if request.tools.is_empty() {
+        if request.tool_choice.is_some() {
+            params.lost_without_tools("tool_choice");
+        }
+        if request.parallel_tool_calls.is_some() {
+            params.lost_without_tools("parallel_tool_calls");
+        }
+        return Ok(());
+    }
+    let declare = |definition| tool(declared(definition, provider, names, &mut params.warnings));
+    let wire: Vec<Tool> = request.tools.iter().map(declare).collect();
+    if params.put(Param::Tools, Some(&wire))? {
+        params.put(Param::ToolChoice, request.tool_choice.as_ref().map(choice).as_ref())?;
+        params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
+    } else {
+        params.refuse_rest(&[
+            (Param::ToolChoice, request.tool_choice.is_some()),
+            (Param::ParallelToolCalls, request.parallel_tool_calls.is_some()),
+        ]);
+    }
+    Ok(())
+}
+
+fn declared<'a>(
+    definition: &'a ToolDefinition,
+    provider: &Provider,
+    names: &'a ToolNames,
+    warnings: &mut Vec<Warning>,
+) -> Declared<'a> {
+    let (function, cache_control) = match definition {
+        ToolDefinition::Function { function, cache_control } => (function, cache_control),
+        ToolDefinition::Provider(fields) => return Declared::Provider(fields),
+    };
+    let FunctionDefinition { name, description, parameters, strict } = function;
+    if cache_control.is_some() {
+        warnings.push(Warning::new(
+            WarningKind::Dropped,
+            format!("tools.{name}.cache_control"),
+            format!("{} takes no cache markers on tools", provider.name),
+        ));
+    }
+    let (parameters, strict) = match parameters {
+        Some(schema) => strictly(schema, *strict, &format!("tools.{name}.parameters"), warnings),
+        None => (Cow::Owned(json!({ "type": "object", "properties": {} })), *strict),
+    };
+    let description = description.as_deref();
+    Declared::Function(Function { name: names.sent(name), description, parameters, strict })
+}
+
+/// The tools, each function in a field of its own.
+pub(super) fn tools(
+    params: &mut Params<'_>,
+    provider: &Provider,
+    request: &ChatRequest,
+    names: &ToolNames,
+) -> Result<()> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Wire<'a> {
+        Function { r#type: &'static str, function: Function<'a> },
+        Provider(&'a Map<String, Value>),
+    }
+    let tool = |declared| match declared {
+        Declared::Function(function) => Wire::Function { r#type: "function", function },
+        Declared::Provider(fields) => Wire::Provider(fields),
+    };
+    put(params, provider, request, names, tool, |choice| match choice {
+        ToolChoice::Function(name) => Cow::Owned(ToolChoice::function(names.sent(name))),
+        choice => Cow::Borrowed(choice),
+    })
+}
