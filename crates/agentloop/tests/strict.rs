@@ -10,7 +10,8 @@
 
 use agentloop::inspect::{self, EncodedRequest};
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, ErrorKind, ResponseFormat, ToolDefinition, WarningKind,
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, ErrorKind, MessageContent, Protocol,
+    ResponseFormat, ToolDefinition, WarningKind,
 };
 use serde_json::{Value, json};
 
@@ -77,4 +78,31 @@ fn a_hole_is_mended_with_a_warning_or_refused() {
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
     assert_eq!(error.provider(), Some("openai"));
     assert!(error.to_string().contains("messages[1]"), "{error}");
+}
+
+#[test]
+fn that_a_tool_failed_is_told_in_every_protocol_whether_its_result_is_text_or_parts() {
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
+    let call: ChatMessage = serde_json::from_value(call).unwrap();
+    let text: MessageContent = "no such place".into();
+    let parts: MessageContent =
+        vec![ContentPart::text("no such"), ContentPart::text("place")].into();
+    for (model, protocol, mark) in [
+        ("openai/gpt-4.1", Protocol::OpenAiChat, "Error:"),
+        ("openai/gpt-4.1", Protocol::OpenAiResponses, "Error:"),
+        ("anthropic/claude-sonnet-4-5", Protocol::Anthropic, "\"is_error\":true"),
+        ("google/gemini-2.5-flash", Protocol::Gemini, "\"error\":"),
+    ] {
+        for content in [&text, &parts] {
+            let ask = ChatRequest::new(model).user("Where?").message(call.clone());
+            let failed = ask.clone().message(ChatMessage::tool_error("a", content.clone()));
+            let went_well = ask.message(ChatMessage::tool("a", content.clone()));
+            let told = |request: ChatRequest| {
+                encode(&request.protocol(protocol)).1.body.get().contains(mark)
+            };
+            assert!(told(failed), "{protocol:?}: {content:?}");
+            assert!(!told(went_well), "{protocol:?}: {content:?}");
+        }
+    }
 }

@@ -179,18 +179,21 @@ impl<'a, 'w> Messages<'a, 'w> {
 
     fn tool(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
-        let content = match &message.content {
+        let mut content = match &message.content {
             None => WireContent::Text(Cow::Borrowed("")),
             Some(MessageContent::Text(text)) => WireContent::Text(Cow::Borrowed(text)),
             Some(MessageContent::Parts(parts)) => self.parts(parts, at, true)?,
         };
         // The wire has no flag for a failed tool: the model reads it in the text.
-        let content = match content {
-            WireContent::Text(text) if message.is_error => {
-                WireContent::Text(Cow::Owned(format!("Error: {text}")))
+        if message.is_error {
+            match &mut content {
+                WireContent::Parts(parts) => {
+                    parts.insert(0, WirePart::Text { text: "Error:", cache_control: None });
+                }
+                WireContent::Text(text) => *text = Cow::Owned(format!("Error: {text}")),
+                WireContent::Null => {}
             }
-            content => content,
-        };
+        }
         let name = message.name.as_deref().or_else(|| self.tools.get(id).copied());
         Ok(WireMessage {
             role: "tool",
