@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
@@ -25,6 +26,8 @@ ROOT = BENCH.parent
 RELEASE = BENCH / "target" / "release"
 CONTESTANTS = ["minimal", "ours", "reqwest-typed", "async-openai", "genai", "rig"]
 OPENAI_ONLY = {"async-openai"}
+# Whose HTTP/2 is in a binary of its own.
+HTTP2 = {"minimal": "minimal-http2"}
 LABELS = {"minimal": "minimal hyper", "ours": "**agentloop**", "reqwest-typed": "reqwest, typed", "rig": "rig-core"}
 
 # Per scenario: what one unit is, units per answer, (few, many) answers for counting, answers per round for CPU time.
@@ -56,9 +59,17 @@ def speaks(name, scenario):
 
 class Server:
     def __enter__(self):
-        self.process = subprocess.Popen([RELEASE / "bench-mock"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # Whom to trust at its address of HTTP/2.
+        self.authority = BENCH / "target" / "authority.pem"
+        self.process = subprocess.Popen([RELEASE / "bench-mock", self.authority], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
+        self.secure_url = self.process.stdout.readline().strip()
         return self
+
+    def counts(self):
+        """What was seen over HTTP/2 since the last look: streams open at once, and connections."""
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(self.url + "/counts") as answer:
+            return json.load(answer)
 
     def __exit__(self, *_):
         self.process.stdin.close()
@@ -92,6 +103,19 @@ class Wrong(dict):
             self[name, scenario] = self.get((name, scenario), 0) + said["wrong"]
 
 
+def over_http2(name, server, wrong):
+    """Many chats at once over HTTP/2, each held for 20 ms; `–` where a contestant does not trust the server's authority or does not offer HTTP/2."""
+    trusting = {"SSL_CERT_FILE": str(server.authority), "NO_PROXY": "127.0.0.1"}
+    server.counts()
+    began = time.monotonic()
+    load, _, _ = run(HTTP2.get(name, name), "chat", server.secure_url, 10000, concurrency=256, env=trusting)
+    took, seen = time.monotonic() - began, server.counts()
+    if load["right"] == 0:
+        return "–"
+    wrong.note(name, "chat over HTTP/2", load)
+    return f"{load['right']:,} right, {took:.1f} s, {load.get('peak_kib', 0) / 1024:.0f} MiB, {seen['open']} open at once, {seen['connections']} connections"
+
+
 def per_unit(measure, scenario):
     _, units, (few, many), _ = SCENARIOS[scenario]
     first, second = measure(few), measure(many)
@@ -102,7 +126,7 @@ def per_unit(measure, scenario):
 
 def build():
     # Ours and the denominator each alone, so that nobody else's features are in them; the others together.
-    for group in (["mock"], ["minimal"], ["ours"], CONTESTANTS[2:]):
+    for group in (["mock"], ["minimal"], ["minimal-http2"], ["ours"], CONTESTANTS[2:]):
         packages = [word for name in group for word in ("-p", f"bench-{name}")]
         subprocess.run(["cargo", "build", "--release", *packages], cwd=BENCH, check=True)
 
@@ -250,11 +274,13 @@ def main():
                 show(min(middle), 1) if middle else "–",
                 show(idle.get("live_each", 0) / 1000, 1) + " / " + show(idle.get("resident_each", 0) / 1000, 1) if idle["wrong"] == 0 else "failed",
                 f"{load['right']:,} right, {time.monotonic() - began:.1f} s, {load.get('peak_kib', 0) / 1024:.0f} MiB",
+                over_http2(name, server, wrong),
             ])
         parts.append(
             "## Latency, idle streams, load\n\n"
-            + table(["", "a delta's way, median in µs", "an idle stream of 1,000, kB allocated / resident", "10,000 chats, 256 at a time, HTTP/1.1"], rows)
-            + "\nThe latency is from the server's write to the caller's sight of the delta, the best median of three runs.\n"
+            + table(["", "a delta's way, median in µs", "an idle stream of 1,000, kB allocated / resident", "10,000 chats, 256 at a time, HTTP/1.1", "10,000 chats, 256 at a time, HTTP/2"], rows)
+            + "\nThe latency is from the server's write to the caller's sight of the delta, the best median of three runs. Over HTTP/2 the server allows 100 streams a connection and holds\n"
+            + "each answer for 20 ms: 256 chats are open at once only if they do not queue behind one connection.\n"
         )
 
     head = "# Benchmarks\n\n"

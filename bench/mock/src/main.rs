@@ -1,7 +1,9 @@
-//! A server that says what each scenario says, over HTTP/1.1.
+//! A server that says what each scenario says, over HTTP/1.1, and whole answers over HTTP/2 as well.
 //!
-//! `bench-mock` prints its address and serves until its stdin ends. The first segment of a request's path names the
+//! `bench-mock FILE` prints its two addresses, writes whom to trust at the second to the file and serves until its stdin ends. The first segment of a request's path names the
 //! scenario; all bytes are made at the start, and a request costs the server its parsing and the writes.
+
+mod http2;
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -12,6 +14,8 @@ use bench_common::bodies;
 use bench_common::{Kind, Scenario};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+
+use self::http2::Counts;
 
 struct Prepared {
     kind: Kind,
@@ -38,14 +42,21 @@ fn main() {
             })
             .collect(),
     );
+    let trusted = std::env::args().nth(1).expect("a file for whom to trust");
+    let (tls, authority) = http2::prepare();
+    std::fs::write(trusted, authority).expect("a file");
     runtime.block_on(async move {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let secure = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         println!("http://{}", listener.local_addr().expect("an address"));
+        println!("https://{}", secure.local_addr().expect("an address"));
         std::io::stdout().flush().expect("stdout");
+        let counts = Arc::new(Counts::default());
+        tokio::spawn(http2::serve(secure, tls, counts.clone()));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let _ = socket.set_nodelay(true);
-                tokio::spawn(serve(socket, answers.clone()));
+                tokio::spawn(serve(socket, answers.clone(), counts.clone()));
             }
         });
         // Whoever started it closes its stdin, or is gone.
@@ -57,13 +68,23 @@ fn main() {
     runtime.shutdown_background();
 }
 
-async fn serve(mut socket: TcpStream, answers: Answers) -> std::io::Result<()> {
+async fn serve(
+    mut socket: TcpStream,
+    answers: Answers,
+    counts: Arc<Counts>,
+) -> std::io::Result<()> {
     let mut buffer = Vec::with_capacity(16 * 1024);
     loop {
         let Some((scenario, length)) = request(&mut socket, &mut buffer).await? else {
             return Ok(());
         };
         buffer.drain(..length);
+        if scenario == "counts" {
+            let said = counts.take();
+            let head = bodies::whole_head(said.len());
+            socket.write_all((head + &said).as_bytes()).await?;
+            continue;
+        }
         let Some(answer) = answers.get(scenario.as_str()) else {
             socket.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").await?;
             continue;

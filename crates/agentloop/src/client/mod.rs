@@ -75,14 +75,17 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
-    pub async fn chat(&self, request: ChatRequest) -> Result<ChatResponse> {
-        // Where nobody stands between, the request is not shared, and no events are made of the answer.
-        if self.0.middleware.is_empty() {
-            return self.0.answer(&request).await;
-        }
-        match self.run(Request::Chat(Arc::new(request))).await? {
-            Answer::Events(events) => events.response().await,
-            Answer::Embedding(_) => Err(wrong_answer()),
+    #[expect(clippy::manual_async_fn, reason = "an `async fn` holds what it is given twice")]
+    pub fn chat(&self, request: ChatRequest) -> impl Future<Output = Result<ChatResponse>> + Send {
+        async move {
+            // Where nobody stands between, the request is not shared, and no events are made of the answer.
+            if self.0.middleware.is_empty() {
+                return self.0.answer(&request).await;
+            }
+            match self.run(Request::Chat(Arc::new(request))).await? {
+                Answer::Events(events) => events.response().await,
+                Answer::Embedding(_) => Err(wrong_answer()),
+            }
         }
     }
 
@@ -93,10 +96,14 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When the answer never began.
-    pub async fn stream(&self, request: ChatRequest) -> Result<ChatStream> {
-        match self.run(Request::Stream(Arc::new(request))).await? {
-            Answer::Events(events) => Ok(events),
-            Answer::Embedding(_) => Err(wrong_answer()),
+    pub fn stream(&self, request: ChatRequest) -> impl Future<Output = Result<ChatStream>> + Send {
+        // Shared at once: who waits for the stream, and then holds it, does not carry the request.
+        let request = Request::Stream(Arc::new(request));
+        async move {
+            match self.run(request).await? {
+                Answer::Events(events) => Ok(events),
+                Answer::Embedding(_) => Err(wrong_answer()),
+            }
         }
     }
 
@@ -199,7 +206,8 @@ impl AgentLoop {
 
     async fn run(&self, request: Request) -> Result<Answer> {
         if self.0.middleware.is_empty() {
-            return self.0.dispatch(request, None).await;
+            // Apart, for the sake of the size of what the caller holds for as long as a stream lives.
+            return Box::pin(self.0.dispatch(request, None)).await;
         }
         Next::new(Arc::clone(&self.0), request.model()).run(request).await
     }

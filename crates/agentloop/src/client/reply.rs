@@ -1,8 +1,7 @@
 //! Reads an answer: bytes in, events out.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -80,8 +79,6 @@ pub(crate) struct Reply {
     reading: Reading,
     decoder: ChatDecoder,
     emitter: Box<Emitter>,
-    /// Events that were read ahead to see how the answer begins.
-    ahead: VecDeque<ChatStreamEvent>,
     state: State,
     model: Option<String>,
     /// What no error shows.
@@ -115,7 +112,6 @@ impl Reply {
             reading,
             decoder,
             emitter,
-            ahead: VecDeque::new(),
             state: State::Reading,
             model: None,
             hidden: Hidden::default(),
@@ -149,26 +145,24 @@ impl Reply {
         self
     }
 
-    /// Reads until the first content is there, or `all`: what fails before fails the call.
+    /// Reads until the first content is there, or `all`: what fails before fails the call. The events stay where they are.
     pub(crate) async fn prime(&mut self, all: bool) -> Result<()> {
+        let mut seen = 0;
         std::future::poll_fn(|context| {
             loop {
-                match self.poll_event(context) {
-                    Poll::Ready(Some(Ok(event))) => {
-                        let done = matches!(event, ChatStreamEvent::MessageDone { .. });
-                        let enough = done || (event.is_content() && !all);
-                        // Where nobody looks at the steps there is nothing but the end.
-                        if done && self.ahead.is_empty() {
-                            self.ahead.reserve_exact(1);
-                        }
-                        self.ahead.push_back(event);
-                        if enough {
-                            return Poll::Ready(Ok(()));
-                        }
-                    }
-                    Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(error)),
-                    Poll::Ready(None) => return Poll::Ready(Ok(())),
-                    Poll::Pending => return Poll::Pending,
+                let mut new = self.emitter.events().iter().skip(seen);
+                let enough = new.any(|event| {
+                    matches!(event, ChatStreamEvent::MessageDone { .. })
+                        || (event.is_content() && !all)
+                });
+                if enough {
+                    return Poll::Ready(Ok(()));
+                }
+                seen = self.emitter.events().len();
+                match &mut self.state {
+                    State::Reading => ready!(self.poll_more(context)),
+                    State::Ended => return Poll::Ready(Ok(())),
+                    State::Failed(error) => return Poll::Ready(error.take().map_or(Ok(()), Err)),
                 }
             }
         })
@@ -177,12 +171,12 @@ impl Reply {
 
     /// The events that were read ahead.
     pub(crate) fn into_read(self) -> Vec<ChatStreamEvent> {
-        self.ahead.into()
+        self.emitter.into_events()
     }
 
     /// The answer, which was read ahead as a whole.
     pub(crate) fn into_response(mut self) -> Result<ChatResponse> {
-        match self.ahead.pop_back() {
+        match self.emitter.pop_last() {
             Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
             _ => Err(ended_early()),
         }
@@ -194,35 +188,37 @@ impl Reply {
                 return Poll::Ready(Some(Ok(event)));
             }
             match &mut self.state {
-                State::Reading => {}
+                State::Reading => ready!(self.poll_more(context)),
                 State::Ended => return Poll::Ready(None),
                 State::Failed(error) => return Poll::Ready(error.take().map(Err)),
             }
-            let step = match Pin::new(&mut self.body).poll_next(context) {
-                Poll::Ready(Some(Ok(bytes))) => {
-                    self.last_life = Instant::now();
-                    self.bytes(bytes)
-                }
-                Poll::Ready(Some(Err(error))) => Err(error),
-                Poll::Ready(None) => self.end_of_body(),
-                Poll::Pending => match self.poll_timers(context) {
-                    Poll::Ready(error) => Err(error),
-                    Poll::Pending => return Poll::Pending,
-                },
-            };
-            if let Err(error) = step {
-                let mut error = error.with_provider(self.emitter.provider());
-                if let Some(model) = &self.model {
-                    error = error.with_model(model);
-                }
-                error = error.with_began(true);
-                self.decoder.settle(&mut self.emitter);
-                if let Some(partial) = self.emitter.partial() {
-                    error = error.with_partial(partial);
-                }
-                self.state = State::Failed(Some(self.hidden.hide(error)));
-            }
         }
+    }
+
+    /// Reads on. What comes of it is with the emitter, or in the state.
+    fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let step = match Pin::new(&mut self.body).poll_next(context) {
+            Poll::Ready(Some(Ok(bytes))) => {
+                self.last_life = Instant::now();
+                self.bytes(bytes)
+            }
+            Poll::Ready(Some(Err(error))) => Err(error),
+            Poll::Ready(None) => self.end_of_body(),
+            Poll::Pending => Err(ready!(self.poll_timers(context))),
+        };
+        if let Err(error) = step {
+            let mut error = error.with_provider(self.emitter.provider());
+            if let Some(model) = &self.model {
+                error = error.with_model(model);
+            }
+            error = error.with_began(true);
+            self.decoder.settle(&mut self.emitter);
+            if let Some(partial) = self.emitter.partial() {
+                error = error.with_partial(partial);
+            }
+            self.state = State::Failed(Some(self.hidden.hide(error)));
+        }
+        Poll::Ready(())
     }
 
     fn bytes(&mut self, bytes: Bytes) -> Result<()> {
@@ -340,11 +336,7 @@ impl Stream for Reply {
     type Item = Result<ChatStreamEvent>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let item = match self.ahead.pop_front() {
-            Some(event) => Poll::Ready(Some(Ok(event))),
-            None => self.poll_event(context),
-        };
-        match item {
+        match self.poll_event(context) {
             Poll::Ready(Some(Ok(event))) => {
                 self.handed_on |= event.is_content();
                 Poll::Ready(Some(Ok(event)))

@@ -47,10 +47,13 @@ impl SseReader {
             self.after_cr = rest.is_empty() && bytes[end] == b'\r';
             let flow = if self.line.is_empty() {
                 check_line(end)?;
-                let line = &bytes[..end];
+                let mut line = &bytes[..end];
+                if !self.past_first_line {
+                    self.past_first_line = true;
+                    line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+                }
                 // The whole event in one piece: its only data line, and right after it the blank one.
                 if !self.has_data
-                    && self.past_first_line
                     && is_line_end(rest)
                     && let Some(data) = data_of(line)
                 {

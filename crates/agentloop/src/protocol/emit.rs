@@ -60,7 +60,7 @@ impl Emitter {
     /// Hands on nothing but the finished response, without a copy of it for every step.
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
-        self.events.reserve_exact(if quiet { 1 } else { 8 });
+        self.events.reserve_exact(if quiet { 1 } else { 4 });
         self
     }
 
@@ -91,6 +91,21 @@ impl Emitter {
 
     pub(crate) fn pop(&mut self) -> Option<ChatStreamEvent> {
         self.events.pop_front()
+    }
+
+    /// The last event that nobody has taken yet.
+    pub(crate) fn pop_last(&mut self) -> Option<ChatStreamEvent> {
+        self.events.pop_back()
+    }
+
+    /// The events that nobody has taken yet.
+    pub(crate) fn events(&self) -> &VecDeque<ChatStreamEvent> {
+        &self.events
+    }
+
+    /// The same, taken.
+    pub(crate) fn into_events(self) -> Vec<ChatStreamEvent> {
+        self.events.into()
     }
 
     pub(crate) fn provider(&self) -> &str {
@@ -294,8 +309,8 @@ impl Emitter {
         if let Some((usage, cost)) = self.usage.take() {
             self.push(ChatStreamEvent::Usage { usage, cost });
         }
-        let response = std::mem::take(&mut self.fold).finish().map_err(Self::out_of_order)?;
-        self.events.push_back(ChatStreamEvent::MessageDone { response: Box::new(response) });
+        let response = self.fold.take().map_err(Self::out_of_order)?;
+        self.events.push_back(ChatStreamEvent::MessageDone { response });
         Ok(())
     }
 

@@ -149,6 +149,20 @@ impl Fold {
     /// When the answer is not complete: it never started, a part is still open, or a choice does not
     /// know why it ended.
     pub fn finish(self) -> Result<ChatResponse, FoldError> {
+        self.check()?;
+        Ok(self.response)
+    }
+
+    /// The same, from a fold that then begins anew. The response is large: this way it is moved once.
+    pub(crate) fn take(&mut self) -> Result<Box<ChatResponse>, FoldError> {
+        let checked = self.check();
+        let response = Box::new(std::mem::take(&mut self.response));
+        self.progress.clear();
+        self.started = false;
+        checked.map(|()| response)
+    }
+
+    fn check(&self) -> Result<(), FoldError> {
         if !self.started {
             return broken("no message.start");
         }
@@ -160,7 +174,7 @@ impl Fold {
                 return broken(format!("choice {} has no finish reason", choice.index));
             }
         }
-        Ok(self.response)
+        Ok(())
     }
 
     /// What has arrived so far, open parts included. A choice that did not end has the finish reason
@@ -207,6 +221,10 @@ impl Fold {
     pub(crate) fn open(&mut self, choice_index: u32, start: &PartStart) -> u32 {
         let (choice, progress) = self.choice(choice_index);
         let part_index = choice.content.len();
+        if part_index == 0 {
+            // Many answers have one part, and parts are large.
+            choice.content.reserve_exact(1);
+        }
         choice.content.push(skeleton(start));
         progress.open.push(true);
         u32::try_from(part_index).unwrap_or(u32::MAX)

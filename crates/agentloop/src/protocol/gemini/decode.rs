@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::candidate::{CallIds, CandidateState};
-use super::usage;
+use super::usage::Said;
 use super::wire::{Candidate, Chunk};
 use crate::error::Result;
 use crate::protocol::{DecodeContext, Emitter};
@@ -19,8 +19,8 @@ pub(crate) struct Decoder {
     /// Why the prompt was refused.
     pub(super) blocked: Option<String>,
     ids: CallIds,
-    /// The last usage, not yet read.
-    usage: String,
+    /// The last that was said of the tokens.
+    tokens: Said,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -55,7 +55,7 @@ impl Decoder {
             metadata: Map::new(),
             blocked: None,
             ids: CallIds::new(salt),
-            usage: String::new(),
+            tokens: Said::default(),
         }
     }
 
@@ -75,8 +75,9 @@ impl Decoder {
             let created = chunk.create_time.non_empty().and_then(unix_seconds);
             emitter.start(id, model, created);
         }
-        if let Some(raw) = chunk.usage_metadata {
-            self.used(raw.get());
+        // It comes with every chunk.
+        if let Some(tokens) = &chunk.usage_metadata.0 {
+            self.tokens.keep(tokens);
         }
         if let Some(raw) = chunk.prompt_feedback {
             let feedback: Value = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -97,16 +98,9 @@ impl Decoder {
         Ok(())
     }
 
-    /// Keeps the usage, which comes with every chunk, until it is needed: the last one that counts tokens.
-    fn used(&mut self, raw: &str) {
-        if raw != self.usage && raw.contains("TokenCount\"") {
-            raw.clone_into(&mut self.usage);
-        }
-    }
-
-    /// Reads the usage that was kept.
+    /// Tells the usage.
     pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
-        if let Some(usage) = usage::read(&std::mem::take(&mut self.usage)) {
+        if let Some(usage) = std::mem::take(&mut self.tokens).usage() {
             emitter.usage(usage, None);
         }
     }

@@ -80,7 +80,7 @@ impl Decoder {
         let says_nothing = chunk.candidates.is_empty()
             && chunk.prompt_feedback.is_none()
             && chunk.response_id.non_empty().is_none()
-            && chunk.usage_metadata.is_none();
+            && chunk.usage_metadata.0.is_none();
         let error = chunk.error.is_some_and(|raw| !matches!(raw.get(), "{}" | "\"\"" | "false"));
         let failed = (error || (says_nothing && error_body::is_bare_error(data)))
             .then(|| error::in_answer(&self.context.provider.name, data));

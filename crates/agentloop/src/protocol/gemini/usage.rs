@@ -3,23 +3,38 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use crate::protocol::lenient::{Few, Int, Object};
+use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::lenient::{Int, List, Object};
 use crate::response::{Usage, UsageDetails};
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Wire {
+/// What the host says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is nested
+/// twice costs serde_json an allocation.
+#[derive(Debug, Default)]
+pub(super) struct Tokens<'a> {
     prompt_token_count: Int,
     candidates_token_count: Int,
     total_token_count: Int,
     thoughts_token_count: Int,
     cached_content_token_count: Int,
     tool_use_prompt_token_count: Int,
-    prompt_tokens_details: Few<Object<Share>>,
-    candidates_tokens_details: Few<Object<Share>>,
-    tool_use_prompt_tokens_details: Few<Object<Share>>,
+    prompt_tokens_details: List<&'a RawValue>,
+    candidates_tokens_details: List<&'a RawValue>,
+    tool_use_prompt_tokens_details: List<&'a RawValue>,
 }
+
+fill!(Tokens {
+    "promptTokenCount" => prompt_token_count,
+    "candidatesTokenCount" => candidates_token_count,
+    "totalTokenCount" => total_token_count,
+    "thoughtsTokenCount" => thoughts_token_count,
+    "cachedContentTokenCount" => cached_content_token_count,
+    "toolUsePromptTokenCount" => tool_use_prompt_token_count,
+    "promptTokensDetails" => prompt_tokens_details,
+    "candidatesTokensDetails" => candidates_tokens_details,
+    "toolUsePromptTokensDetails" => tool_use_prompt_tokens_details;
+});
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -32,38 +47,85 @@ struct Share {
 const MODALITIES: [&str; 6] =
     ["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"];
 
-/// The usage; `None` when it says nothing about tokens.
-pub(super) fn read(raw: &str) -> Option<Usage> {
-    let wire: Wire = serde_json::from_str(raw).ok()?;
-    let sum = |a: Int, b: Int| match (a.unsigned(), b.unsigned()) {
-        (None, None) => None,
-        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
-    };
-    let mut prompt = BTreeMap::new();
-    add(&mut prompt, wire.prompt_tokens_details);
-    add(&mut prompt, wire.tool_use_prompt_tokens_details);
-    let mut completion = BTreeMap::new();
-    add(&mut completion, wire.candidates_tokens_details);
-    let usage = Usage {
-        // What the host's own tools fed to the model is read like the rest.
-        prompt_tokens: sum(wire.prompt_token_count, wire.tool_use_prompt_token_count),
-        completion_tokens: sum(wire.candidates_token_count, wire.thoughts_token_count),
-        total_tokens: wire.total_token_count.unsigned(),
-        details: UsageDetails {
-            reasoning_tokens: wire.thoughts_token_count.unsigned(),
-            cached_tokens: wire.cached_content_token_count.unsigned(),
-            audio_prompt_tokens: prompt.get("AUDIO").copied(),
-            audio_completion_tokens: completion.get("AUDIO").copied(),
-            prompt_tokens_by_modality: prompt,
-            completion_tokens_by_modality: completion,
-            ..UsageDetails::default()
-        },
-    };
-    (!usage.is_empty()).then(|| usage.normalized())
+/// The last that was said of the tokens, until it is needed.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    prompt: Int,
+    candidates: Int,
+    total: Int,
+    thoughts: Int,
+    cached: Int,
+    tool_use: Int,
+    prompt_shares: Vec<String>,
+    candidates_shares: Vec<String>,
+    tool_use_shares: Vec<String>,
 }
 
-fn add(sums: &mut BTreeMap<String, u64>, shares: Few<Object<Share>>) {
-    for share in shares.into_iter().filter_map(|share| share.0) {
+impl Said {
+    /// Keeps what counts tokens in place of what was said before.
+    pub(super) fn keep(&mut self, tokens: &Tokens<'_>) {
+        let Tokens {
+            prompt_token_count: prompt,
+            candidates_token_count: candidates,
+            total_token_count: total,
+            thoughts_token_count: thoughts,
+            cached_content_token_count: cached,
+            tool_use_prompt_token_count: tool_use,
+            ..
+        } = *tokens;
+        let counts = [prompt, candidates, total, thoughts, cached, tool_use];
+        if counts.iter().all(|count| count.0.is_none()) {
+            return;
+        }
+        (self.prompt, self.candidates, self.total) = (prompt, candidates, total);
+        (self.thoughts, self.cached, self.tool_use) = (thoughts, cached, tool_use);
+        keep_shares(&mut self.prompt_shares, &tokens.prompt_tokens_details);
+        keep_shares(&mut self.candidates_shares, &tokens.candidates_tokens_details);
+        keep_shares(&mut self.tool_use_shares, &tokens.tool_use_prompt_tokens_details);
+    }
+
+    /// The usage; `None` when it says nothing about tokens.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let sum = |a: Int, b: Int| match (a.unsigned(), b.unsigned()) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+        };
+        let mut prompt = BTreeMap::new();
+        add(&mut prompt, &self.prompt_shares);
+        add(&mut prompt, &self.tool_use_shares);
+        let mut completion = BTreeMap::new();
+        add(&mut completion, &self.candidates_shares);
+        let usage = Usage {
+            // What the host's own tools fed to the model is read like the rest.
+            prompt_tokens: sum(self.prompt, self.tool_use),
+            completion_tokens: sum(self.candidates, self.thoughts),
+            total_tokens: self.total.unsigned(),
+            details: UsageDetails {
+                reasoning_tokens: self.thoughts.unsigned(),
+                cached_tokens: self.cached.unsigned(),
+                audio_prompt_tokens: prompt.get("AUDIO").copied(),
+                audio_completion_tokens: completion.get("AUDIO").copied(),
+                prompt_tokens_by_modality: prompt,
+                completion_tokens_by_modality: completion,
+                ..UsageDetails::default()
+            },
+        };
+        (!usage.is_empty()).then(|| usage.normalized())
+    }
+}
+
+/// They hardly ever change from chunk to chunk.
+fn keep_shares(kept: &mut Vec<String>, shares: &List<&RawValue>) {
+    let shares = || shares.0.iter().map(|share| share.get());
+    if !shares().eq(kept.iter().map(String::as_str)) {
+        kept.clear();
+        kept.extend(shares().map(str::to_owned));
+    }
+}
+
+fn add(sums: &mut BTreeMap<String, u64>, shares: &[String]) {
+    let read = |share: &String| serde_json::from_str::<Object<Share>>(share).ok()?.0;
+    for share in shares.iter().filter_map(read) {
         let name = match &share.modality {
             serde_json::Value::String(name) => name.clone(),
             serde_json::Value::Number(number) => {
@@ -76,5 +138,60 @@ fn add(sums: &mut BTreeMap<String, u64>, shares: Few<Object<Share>>) {
             let sum: &mut u64 = sums.entry(name).or_default();
             *sum = sum.saturating_add(tokens);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::json::fill_json;
+
+    /// The usage of chunks that say this, one after another.
+    fn usage(said: &[&str]) -> Option<Usage> {
+        let mut kept = Said::default();
+        for json in said {
+            let mut tokens = Tokens::default();
+            fill_json(json.as_bytes(), &mut tokens).unwrap();
+            kept.keep(&tokens);
+        }
+        kept.usage()
+    }
+
+    #[test]
+    fn shares_of_one_modality_are_added_whether_it_is_a_word_or_its_number() {
+        let usage = usage(&[
+            r#"{"promptTokenCount":9,"toolUsePromptTokenCount":"4","candidatesTokenCount":2,"thoughtsTokenCount":3,
+                "promptTokensDetails":[{"modality":"TEXT","tokenCount":4},null,{"modality":4,"tokenCount":5},7],
+                "toolUsePromptTokensDetails":[{"modality":"TEXT","tokenCount":2},{"modality":"SMELL","tokenCount":2},
+                {"modality":"IMAGE"},{"modality":77,"tokenCount":0},{"tokenCount":8}]}"#,
+        ])
+        .unwrap();
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(13), Some(5)));
+        assert_eq!(usage.details.audio_prompt_tokens, Some(5));
+        let shares: Vec<_> = usage.details.prompt_tokens_by_modality.into_iter().collect();
+        let wanted = [("77", 0), ("AUDIO", 5), ("SMELL", 2), ("TEXT", 6)];
+        assert_eq!(shares, wanted.map(|(name, tokens)| (name.to_owned(), tokens)));
+    }
+
+    #[test]
+    fn shares_of_another_shape_are_as_good_as_absent() {
+        for shape in ["null", "true", "3", "-3.5", "\"\"", "{\"a\":[{}]}", "[1,[2],\"x\"]"] {
+            let json = format!("{{\"totalTokenCount\":7,\"promptTokensDetails\":{shape}}}");
+            let usage = usage(&[&json]).unwrap();
+            assert_eq!(usage.total_tokens, Some(7), "{shape}");
+            assert!(usage.details.prompt_tokens_by_modality.is_empty(), "{shape}");
+        }
+    }
+
+    #[test]
+    fn the_last_that_counts_is_what_counts() {
+        let counts =
+            r#"{"totalTokenCount":7,"promptTokensDetails":[{"modality":"TEXT","tokenCount":7}]}"#;
+        let none = [r#"{"trafficType":"ON_DEMAND"}"#, r#"{"totalTokenCount":null}"#];
+        assert!(usage(&none).is_none());
+        let usage =
+            usage(&[r#"{"promptTokenCount":3}"#, counts, counts, none[0], none[1]]).unwrap();
+        assert_eq!((usage.prompt_tokens, usage.total_tokens), (None, Some(7)));
+        assert_eq!(usage.details.prompt_tokens_by_modality["TEXT"], 7);
     }
 }

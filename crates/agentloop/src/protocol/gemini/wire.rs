@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::usage::Tokens;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
 
@@ -11,7 +12,7 @@ use crate::protocol::lenient::{Few, Int, Object, Text};
 pub(super) struct Chunk<'a> {
     pub(super) candidates: Few<Candidate<'a>>,
     pub(super) prompt_feedback: Option<&'a RawValue>,
-    pub(super) usage_metadata: Option<&'a RawValue>,
+    pub(super) usage_metadata: Object<Tokens<'a>>,
     pub(super) model_version: Text<'a>,
     pub(super) response_id: Text<'a>,
     pub(super) create_time: Text<'a>,
@@ -22,14 +23,14 @@ pub(super) struct Chunk<'a> {
 
 fill!(Chunk {
     "promptFeedback" => prompt_feedback,
-    "usageMetadata" => usage_metadata,
     "modelVersion" => model_version,
     "responseId" => response_id,
     "createTime" => create_time,
     "modelStatus" => model_status,
     "continuationToken" => continuation_token,
     "error" => error;
-    "candidates" => candidates
+    "candidates" => candidates,
+    "usageMetadata" => usage_metadata
 });
 
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! One request and its answer: a connection from the pool or a new one, and the request on it.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,10 +56,12 @@ impl Shared {
     ) -> Result<Response<Wire>> {
         let host = self.pool.host(request.uri())?;
         let proxy = self.dialer.proxies.proxy_for(request.uri(), host.is_here())?;
-        let ready = self.ready(&host, proxy.as_ref(), true, options).await?;
+        // Most requests have none, and need not make room for it.
+        let proxy = proxy.map(Box::new);
+        let ready = self.ready(&host, proxy.as_deref(), true, options).await?;
         let reused = ready.is_reused();
         let start = Instant::now();
-        let unanswered = match ready.send(&host, request, proxy.as_ref()).await {
+        let unanswered = match ready.send(&host, request, proxy.as_deref()).await {
             Ok(response) => return Ok(response),
             Err(unanswered) => unanswered,
         };
@@ -71,8 +74,8 @@ impl Shared {
             return Err(unanswered.error);
         }
         // Once only: what is new has no such excuse.
-        let ready = self.ready(&host, proxy.as_ref(), false, options).await?;
-        ready.send(&host, request, proxy.as_ref()).await.map_err(|unanswered| unanswered.error)
+        let ready = self.ready(&host, proxy.as_deref(), false, options).await?;
+        ready.send(&host, request, proxy.as_deref()).await.map_err(|unanswered| unanswered.error)
     }
 
     /// A connection, within the time that it may take.
@@ -157,9 +160,10 @@ impl Ready {
     ) -> Result<Response<Wire>, Unanswered> {
         let origin = host.origin();
         match self {
-            Self::Http1 { connection, .. } => {
+            Self::Http1 { mut connection, .. } => {
                 let outgoing = outgoing::http1(host, request, proxy).map_err(unsent)?;
-                let response = connection.send(host, outgoing).await?;
+                let answer = pin!(connection.request(outgoing));
+                let response = connection.answered(host, answer).await?;
                 Ok(response.map(Wire::Http1))
             }
             Self::Http2 { lease, dialing } => {

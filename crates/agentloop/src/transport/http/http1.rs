@@ -5,7 +5,7 @@
 //! the socket, which is how HTTP/1.1 cancels.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -26,6 +26,11 @@ use crate::error::Result;
 
 /// How many pieces a dropped body looks at to see whether it was at its end.
 const LAST_LOOK: usize = 4;
+
+/// The head of an answer, to come.
+pub(super) trait Answer: Future<Output = hyper::Result<Response<Incoming>>> + Send {}
+
+impl<F: Future<Output = hyper::Result<Response<Incoming>>> + Send> Answer for F {}
 
 /// A connection, and the way to put a request on it.
 pub(super) struct Http1(Box<Pair>);
@@ -51,14 +56,18 @@ impl Http1 {
         Pin::new(&mut pair.connection).poll(&mut context).is_pending() && pair.sender.is_ready()
     }
 
-    /// Sends `request` and waits for the head of the answer.
-    pub(super) async fn send(
+    /// Puts a request on it. Its answer comes only while the connection is driven, as [`answered`](Self::answered) does.
+    pub(super) fn request(&mut self, request: Request<Full<Bytes>>) -> impl Answer + use<> {
+        self.0.sender.send_request(request)
+    }
+
+    /// Waits for the head of the answer. Given in its place, since what an `async fn` is given it holds twice.
+    pub(super) async fn answered(
         mut self,
         host: &Arc<Host>,
-        request: Request<Full<Bytes>>,
+        mut answer: Pin<&mut impl Answer>,
     ) -> Result<Response<Http1Body>, Unanswered> {
         let pair = &mut *self.0;
-        let mut answer = pin!(pair.sender.send_request(request));
         let mut ended = false;
         let result = poll_fn(|context| {
             if !ended {

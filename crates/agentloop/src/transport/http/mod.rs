@@ -97,22 +97,23 @@ impl fmt::Debug for HttpTransport {
 impl Transport for HttpTransport {
     fn send<'a>(
         &'a self,
-        request: Request<Bytes>,
+        mut request: Request<Bytes>,
         options: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
-        Box::pin(self.0.send(request, options))
+        // By reference: what an `async fn` is given it holds twice.
+        Box::pin(async move { self.0.send(&mut request, options).await })
     }
 }
 
 impl Shared {
     async fn send(
         &self,
-        mut request: Request<Bytes>,
+        request: &mut Request<Bytes>,
         options: SendOptions,
     ) -> Result<Response<Body>> {
         for _ in 0..=redirect::MAX_REDIRECTS {
-            let mut response = self.exchange(&mut request, options).await?;
-            if redirect::follow(&mut request, &response)? {
+            let mut response = self.exchange(request, options).await?;
+            if redirect::follow(request, &response)? {
                 continue;
             }
             let encoding = Encoding::take(response.headers_mut());

@@ -38,45 +38,54 @@ impl Lease {
     ///
     /// `dialing` keeps others from making connections of their own until it is known how many streams this one
     /// allows.
-    pub(in super::super) async fn send(
+    pub(in super::super) fn send<'h>(
         self,
-        host: &Arc<Host>,
+        host: &'h Arc<Host>,
         request: Request<()>,
-        mut body: Bytes,
-        mut dialing: Option<OwnedMutexGuard<()>>,
-    ) -> Result<Response<Http2Body>, Unanswered> {
+        body: Bytes,
+        dialing: Option<OwnedMutexGuard<()>>,
+    ) -> impl Future<Output = Result<Response<Http2Body>, Unanswered>> + Send + use<'h> {
         let is_empty = body.is_empty();
         let mut sender = self.connection.sender.clone();
-        // The sender goes right away: it would keep the stream alive when the request is dropped.
+        // At once, so that who waits for the answer does not carry the head. The sender goes right away: it would keep the
+        // stream alive when the request is dropped.
         let sent = self.apply(move || sender.send_request(request, is_empty));
-        let handles = sent.map_err(|error| unanswered(host.origin(), error))?;
-        let mut exchange = Exchange { handles: Some(handles), lease: Some(self) };
-        let answer = poll_fn(|context| {
-            let (Some(lease), Some((answer, stream))) = (&exchange.lease, &mut exchange.handles)
-            else {
-                return Poll::Pending;
-            };
-            let polled = lease.poll_driven(context, |context| {
-                send_body(stream, &mut body, context);
-                Pin::new(&mut *answer).poll(context)
-            });
-            if dialing.is_some() && lease.connection.knows_settings() {
-                dialing = None;
-            }
-            polled
-        })
-        .await;
-        let response = answer.map_err(|error| unanswered(host.origin(), error))?;
-        let (lease, handles) = (exchange.lease.take(), exchange.handles.take());
-        Ok(response.map(|received| Http2Body {
-            host: host.clone(),
-            // An answer may come before all of the request was sent; what then is left of it stays unsent, and
-            // the stream open.
-            open: lease
-                .zip(handles)
-                .map(|(lease, (_, stream))| Open { handles: Some((received, stream)), lease }),
-        }))
+        let exchange = sent.map(|handles| Exchange { handles: Some(handles), lease: Some(self) });
+        answered(host, exchange, body, dialing)
     }
+}
+
+async fn answered(
+    host: &Arc<Host>,
+    exchange: Result<Exchange, h2::Error>,
+    mut body: Bytes,
+    mut dialing: Option<OwnedMutexGuard<()>>,
+) -> Result<Response<Http2Body>, Unanswered> {
+    let mut exchange = exchange.map_err(|error| unanswered(host.origin(), error))?;
+    let answer = poll_fn(|context| {
+        let (Some(lease), Some((answer, stream))) = (&exchange.lease, &mut exchange.handles) else {
+            return Poll::Pending;
+        };
+        let polled = lease.poll_driven(context, |context| {
+            send_body(stream, &mut body, context);
+            Pin::new(&mut *answer).poll(context)
+        });
+        if dialing.is_some() && lease.connection.knows_settings() {
+            dialing = None;
+        }
+        polled
+    })
+    .await;
+    let response = answer.map_err(|error| unanswered(host.origin(), error))?;
+    let (lease, handles) = (exchange.lease.take(), exchange.handles.take());
+    Ok(response.map(|received| Http2Body {
+        host: host.clone(),
+        // An answer may come before all of the request was sent; what then is left of it stays unsent, and
+        // the stream open.
+        open: lease
+            .zip(handles)
+            .map(|(lease, (_, stream))| Open { handles: Some((received, stream)), lease }),
+    }))
 }
 
 /// Sends as much of the body as the server takes for now.
