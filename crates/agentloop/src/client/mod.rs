@@ -24,6 +24,7 @@ use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::model_info::ModelInfo;
 use crate::models::ModelCatalog;
+use crate::nesting;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::response::ChatResponse;
@@ -75,7 +76,8 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
-    pub async fn chat(&self, request: ChatRequest) -> Result<ChatResponse> {
+    pub async fn chat(&self, mut request: ChatRequest) -> Result<ChatResponse> {
+        nesting::check(&mut request)?;
         // Where nobody stands between, the request is not shared, and no events are made of the answer.
         if self.0.middleware.is_empty() {
             return self.0.answer(&request).await;
@@ -93,7 +95,8 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When the answer never began.
-    pub async fn stream(&self, request: ChatRequest) -> Result<ChatStream> {
+    pub async fn stream(&self, mut request: ChatRequest) -> Result<ChatStream> {
+        nesting::check(&mut request)?;
         match self.run(Request::Stream(Arc::new(request))).await? {
             Answer::Events(events) => Ok(events),
             Answer::Embedding(_) => Err(wrong_answer()),
@@ -108,7 +111,8 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When there is no text, the provider has no embeddings, a call fails, or a vector is missing.
-    pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
+    pub async fn embed(&self, mut request: EmbedRequest) -> Result<EmbedResponse> {
+        nesting::check_fields("extra_body", &mut request.extra_body)?;
         match self.run(Request::Embed(Arc::new(request))).await? {
             Answer::Embedding(response) => Ok(*response),
             Answer::Events(_) => Err(wrong_answer()),
@@ -130,7 +134,10 @@ impl AgentLoop {
     ///
     /// When the provider does not count, or does not answer.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
-        self.0.count_tokens(request).await
+        match nesting::refusal(request) {
+            Some(refusal) => Err(refusal),
+            None => self.0.count_tokens(request).await,
+        }
     }
 
     /// What is known of models: their limits, abilities and prices. Nothing is asked of anybody.
