@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use agentloop::ChatRequest;
 use agentloop::agent::mcp::McpServer;
 use agentloop::agent::{Agent, Policy};
-use agentloop::{AgentLoop, ChatRequest};
+use agentloop_sim::Simulator;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
-use super::laws::{Nowhere, run};
+use super::laws::{run, simulated};
 
 /// What stands in a line for the id of the message that it answers.
 const ID: &str = "$ID";
@@ -49,11 +50,7 @@ pub(super) fn check(bytes: &[u8]) {
             .connect_timeout(second);
         match reached.connect().await {
             Ok(connection) => {
-                let client = AgentLoop::builder()
-                    .provider(agentloop_sim::provider())
-                    .transport(Nowhere)
-                    .build()
-                    .unwrap();
+                let client = simulated(&Simulator::new()).clone();
                 // Where each tool has its name the model calls it; else the run says what is wrong.
                 let agent = Agent::new(client).tools(connection.tools());
                 match agent.run(ChatRequest::new("sim/tools").user("Hello")).await {
