@@ -53,26 +53,23 @@ pub(crate) fn has_text(tree: &Value) -> bool {
 
 /// Makes a tree of what was too deep for one; false if something is deeper than can be read, and stays text.
 pub(crate) fn restore(tree: &mut Value) -> bool {
-    fn at(value: &mut Value, level: usize) -> bool {
+    fn at(value: &mut Value, level: usize, whole: &mut bool) {
         match value {
-            Value::Array(items) => {
-                items.iter_mut().fold(true, |all, item| at(item, level + 1) && all)
-            }
+            Value::Array(items) => items.iter_mut().for_each(|item| at(item, level + 1, whole)),
             Value::Object(fields) => {
-                fields.values_mut().fold(true, |all, field| at(field, level + 1) && all)
+                fields.values_mut().for_each(|field| at(field, level + 1, whole));
             }
             Value::String(text) if is_kept(text, level) => match serde_json::from_str(text) {
-                Ok(inner) => {
-                    *value = inner;
-                    true
-                }
+                Ok(inner) => *value = inner,
                 // Text that only looks like JSON is what it is.
-                Err(_) => serde_json::from_str::<&RawValue>(text).is_err(),
+                Err(_) => *whole &= serde_json::from_str::<&RawValue>(text).is_err(),
             },
-            _ => true,
+            _ => {}
         }
     }
-    at(tree, 0)
+    let mut whole = true;
+    at(tree, 0, &mut whole);
+    whole
 }
 
 /// Whether a text stands where no tree is kept any more, and could be one.

@@ -192,6 +192,6 @@ pub(super) fn finish_reason(word: &str) -> FinishReason {
         "error" | "insufficient_system_resource" | "ERROR" | "failed" | "timeout" => {
             FinishReason::Error
         }
-        other => FinishReason::Other(other.to_owned()),
+        other => FinishReason::from_word(other),
     }
 }

@@ -91,7 +91,7 @@ impl Decoder {
             Some("completed") => FinishReason::Stop,
             Some("max_output_tokens" | "incomplete") => FinishReason::Length,
             Some("content_filter") => FinishReason::ContentFilter,
-            Some(other) => FinishReason::Other(other.to_owned()),
+            Some(other) => FinishReason::from_word(other),
             None => {
                 emitter.warn(Warning::about_response(
                     "the provider did not say why the answer ended; taken as a stop",
