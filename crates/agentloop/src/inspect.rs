@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::AgentLoop;
 use crate::client::{Reading, Registry, Reply, join, prepare_chat, prepare_embed};
 use crate::error::{Error, ErrorKind, Result};
+use crate::nesting;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol};
 use crate::provider::{KeySource, Provider};
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
@@ -42,6 +43,9 @@ pub struct EncodedRequest {
 ///
 /// When the request could not be sent; a missing key is no reason.
 pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<EncodedRequest> {
+    if let Some(refusal) = nesting::refusal(request) {
+        return Err(refusal);
+    }
     let registry = &ai.inner().registry;
     let (target, encoded, _) = prepare_chat(registry, request, stream)?;
     shown(registry, &target.provider, encoded)

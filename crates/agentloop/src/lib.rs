@@ -67,6 +67,7 @@ pub mod media;
 pub mod middleware;
 mod model_info;
 pub mod models;
+mod nesting;
 pub mod protocol;
 pub mod provider;
 mod request;

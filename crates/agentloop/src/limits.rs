@@ -33,6 +33,15 @@ pub const MAX_PARTS: usize = 1 << 16;
 /// The most choices that one answer may have.
 pub const MAX_CHOICES: usize = 1 << 10;
 
+/// How many levels of a provider's own JSON (in opaque parts, states, arguments and results of its tools, metadata and
+/// citations) are kept as a tree. What lies deeper is kept as its text, so that an answer can always be stored as JSON and
+/// read again; when it goes back to its provider, it is a tree again.
+pub const MAX_KEPT_DEPTH: usize = 96;
+
+/// How many levels JSON in a request (schemas, states, metadata, more fields of the body) may have; deeper it is an
+/// [invalid request](crate::ErrorKind::InvalidRequest). What was kept of an answer is never as deep.
+pub const MAX_REQUEST_DEPTH: usize = 112;
+
 /// The most pages of a list of models that are asked for.
 pub const MAX_MODEL_PAGES: usize = 50;
 

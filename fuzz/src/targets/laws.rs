@@ -1,7 +1,8 @@
 //! What holds of every answer, and what several targets need.
 
+use std::cell::RefCell;
 use std::pin::pin;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
@@ -9,6 +10,7 @@ use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{
     AgentLoop, ChatStream, ChatStreamEvent, Error, ErrorKind, Fold, Protocol, Provider, Result,
 };
+use agentloop_sim::Simulator;
 use bytes::Bytes;
 
 /// How many times larger than its bytes an answer may become as events, beside what every answer has.
@@ -43,6 +45,38 @@ pub(crate) fn client() -> &'static AgentLoop {
             .build()
             .unwrap()
     });
+    &CLIENT
+}
+
+thread_local! {
+    /// Who answers for the provider `sim` of [`simulated`] on this thread.
+    static SIMULATED: RefCell<Option<Arc<dyn Transport>>> = const { RefCell::new(None) };
+}
+
+#[derive(Debug)]
+struct Simulated;
+
+impl Transport for Simulated {
+    fn send<'a>(
+        &'a self,
+        request: http::Request<Bytes>,
+        options: SendOptions,
+    ) -> BoxFuture<'a, Result<http::Response<Body>>> {
+        let current = SIMULATED.with(|current| current.borrow().clone()).unwrap();
+        Box::pin(async move { current.send(request, options).await })
+    }
+}
+
+/// A client whose provider `sim` is this simulator, until there is another on this thread. There is one client for all: to
+/// build one takes longer than most inputs do.
+pub(crate) fn simulated(simulator: &Simulator) -> &'static AgentLoop {
+    static CLIENT: LazyLock<AgentLoop> = LazyLock::new(|| {
+        let mut provider = Simulator::new().provider();
+        provider.transport = Some(Arc::new(Simulated));
+        let builder = AgentLoop::builder().provider(provider);
+        builder.transport(Nowhere).media_transport(Nowhere).build().unwrap()
+    });
+    SIMULATED.with(|current| *current.borrow_mut() = simulator.provider().transport);
     &CLIENT
 }
 

@@ -1,13 +1,16 @@
 //! A server of tools that says anything: each line answers the next message that wants an answer.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use agentloop::ChatRequest;
 use agentloop::agent::mcp::McpServer;
 use agentloop::agent::{Agent, Policy};
-use agentloop::{AgentLoop, ChatRequest};
+use agentloop_sim::Simulator;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
-use super::laws::{Nowhere, run};
+use super::laws::{run, simulated};
 
 /// What stands in a line for the id of the message that it answers.
 const ID: &str = "$ID";
@@ -47,11 +50,7 @@ pub(super) fn check(bytes: &[u8]) {
             .connect_timeout(second);
         match reached.connect().await {
             Ok(connection) => {
-                let client = AgentLoop::builder()
-                    .provider(agentloop_sim::provider())
-                    .transport(Nowhere)
-                    .build()
-                    .unwrap();
+                let client = simulated(&Simulator::new()).clone();
                 // Where each tool has its name the model calls it; else the run says what is wrong.
                 let agent = Agent::new(client).tools(connection.tools());
                 match agent.run(ChatRequest::new("sim/tools").user("Hello")).await {
@@ -72,12 +71,12 @@ async fn serve(pipe: DuplexStream, lines: Vec<Vec<u8>>) {
     let mut lines = lines.into_iter();
     let mut told = String::new();
     while reader.read_line(&mut told).await.is_ok_and(|read| read > 0) {
-        let message: serde_json::Value = serde_json::from_str(&told).unwrap();
+        let message: HashMap<String, Box<RawValue>> = serde_json::from_str(&told).unwrap();
         told.clear();
         let Some(id) = message.get("id") else { continue };
         loop {
             let Some(line) = lines.next() else { return };
-            let text = String::from_utf8_lossy(&line).replace(ID, &id.to_string());
+            let text = String::from_utf8_lossy(&line).replace(ID, id.get());
             // What is no UTF-8 is sent as it is.
             let said = std::str::from_utf8(&line).map_or(line.as_slice(), |_| text.as_bytes());
             if writer.write_all(said).await.is_err() {

@@ -1,11 +1,11 @@
 //! Answers that shall have a form: any schema on the first line, any answer after it, in steps of any size.
 
+use agentloop::ChatRequest;
 use agentloop::structured::{StructuredEvent, StructuredRequest};
-use agentloop::{AgentLoop, ChatRequest};
 use agentloop_sim::{Model, Script, Simulator, Turn};
 use serde_json::Value;
 
-use super::laws::{Nowhere, run};
+use super::laws::{run, simulated};
 use crate::seeds::{input, parts};
 
 const SCHEMAS: [&str; 4] = [
@@ -44,8 +44,7 @@ pub(super) fn check(bytes: &[u8]) {
     let mut turn = Turn::text(answer);
     turn.delta_size = Some(usize::from(size).max(1));
     let simulator = Simulator::new().with_model(Model::from_script(Script::new([turn])));
-    let client =
-        AgentLoop::builder().provider(simulator.provider()).transport(Nowhere).build().unwrap();
+    let client = simulated(&simulator);
     let mut request = StructuredRequest::from(ChatRequest::new("sim/any").user("Hello"));
     request = request.retries(0);
     if how & 1 == 1 {

@@ -33,7 +33,12 @@ fn client() -> &'static AgentLoop {
     &CLIENT
 }
 
-fn agent() -> Agent {
+fn agent() -> &'static Agent {
+    static AGENT: LazyLock<Agent> = LazyLock::new(made);
+    &AGENT
+}
+
+fn made() -> Agent {
     let schema = || json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let send = Tool::dynamic("send", "Sends", schema(), |_: Value, _| async { Ok("sent") });
     let free =

@@ -7,6 +7,7 @@ use super::cancel::CancelToken;
 use super::machine::{OutputRule, RunState};
 use super::suspended::Suspended;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nesting;
 use crate::request::ChatRequest;
 use crate::structured::{DEFAULT_RETRIES, MAX_RETRIES, Shape, StructuredRequest};
 
@@ -36,10 +37,12 @@ impl RunRequest {
     ///
     /// Its `tools` are declared beside those of the agent: functions among them are the caller's to run, and a run in which
     /// they are called waits for their results.
-    pub fn new(request: ChatRequest) -> Self {
-        let problem = (request.n.unwrap_or(1) > 1).then(|| {
+    pub fn new(mut request: ChatRequest) -> Self {
+        let deep = nesting::check(&mut request).err();
+        let several = (request.n.unwrap_or(1) > 1).then(|| {
             Error::new(ErrorKind::Unsupported, "a run follows one answer, and `n` asks for several")
         });
+        let problem = deep.or(several);
         Self { state: RunState::new(request), cancel: CancelToken::new(), whole: false, problem }
     }
 
@@ -60,7 +63,9 @@ impl RunRequest {
 
     /// What the tools find in [`RunData`](super::RunData) when it begins.
     #[must_use]
-    pub fn data(mut self, data: Map<String, Value>) -> Self {
+    pub fn data(mut self, mut data: Map<String, Value>) -> Self {
+        let deep = nesting::check_fields("data", &mut data).err();
+        self.problem = self.problem.or(deep);
         self.state.data = data;
         self
     }
@@ -109,8 +114,9 @@ impl From<ChatRequest> for RunRequest {
 }
 
 impl From<Suspended> for RunRequest {
-    fn from(suspended: Suspended) -> Self {
-        let problem = suspended.run.problem();
+    fn from(mut suspended: Suspended) -> Self {
+        let deep = nesting::check(&mut suspended.run.request).err();
+        let problem = deep.or(suspended.run.problem());
         Self { state: suspended.run, cancel: CancelToken::new(), whole: false, problem }
     }
 }

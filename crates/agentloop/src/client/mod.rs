@@ -24,6 +24,7 @@ use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::model_info::ModelInfo;
 use crate::models::ModelCatalog;
+use crate::nesting;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::response::ChatResponse;
@@ -76,8 +77,12 @@ impl AgentLoop {
     ///
     /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
     #[expect(clippy::manual_async_fn, reason = "an `async fn` holds what it is given twice")]
-    pub fn chat(&self, request: ChatRequest) -> impl Future<Output = Result<ChatResponse>> + Send {
+    pub fn chat(
+        &self,
+        mut request: ChatRequest,
+    ) -> impl Future<Output = Result<ChatResponse>> + Send {
         async move {
+            nesting::check(&mut request)?;
             // Where nobody stands between, the request is not shared, and no events are made of the answer.
             if self.0.middleware.is_empty() {
                 return self.0.answer(&request).await;
@@ -96,11 +101,14 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When the answer never began.
-    pub fn stream(&self, request: ChatRequest) -> impl Future<Output = Result<ChatStream>> + Send {
+    pub fn stream(
+        &self,
+        mut request: ChatRequest,
+    ) -> impl Future<Output = Result<ChatStream>> + Send {
         // Shared at once: who waits for the stream, and then holds it, does not carry the request.
-        let request = Request::Stream(Arc::new(request));
+        let request = nesting::check(&mut request).map(|()| Request::Stream(Arc::new(request)));
         async move {
-            match self.run(request).await? {
+            match self.run(request?).await? {
                 Answer::Events(events) => Ok(events),
                 Answer::Embedding(_) => Err(wrong_answer()),
             }
@@ -115,7 +123,8 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When there is no text, the provider has no embeddings, a call fails, or a vector is missing.
-    pub async fn embed(&self, request: EmbedRequest) -> Result<EmbedResponse> {
+    pub async fn embed(&self, mut request: EmbedRequest) -> Result<EmbedResponse> {
+        nesting::check_fields("extra_body", &mut request.extra_body)?;
         match self.run(Request::Embed(Arc::new(request))).await? {
             Answer::Embedding(response) => Ok(*response),
             Answer::Events(_) => Err(wrong_answer()),
@@ -137,7 +146,10 @@ impl AgentLoop {
     ///
     /// When the provider does not count, or does not answer.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
-        self.0.count_tokens(request).await
+        match nesting::refusal(request) {
+            Some(refusal) => Err(refusal),
+            None => self.0.count_tokens(request).await,
+        }
     }
 
     /// What is known of models: their limits, abilities and prices. Nothing is asked of anybody.

@@ -44,7 +44,8 @@ impl SseReader {
         }
         while let Some(end) = memchr2(b'\n', b'\r', bytes) {
             let rest = after_line_end(&bytes[end..]);
-            self.after_cr = rest.is_empty() && bytes[end] == b'\r';
+            // One that has its LF already takes no other.
+            self.after_cr = bytes[end..] == *b"\r";
             let flow = if self.line.is_empty() {
                 check_line(end)?;
                 let mut line = &bytes[..end];
@@ -60,7 +61,7 @@ impl SseReader {
                     let flow = take(Frame { event: &self.event, data })?;
                     self.event.clear();
                     bytes = after_line_end(rest);
-                    self.after_cr = bytes.is_empty() && rest.first() == Some(&b'\r');
+                    self.after_cr = rest == b"\r";
                     if flow == Flow::Done {
                         return Ok(flow);
                     }

@@ -92,3 +92,11 @@ fn a_line_without_end_is_an_error_and_not_memory() {
     assert_eq!(error.unwrap().kind(), ErrorKind::TooLarge);
     assert!(reader.line.len() <= MAX_LINE_BYTES);
 }
+
+#[test]
+fn lines_may_end_in_different_ways() {
+    let expected = [("", "a"), ("", "b"), ("", "c"), ("", "d")];
+    assert_events("data: a\r\n\ndata: b\n\r\ndata: c\r\rdata: d\r\n\r", &expected);
+    // A CR that has its LF does not take the next one, wherever the bytes are cut.
+    assert_events("\r\n\ndata: a\r\n\ndata: b\r\n\ndata: c\n\ndata: d\r\n\n", &expected);
+}

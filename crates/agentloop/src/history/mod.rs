@@ -1,8 +1,9 @@
 //! Repairs and translates a conversation before it is encoded: pure, idempotent, deterministic.
 //!
 //! One step per file: tool calls beside the content move into it; what another provider made is left out or becomes
-//! text ([`foreign`]); every call gets one result, behind its turn ([`results`]); what results show stands where it can be seen ([`shown`]); ids and names become ones that the
-//! target takes ([`ids`], [`names`]). Each step looks at what came before and never at what follows, so that a
+//! text ([`foreign`]); what was too deep to be kept as a tree is one again; every call gets one result, behind its turn
+//! ([`results`]); what results show stands where it can be seen ([`shown`]); ids and names become ones that the target
+//! takes ([`ids`], [`names`]). Each step looks at what came before and never at what follows, so that a
 //! conversation that grows only adds to what was sent; but for one case: a call that was sent as interrupted, whose
 //! result arrives after all.
 
@@ -22,9 +23,10 @@ pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::{Shown, Shows};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::nesting;
 use crate::provider::Provider;
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolChoice};
-use crate::response::{ToolCallPart, Warning};
+use crate::response::{ToolCallPart, Warning, WarningKind};
 
 /// What a call that never got a result is answered with.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
@@ -104,7 +106,10 @@ pub(crate) fn prepare<'a>(
     let turns = request.messages.iter().enumerate();
     let turns: Vec<Turn<'_>> = turns
         .map(|(at, message)| Turn { at, message: gather(message) })
-        .filter_map(|turn| foreign::degrade(turn, rules, &mut warnings))
+        .filter_map(|turn| {
+            let turn = foreign::degrade(turn, rules, &mut warnings)?;
+            Some(deepen(turn, &mut warnings))
+        })
         .collect();
     let turns = results::pair(turns, request.strict, &mut warnings)?;
     // Where nothing may be changed, the host's own word on it is an error.
@@ -185,6 +190,21 @@ fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
     }));
     message.content = Some(MessageContent::Parts(parts));
     Cow::Owned(message)
+}
+
+/// What was too deep to be kept as a tree is one again for the provider that made it.
+fn deepen<'a>(mut turn: Turn<'a>, warnings: &mut Vec<Warning>) -> Turn<'a> {
+    if !nesting::any_tree(&turn.message, nesting::has_text) {
+        return turn;
+    }
+    let mut whole = true;
+    nesting::each_tree(turn.message.to_mut(), &mut |tree| whole &= nesting::restore(tree));
+    if !whole {
+        let subject = format!("messages[{}].content", turn.at);
+        let why = format!("{subject}: JSON that nests too deep to be read is sent as text");
+        warnings.push(Warning::new(WarningKind::Converted, subject, why));
+    }
+    turn
 }
 
 fn rename(turn: &mut Turn<'_>, names: &ToolNames) {

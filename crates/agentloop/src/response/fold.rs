@@ -10,6 +10,7 @@ use super::{
     ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, Usage, Warning,
 };
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+use crate::nesting;
 use crate::request::OutputStrategy;
 
 /// Builds a [`ChatResponse`] from events: the only way in which one comes to be.
@@ -442,5 +443,5 @@ pub(crate) fn parse_arguments(text: &str) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());
     }
-    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+    nesting::read(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }

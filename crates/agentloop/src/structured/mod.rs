@@ -47,6 +47,7 @@ pub use stream::{StructuredEvent, StructuredStream};
 
 use crate::client::AgentLoop;
 use crate::error::{Error, Result};
+use crate::nesting;
 use crate::request::{ChatMessage, ChatRequest, OutputStrategy};
 use crate::response::{ChatResponse, Cost, Usage};
 
@@ -140,6 +141,8 @@ impl AgentLoop {
     ) -> Result<Structured<T>> {
         let retries = asked.retries.min(MAX_RETRIES);
         let mut request = shape.request(asked.request);
+        // It is sent more than once, and copied for it.
+        nesting::check(&mut request)?;
         let mut before: Vec<Error> = Vec::new();
         let mut spent: Option<(Usage, Option<Cost>)> = None;
         loop {

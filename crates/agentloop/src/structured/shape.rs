@@ -9,6 +9,8 @@ use serde_json::Value;
 use super::extract::extract;
 use super::{StructuredRequest, nulls, reasons};
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_KEPT_DEPTH;
+use crate::nesting;
 use crate::request::{ChatRequest, JsonSchemaFormat, ResponseFormat};
 use crate::response::{ChatResponse, Choice, FinishReason, ResponsePart};
 use crate::schema;
@@ -65,6 +67,7 @@ impl Shape {
     }
 
     pub(super) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
+        nesting::check_schema("the schema of the answer", &mut schema)?;
         let validator = reasons::validator("the schema", &schema)?;
         let title = match &mut schema {
             Value::Object(fields) => {
@@ -153,6 +156,10 @@ impl Shape {
             message: why,
             again: true,
         })?;
+        if nesting::is_deeper(&found, MAX_KEPT_DEPTH) {
+            let why = format!("it nests deeper than {MAX_KEPT_DEPTH} levels");
+            return Err(self.mismatch(why));
+        }
         let found = match self.fitting(&found) {
             Ok(value) => return Ok(value),
             Err(found) => found,

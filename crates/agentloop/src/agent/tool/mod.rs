@@ -32,6 +32,7 @@ pub use set::{ToolSet, ToolSource};
 use super::approval::Policy;
 use crate::error::{Error, Result};
 use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
+use crate::nesting;
 use crate::request::{FunctionDefinition, ToolDefinition};
 
 /// A line that says what a call is about, from as much of its arguments as is there.
@@ -142,7 +143,9 @@ impl Tool {
 
     fn build(mut definition: FunctionDefinition, handler: Option<Arc<dyn ToolHandler>>) -> Self {
         let parameters = definition.parameters.get_or_insert_with(no_parameters);
-        let checker = Checker::new(&definition.name, parameters);
+        let place = format!("the schema of the tool `{}`", definition.name);
+        let checker = nesting::check_schema(&place, parameters)
+            .and_then(|()| Checker::new(&definition.name, parameters));
         Self {
             definition: Arc::new(definition),
             handler,

@@ -12,6 +12,7 @@ use super::wire::Delta;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::nesting;
 use crate::protocol::Emitter;
 use crate::response::{ProviderState, ResponsePart, parse_arguments};
 
@@ -62,7 +63,7 @@ impl Blocks {
         emitter: &mut Emitter,
     ) -> Result<()> {
         self.stop(index, emitter)?;
-        let fields: Map<String, Value> = serde_json::from_str(raw.get()).map_err(|error| {
+        let fields = nesting::read_object(raw.get()).map_err(|error| {
             Error::new(ErrorKind::Protocol, "a block of the answer is no object")
                 .with_raw(raw.get().as_bytes())
                 .with_source(error)
@@ -211,9 +212,7 @@ impl Block {
                 if let Some(text) = take(&mut delta.text).into_non_empty() {
                     emitter.delta(0, part, PartDelta::Text { text: text.into_owned() })?;
                 }
-                if let Some(Ok(citation)) =
-                    delta.citation.map(|raw| serde_json::from_str(raw.get()))
-                {
+                if let Some(Ok(citation)) = delta.citation.map(|raw| nesting::read(raw.get())) {
                     let citation = citations::read(citation, emitter.provider());
                     emitter.delta(0, part, PartDelta::Citation { citation })?;
                 }

@@ -7,6 +7,7 @@ use super::block::Blocks;
 use super::usage::Tally;
 use super::wire::{Delta, Message};
 use crate::error::Result;
+use crate::nesting;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::response::FinishReason;
 
@@ -122,7 +123,7 @@ impl Decoder {
 
     pub(super) fn keep_raw(&mut self, name: &str, raw: Option<&RawValue>) {
         if let Some(raw) = raw
-            && let Ok(value) = serde_json::from_str(raw.get())
+            && let Ok(value) = nesting::read(raw.get())
         {
             self.metadata.insert(name.to_owned(), value);
         }

@@ -13,6 +13,7 @@ use super::wire::{Blob, FunctionCall, Part, Tool, compact};
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::json::{fill_json, mended};
 use crate::response::{
@@ -181,10 +182,8 @@ impl CandidateState {
         }
         if let Some(result) = part.tool_response.0.take() {
             let (tool_call_id, _) = server_tool(&result, &mut state);
-            let content = result
-                .response
-                .and_then(|raw| serde_json::from_str(raw.get()).ok())
-                .unwrap_or_default();
+            let content =
+                result.response.and_then(|raw| nesting::read(raw.get()).ok()).unwrap_or_default();
             let result = ServerToolResultPart {
                 tool_call_id,
                 content,
@@ -357,7 +356,7 @@ impl CandidateState {
 
     /// A piece of a kind that has no unified one.
     fn opaque(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
-        let data: Value = serde_json::from_str(raw).unwrap_or_default();
+        let data = nesting::read(raw).unwrap_or_default();
         const BESIDE: [&str; 3] = ["thought", "thoughtSignature", "partMetadata"];
         let kind = data
             .as_object()
@@ -417,7 +416,7 @@ impl CandidateState {
 
 /// Whether a part holds nothing but what stands beside a kind.
 fn is_bare(raw: &str) -> bool {
-    let fields: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
+    let fields = nesting::read_object(raw).unwrap_or_default();
     fields.keys().all(|name| name == "thought" || name == "thoughtSignature")
 }
 

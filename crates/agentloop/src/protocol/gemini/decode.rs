@@ -7,6 +7,7 @@ use super::candidate::{CallIds, CandidateState};
 use super::usage::Said;
 use super::wire::{Candidate, Chunk};
 use crate::error::Result;
+use crate::nesting;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::response::{Logprobs, TokenLogprob};
 
@@ -80,7 +81,7 @@ impl Decoder {
             self.tokens.keep(tokens);
         }
         if let Some(raw) = chunk.prompt_feedback {
-            let feedback: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+            let feedback = nesting::read(raw.get()).unwrap_or_default();
             match feedback.get("blockReason") {
                 Some(Value::String(reason)) if !reason.is_empty() => {
                     self.blocked = Some(reason.clone());
@@ -146,7 +147,7 @@ impl Decoder {
 
     fn keep(&mut self, name: &str, raw: Option<&RawValue>) {
         if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "[]" | "{}" | "\"\""))
-            && let Ok(value) = serde_json::from_str(raw.get())
+            && let Ok(value) = nesting::read(raw.get())
         {
             self.metadata.insert(name.to_owned(), value);
         }
@@ -154,7 +155,7 @@ impl Decoder {
 }
 
 fn finish_word(raw: &str) -> Option<String> {
-    match serde_json::from_str(raw).ok()? {
+    match nesting::read(raw).ok()? {
         Value::String(word) if !word.is_empty() => Some(word),
         Value::Number(number) => {
             let word = number.as_u64().and_then(|at| FINISH_REASONS.get(usize::try_from(at).ok()?));
@@ -166,7 +167,7 @@ fn finish_word(raw: &str) -> Option<String> {
 
 /// `chosenCandidates`, each with its alternatives under the same number of `topCandidates`.
 fn logprobs(raw: &str) -> Logprobs {
-    let value: Value = serde_json::from_str(raw).unwrap_or_default();
+    let value = nesting::read(raw).unwrap_or_default();
     let list = |value: Option<&Value>| -> Vec<Value> {
         value.and_then(Value::as_array).cloned().unwrap_or_default()
     };

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::candidate::OpenText;
 use crate::limits::MAX_RESPONSE_BYTES;
+use crate::nesting;
 use crate::response::{Citation, OpaqueCitation, UrlCitation};
 
 /// Where a part of the wire went.
@@ -35,7 +36,7 @@ struct Stretch {
 impl Grounding {
     /// A later list replaces an earlier one: lists that grow are sent whole.
     pub(super) fn push(&mut self, raw: &str) {
-        let fields: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
+        let fields = nesting::read_object(raw).unwrap_or_default();
         for (name, value) in fields {
             let empty = value.as_array().is_some_and(Vec::is_empty);
             if !empty || !self.metadata.contains_key(&name) {
@@ -46,7 +47,7 @@ impl Grounding {
 
     /// Sources of passages that the model quotes; each chunk brings its own.
     pub(super) fn push_sources(&mut self, raw: &str) {
-        let fields: Map<String, Value> = serde_json::from_str(raw).unwrap_or_default();
+        let fields = nesting::read_object(raw).unwrap_or_default();
         for name in ["citationSources", "citations"] {
             for source in fields.get(name).and_then(Value::as_array).into_iter().flatten() {
                 if !self.sources.contains(source) {

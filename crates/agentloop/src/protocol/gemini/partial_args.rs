@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::nesting;
+
 /// Arguments while they arrive.
 #[derive(Debug, Default)]
 pub(super) struct PartialArgs {
@@ -26,10 +28,7 @@ impl PartialArgs {
     /// value is there at once.
     pub(super) fn push(&mut self, raw: &str) {
         self.bytes += raw.len();
-        let Ok(Value::Array(pieces)) = serde_json::from_str(raw) else {
-            return;
-        };
-        for piece in &pieces {
+        for piece in &nesting::read_list(raw) {
             let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or("$");
             let Some(place) = place(&mut self.root, &steps(path)) else {
                 continue;

@@ -154,6 +154,6 @@ fn finish_reason(word: &str) -> FinishReason {
         | "TOO_MANY_TOOL_CALLS"
         | "MISSING_THOUGHT_SIGNATURE"
         | "MALFORMED_RESPONSE" => FinishReason::Error,
-        other => FinishReason::Other(other.to_owned()),
+        other => FinishReason::from_word(other),
     }
 }

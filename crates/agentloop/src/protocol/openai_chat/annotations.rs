@@ -6,10 +6,11 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::nesting;
 use crate::response::{Citation, ImagePart, Logprobs, OpaqueCitation, TokenLogprob, UrlCitation};
 
 fn list(raw: &str) -> Vec<Value> {
-    serde_json::from_str(raw).unwrap_or_default()
+    nesting::read_list(raw)
 }
 
 fn text(value: &Value, name: &str) -> Option<String> {
@@ -84,7 +85,7 @@ pub(super) fn images(raw: &str) -> Vec<ImagePart> {
 
 /// One image reference.
 pub(super) fn image(raw: &str) -> Option<ImagePart> {
-    image_of(&serde_json::from_str(raw).ok()?)
+    image_of(&nesting::read(raw).ok()?)
 }
 
 /// One image reference, read already.

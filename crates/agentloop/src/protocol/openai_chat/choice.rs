@@ -13,6 +13,7 @@ use super::stream::finish_reason;
 use super::wire::{Content, ContentChunk, Delta, WireAudio, WireToolCall};
 use crate::error::Result;
 use crate::event::{PartDelta, PartStart};
+use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
@@ -318,7 +319,7 @@ impl ChoiceState {
         let function = call.function.0.take().unwrap_or_default();
         let custom = call.custom.0.take();
         let mut state = call.extra_content.and_then(|raw| {
-            serde_json::from_str::<Value>(raw.get()).ok().map(|raw| json!({ "extra_content": raw }))
+            nesting::read(raw.get()).ok().map(|raw| json!({ "extra_content": raw }))
         });
         if custom.is_some() && state.is_none() {
             state = Some(json!({ "type": "custom" }));

@@ -9,6 +9,7 @@ use super::choice::{ChoiceState, MadeUpIds, Step};
 use super::wire::{Chunk, ChunkChoice};
 use super::{annotations, usage};
 use crate::error::Result;
+use crate::nesting;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::provider::ThinkTags;
 use crate::provider::quirks::Fingerprint;
@@ -138,7 +139,7 @@ impl Decoder {
             self.keep_raw(name, raw);
         }
         if let Some(raw) = chunk.warnings
-            && let Ok(Value::Array(warnings)) = serde_json::from_str(raw.get())
+            && let Ok(Value::Array(warnings)) = nesting::read(raw.get())
         {
             for warning in warnings {
                 let text = warning.get("message").unwrap_or(&warning);
@@ -162,7 +163,7 @@ impl Decoder {
     fn keep_raw(&mut self, name: &str, raw: Option<&RawValue>) {
         // An empty list says nothing; hosts send one on every chunk.
         if let Some(raw) = raw.filter(|raw| raw.get() != "[]")
-            && let Ok(value) = serde_json::from_str(raw.get())
+            && let Ok(value) = nesting::read(raw.get())
         {
             self.metadata.insert(name.to_owned(), value);
         }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::nesting;
 use crate::response::{
     CodeExecutionPart, CodeOutcome, CodeResultPart, ResponsePart, ServerToolCallPart,
     ServerToolResultPart,
@@ -28,9 +29,9 @@ const CALL_FIELDS: [&str; 4] = ["index", "type", "name", "arguments"];
 impl ExecutedTools {
     /// The parts that a list of runs adds.
     pub(super) fn read(&mut self, raw: &str) -> Vec<ResponsePart> {
-        let entries: Vec<Map<String, Value>> = serde_json::from_str(raw).unwrap_or_default();
         let mut parts = Vec::new();
-        for mut entry in entries {
+        for entry in nesting::read_list(raw) {
+            let Value::Object(mut entry) = entry else { continue };
             let index = entry.get("index").and_then(Value::as_i64);
             let arguments = match entry.get("arguments") {
                 Some(Value::String(text)) => text.clone(),

@@ -8,6 +8,7 @@ use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::PartDelta;
 use crate::framing::Frame;
+use crate::nesting;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
@@ -137,7 +138,7 @@ impl Decoder {
     /// Sources for the whole answer belong to the text that refers to them by number.
     fn attach_citations(&mut self, emitter: &mut Emitter) -> Result<()> {
         if !self.search_results.is_empty()
-            && let Ok(results) = serde_json::from_str(&self.search_results)
+            && let Ok(results) = nesting::read(&self.search_results)
         {
             self.metadata.insert("searchResults".to_owned(), results);
         }
@@ -155,7 +156,7 @@ impl Decoder {
                 emitter.delta(state.index, part, PartDelta::Citation { citation })?;
             }
         }
-        if !attached && let Ok(addresses) = serde_json::from_str(&self.citations) {
+        if !attached && let Ok(addresses) = nesting::read(&self.citations) {
             self.metadata.insert("citations".to_owned(), addresses);
         }
         Ok(())
@@ -178,6 +179,6 @@ pub(super) fn finish_reason(word: &str) -> FinishReason {
         "error" | "insufficient_system_resource" | "ERROR" | "failed" | "timeout" => {
             FinishReason::Error
         }
-        other => FinishReason::Other(other.to_owned()),
+        other => FinishReason::from_word(other),
     }
 }

@@ -20,6 +20,7 @@ use super::items::Items;
 use super::usage;
 use super::wire::Response;
 use crate::error::Result;
+use crate::nesting;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::response::{FinishReason, Warning};
 
@@ -78,7 +79,7 @@ impl Decoder {
 
     fn keep(&mut self, name: &str, raw: Option<&RawValue>) {
         if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "{}" | "[]" | "null"))
-            && let Ok(value) = serde_json::from_str(raw.get())
+            && let Ok(value) = nesting::read(raw.get())
         {
             self.metadata.insert(name.to_owned(), value);
         }
@@ -90,7 +91,7 @@ impl Decoder {
             Some("completed") => FinishReason::Stop,
             Some("max_output_tokens" | "incomplete") => FinishReason::Length,
             Some("content_filter") => FinishReason::ContentFilter,
-            Some(other) => FinishReason::Other(other.to_owned()),
+            Some(other) => FinishReason::from_word(other),
             None => {
                 emitter.warn(Warning::about_response(
                     "the provider did not say why the answer ended; taken as a stop",

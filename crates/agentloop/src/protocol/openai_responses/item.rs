@@ -9,6 +9,7 @@ use super::passages::Passages;
 use super::thoughts::{Source, Thoughts};
 use super::whole;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nesting;
 use crate::protocol::Emitter;
 use crate::response::ResponsePart;
 
@@ -83,7 +84,7 @@ impl Item {
                     message.annotation(at, annotation, emitter)
                 }
                 Growth::Part { at, part, done } => {
-                    let part: Value = serde_json::from_str(part.get()).unwrap_or_default();
+                    let part = nesting::read(part.get()).unwrap_or_default();
                     message.content(at, &part, done, emitter)
                 }
                 _ => Ok(()),

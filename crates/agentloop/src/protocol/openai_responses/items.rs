@@ -12,6 +12,7 @@ use super::item::{Common, Fields, Growth, Item};
 use super::sound::Sound;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_PARTS;
+use crate::nesting;
 use crate::protocol::Emitter;
 
 /// All items of an answer.
@@ -264,7 +265,7 @@ fn declares_custom(tools: &str) -> bool {
 }
 
 fn fields(raw: &RawValue) -> Result<Fields> {
-    serde_json::from_str(raw.get()).map_err(|error| {
+    nesting::read_object(raw.get()).map_err(|error| {
         Error::new(ErrorKind::Protocol, "an item of the answer is no object")
             .with_raw(raw.get().as_bytes())
             .with_source(error)

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use super::heard::Heard;
 use crate::error::Result;
 use crate::event::{PartDelta, PartStart};
+use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::openai_chat::annotations;
 use crate::response::{AudioPart, Logprobs, OpaquePart, ProviderState, ResponsePart, TokenLogprob};
@@ -95,7 +96,7 @@ impl Passages {
         emitter: &mut Emitter,
     ) -> Result<()> {
         let Some(raw) = raw.filter(|raw| raw.get() != "[]") else { return Ok(()) };
-        let tokens: Vec<Value> = serde_json::from_str(raw.get()).unwrap_or_default();
+        let tokens = nesting::read_list(raw.get());
         self.at(index, false, emitter)?.logprobs(&tokens, emitter);
         Ok(())
     }
@@ -106,7 +107,7 @@ impl Passages {
         raw: &RawValue,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let annotation = serde_json::from_str(raw.get()).unwrap_or_default();
+        let annotation = nesting::read(raw.get()).unwrap_or_default();
         self.at(index, false, emitter)?.citations(vec![annotation], emitter)
     }
 

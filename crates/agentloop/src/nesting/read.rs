@@ -1,0 +1,113 @@
+//! Reads JSON into a tree that is not too deep.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+use crate::limits::MAX_KEPT_DEPTH;
+
+/// Reads JSON of any depth: what lies deeper than [`MAX_KEPT_DEPTH`] is in the tree as its text.
+pub(crate) fn read(json: &str) -> serde_json::Result<Value> {
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    let value = Tree { left: MAX_KEPT_DEPTH }.deserialize(&mut deserializer)?;
+    deserializer.end()?;
+    Ok(value)
+}
+
+/// The same, of an object.
+pub(crate) fn read_object(json: &str) -> serde_json::Result<Map<String, Value>> {
+    match read(json)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(serde_json::Error::custom("it is no object")),
+    }
+}
+
+/// The same, of a list; what is none is an empty one.
+pub(crate) fn read_list(json: &str) -> Vec<Value> {
+    match read(json) {
+        Ok(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+/// A value around which there may be so many more levels.
+#[derive(Clone, Copy)]
+struct Tree {
+    left: usize,
+}
+
+impl Tree {
+    fn inner(self) -> Self {
+        Self { left: self.left.saturating_sub(1) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Tree {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        if self.left > 0 {
+            return deserializer.deserialize_any(self);
+        }
+        // Skipped without a level of the stack for a level of the text.
+        let raw: &'de RawValue = serde::Deserialize::deserialize(deserializer)?;
+        match raw.get().starts_with(['{', '[']) {
+            true => Ok(Value::String(raw.get().to_owned())),
+            false => serde_json::from_str(raw.get()).map_err(D::Error::custom),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Tree {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any valid JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(self.inner())? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(name) = map.next_key::<String>()? {
+            fields.insert(name, map.next_value_seed(self.inner())?);
+        }
+        Ok(Value::Object(fields))
+    }
+}

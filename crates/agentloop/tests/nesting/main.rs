@@ -1,0 +1,24 @@
+//! JSON that nests deep: of a provider it is kept and goes back, of a caller it is refused; it never breaks anything.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test that fails, fails"
+)]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod answers;
+#[cfg(feature = "agent")]
+mod requests;
+
+/// JSON text of so many levels.
+fn nested(levels: usize) -> String {
+    let open = |level: usize| if level.is_multiple_of(2) { "{\"a\":" } else { "[" };
+    let close = |level: usize| if level.is_multiple_of(2) { "}" } else { "]" };
+    let begin: String = (0..levels).map(open).collect();
+    let end: String = (0..levels).rev().map(close).collect();
+    format!("{begin}7{end}")
+}
