@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bench_common::bodies;
 use bench_common::{Kind, Scenario};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use self::http2::Counts;
 
@@ -23,6 +23,13 @@ struct Prepared {
 }
 
 type Answers = Arc<HashMap<&'static str, Prepared>>;
+
+/// A port with room for all that connect at once: where the usual queue is full, a connection waits a second for its next try.
+fn listen() -> TcpListener {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+    socket.listen(4096).expect("a listener")
+}
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -46,8 +53,7 @@ fn main() {
     let (tls, authority) = http2::prepare();
     std::fs::write(trusted, authority).expect("a file");
     runtime.block_on(async move {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let secure = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let (listener, secure) = (listen(), listen());
         println!("http://{}", listener.local_addr().expect("an address"));
         println!("https://{}", secure.local_addr().expect("an address"));
         std::io::stdout().flush().expect("stdout");
