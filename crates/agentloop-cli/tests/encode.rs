@@ -87,6 +87,25 @@ fn broken_json_is_named_with_its_place() {
 }
 
 #[test]
+fn a_request_that_nests_too_deep_is_refused() {
+    // Deeper than is sent, than is read, and than any stack.
+    let refusals = [
+        (113, "extra_body: JSON that nests deeper than 112 levels"),
+        (200, "stdin is not a chat request: recursion limit exceeded"),
+        (1 << 20, "stdin is not a chat request: recursion limit exceeded"),
+    ];
+    for (levels, why) in refusals {
+        let deep = format!("{}{}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let messages = r#"[{"role":"user","content":"Hello"}]"#;
+        let request =
+            format!(r#"{{"model":"openai/m","messages":{messages},"extra_body":{{"a":{deep}}}}}"#);
+        let run = agentloop(["encode"]).stdin(request).run();
+        assert_eq!(run.code, Some(2), "{levels}: {run}");
+        assert!(run.stderr.contains(why), "{levels}: {run}");
+    }
+}
+
+#[test]
 fn empty_input_says_what_is_expected() {
     insta::assert_snapshot!(agentloop(["encode"]).run(), @r#"
     exit 2

@@ -329,7 +329,7 @@ pub struct OpaquePart {
     pub provider: String,
     /// The provider's own name for its kind.
     pub kind: String,
-    /// The piece, as it came.
+    /// The piece, as it came; what lies deeper in it than [`MAX_KEPT_DEPTH`](crate::limits::MAX_KEPT_DEPTH), as text.
     pub data: Value,
 }
 

@@ -55,10 +55,12 @@ impl Usage {
     pub(crate) fn normalized(mut self) -> Self {
         let details = &self.details;
         if let Some(prompt) = &mut self.prompt_tokens {
-            let special =
-                details.cached_tokens.unwrap_or(0) + details.cache_write_tokens.unwrap_or(0);
+            let special = details
+                .cached_tokens
+                .unwrap_or(0)
+                .saturating_add(details.cache_write_tokens.unwrap_or(0));
             if *prompt < special {
-                *prompt += special;
+                *prompt = prompt.saturating_add(special);
             }
         }
         if let (Some(completion), Some(reasoning)) =
@@ -162,5 +164,26 @@ impl UsageDetails {
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_count_is_too_large_to_be_completed() {
+        let details = UsageDetails {
+            cached_tokens: Some(u64::MAX),
+            cache_write_tokens: Some(u64::MAX),
+            ..UsageDetails::default()
+        };
+        let usage = Usage {
+            prompt_tokens: Some(5),
+            completion_tokens: Some(1),
+            details,
+            ..Usage::default()
+        };
+        assert_eq!(usage.normalized().total_tokens, Some(u64::MAX));
     }
 }

@@ -13,6 +13,8 @@ mod support;
 mod answers;
 #[cfg(feature = "agent")]
 mod requests;
+#[cfg(feature = "agent")]
+mod runs;
 
 /// JSON text of so many levels.
 fn nested(levels: usize) -> String {
