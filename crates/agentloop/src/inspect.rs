@@ -57,6 +57,9 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
 ///
 /// When the request could not be sent; a missing key is no reason.
 pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<EncodedRequest>> {
+    if let Some(refusal) = nesting::refusal_of_fields("extra_body", &request.extra_body) {
+        return Err(refusal);
+    }
     let registry = &ai.inner().registry;
     let (target, batches) = prepare_embed(registry, request)?;
     let provider = &target.provider;

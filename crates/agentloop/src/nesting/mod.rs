@@ -9,7 +9,9 @@ mod read;
 mod request;
 
 pub(crate) use read::{read, read_list, read_object};
-pub(crate) use request::{any_tree, check, check_fields, check_schema, each_tree, refusal};
+#[cfg(feature = "structured")]
+pub(crate) use request::check_schema;
+pub(crate) use request::{any_tree, check, check_fields, each_tree, refusal, refusal_of_fields};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -152,18 +152,20 @@ pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
     Err(error)
 }
 
-/// The same, of fields alone.
+/// Why fields are not taken, if they nest too deep.
+pub(crate) fn refusal_of_fields(place: &str, fields: &Map<String, Value>) -> Option<Error> {
+    are_too_deep(fields).then(|| too_deep(place))
+}
+
+/// The same as [`check`], of fields alone.
 pub(crate) fn check_fields(place: &str, fields: &mut Map<String, Value>) -> Result<()> {
-    match are_too_deep(fields) {
-        true => {
-            fields.values_mut().for_each(level);
-            Err(too_deep(place))
-        }
-        false => Ok(()),
-    }
+    let Some(error) = refusal_of_fields(place, fields) else { return Ok(()) };
+    fields.values_mut().for_each(level);
+    Err(error)
 }
 
 /// The same, of a schema alone.
+#[cfg(feature = "structured")]
 pub(crate) fn check_schema(place: &str, schema: &mut Value) -> Result<()> {
     match is_too_deep(schema) {
         true => {
