@@ -305,7 +305,7 @@ def main():
     options.add_argument("--show")
     options = options.parse_args()
     if not options.no_build:
-        subprocess.run(["cargo", "build", "--release", "-p", "bench-fidelity"], cwd=BENCH, check=True)
+        subprocess.run(["cargo", "build", "--release", "--ignore-rust-version", "-p", "bench-fidelity"], cwd=BENCH, check=True)
     listener = socket.create_server(("127.0.0.1", 0))
     threading.Thread(target=serve, args=(listener,), daemon=True).start()
     port = listener.getsockname()[1]

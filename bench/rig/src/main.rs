@@ -67,11 +67,7 @@ impl Rig {
         if let Kind::Tools { .. } = self.scenario.kind {
             let parameters = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
             let name = ToolName::new(TOOL).expect("a name");
-            request = request.tool(ToolDefinition {
-                name,
-                description: "Writes a file".to_owned(),
-                parameters,
-            });
+            request = request.tool(ToolDefinition::new(name, "Writes a file", parameters));
         }
         if let Kind::Chat { .. } = self.scenario.kind {
             return Ok(self.model.call(request).await?.text());

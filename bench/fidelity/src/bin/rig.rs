@@ -38,8 +38,7 @@ async fn look(case: &Case, seen: &mut Seen) -> Result<(), String> {
     let mut request = CompletionRequest::new(PROMPT).max_tokens(4096);
     for (name, description) in TOOLS {
         let name = ToolName::new(name).map_err(|error| error.to_string())?;
-        let description = description.to_owned();
-        request = request.tool(ToolDefinition { name, description, parameters: schema() });
+        request = request.tool(ToolDefinition::new(name, description, schema()));
     }
     if !case.stream {
         let answer = model.call(request).await.map_err(|error| error.to_string())?;
