@@ -5,9 +5,13 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tokio::process::Command;
+use tokio::sync::Mutex;
 
 const PACKAGE: &str = "@modelcontextprotocol/server-everything";
 const VERSION: &str = "2026.8.31";
+
+/// The tests of one process install it once; those of several each in a folder of their own.
+static INSTALLING: Mutex<()> = Mutex::const_new(());
 
 /// How long the registry may take.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -15,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(45);
 /// The server's program for `node`. It is installed below `target/` the first time. `None`, and a word about it, where there is
 /// no Node or no registry; `AGENTLOOP_REQUIRE_NPM=1` says that there must be.
 pub(crate) async fn everything() -> Option<PathBuf> {
+    let _one_by_one = INSTALLING.lock().await;
     let folder =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("server-everything-{VERSION}"));
     let program = folder.join("node_modules").join(PACKAGE).join("dist/index.js");
