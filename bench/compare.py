@@ -294,7 +294,7 @@ def main():
     head += f"- {time.strftime('%Y-%m-%d')}, {platform.system()} {platform.release()}, {os.cpu_count()} cores, {model}, {rustc}\n"
     head += f"- The load of the machine was {os.getloadavg()[1]:.1f} while this ran: times and latencies are to be read with that in mind, instructions and allocations are not touched by it.\n"
     listed = [f"{LABELS.get(name, name)} ({version(name)}, {crates(name)} crates)" for name in names]
-    head += "- " + "; ".join(listed) + "\n"
+    head += "- " + "; ".join(listed) + "; crates without procedural macros\n"
     if wrong:
         head += "\nWrong answers: " + "; ".join(f"{name}, {scenario}: {count}" for (name, scenario), count in sorted(wrong.items())) + ".\n"
     else:

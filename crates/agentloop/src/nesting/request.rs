@@ -90,6 +90,7 @@ fn are_too_deep(fields: &Map<String, Value>) -> bool {
 fn too_deep(place: &str) -> Error {
     let message = format!("{place}: JSON that nests deeper than {MAX_REQUEST_DEPTH} levels");
     Error::new(ErrorKind::InvalidRequest, message)
+        .with_hint("make it flatter, or put what lies deep into it as text")
 }
 
 /// Why a request cannot be walked over, if it cannot.

@@ -4,8 +4,7 @@ use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
 
 use crate::error::Result;
-use crate::protocol::serve::refused;
-use crate::protocol::serve::{Operation, ServedChat};
+use crate::protocol::serve::{Operation, ServedChat, refused};
 use crate::request::ChatRequest;
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.

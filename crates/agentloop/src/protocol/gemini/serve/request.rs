@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::media::unescaped;
-use crate::protocol::serve::refused;
-use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm};
+use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
 use crate::request::ChatRequest;
 
 /// What a call asks for, by its method and the end of its path. The list of models shares its path with other

@@ -4,8 +4,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::refused;
-use crate::protocol::serve::{Operation, VectorForm};
+use crate::protocol::serve::{Operation, VectorForm, refused};
 use crate::request::{ChatRequest, EmbedRequest};
 
 /// A chat request that arrived.

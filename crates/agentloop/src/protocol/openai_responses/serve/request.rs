@@ -5,8 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::is_item;
 use crate::error::Result;
-use crate::protocol::serve::refused;
-use crate::protocol::serve::{Operation, ServedChat};
+use crate::protocol::serve::{Operation, ServedChat, refused};
 use crate::request::ChatRequest;
 
 /// Fields of the body that a [`ChatRequest`] has too, and their names there.
