@@ -1,0 +1,167 @@
+//! `agentloop encode`: what would be sent.
+
+use crate::common;
+
+use common::{agentloop, encode};
+use serde_json::json;
+
+fn plain(model: &str) -> serde_json::Value {
+    json!({
+        "model": model,
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Hello"},
+        ],
+        "temperature": 0.5,
+        "max_tokens": 100,
+        "seed": 7,
+    })
+}
+
+#[test]
+fn a_plain_request_to_openai() {
+    insta::assert_snapshot!(encode("", &plain("openai/gpt-4.1")), @r#"
+    exit 0
+    --- stdout
+    {"method":"POST","url":"https://api.openai.com/v1/chat/completions","headers":{"accept":"application/json","accept-encoding":"gzip, br","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"gpt-4.1","temperature":0.5,"max_completion_tokens":100,"seed":7,"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]},"warnings":[]}
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_plain_request_to_mistral() {
+    insta::assert_snapshot!(encode("--stream", &plain("mistral/mistral-medium-latest")), @r#"
+    exit 0
+    --- stdout
+    {"method":"POST","url":"https://api.mistral.ai/v1/chat/completions","headers":{"accept":"text/event-stream","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"mistral-medium-latest","temperature":0.5,"max_tokens":100,"random_seed":7,"stream":true,"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]},"warnings":[{"kind":"renamed","subject":"seed","message":"seed: mistral calls it `random_seed`"}]}
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_plain_request_to_deepseek() {
+    insta::assert_snapshot!(encode("--stream --protocol openai_chat", &plain("deepseek/deepseek-chat")), @r#"
+    exit 0
+    --- stdout
+    {"method":"POST","url":"https://api.deepseek.com/chat/completions","headers":{"accept":"text/event-stream","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"deepseek-chat","temperature":0.5,"max_tokens":100,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]},"warnings":[{"kind":"dropped","subject":"seed","message":"seed: deepseek does not take it"}]}
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_key_is_never_shown() {
+    let run = agentloop(["encode"])
+        .env("OPENAI_API_KEY", "sk-very-secret")
+        .stdin(plain("openai/gpt-4.1").to_string())
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"));
+    assert_eq!(run.json()["headers"]["authorization"], "Bearer ***");
+}
+
+#[test]
+fn secrets_in_addresses_and_headers_of_the_configuration_are_not_shown() {
+    let run = agentloop(["encode"])
+        .config(
+            "[providers.lab]\nbase_url = 'https://me:very-secret@lab.example/v1'\n\
+             headers = { x-lab-token = 'very-secret', x-team = 'blue' }\n",
+        )
+        .stdin(plain("lab/m").to_string())
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+    assert_eq!(run.json()["headers"]["x-team"], "blue");
+    assert_eq!(run.json()["url"], "https://***@lab.example/v1/chat/completions");
+}
+
+#[test]
+fn broken_json_is_named_with_its_place() {
+    let run = agentloop(["encode"]).stdin("{\n  \"model\": oops\n}").run();
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: stdin is not a chat request: expected value at line 2 column 12
+    hint: like {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}
+    "#);
+}
+
+#[test]
+fn a_request_that_nests_too_deep_is_refused() {
+    // Deeper than is sent, than is read, and than any stack.
+    let refusals = [
+        (113, "extra_body: JSON that nests deeper than 112 levels"),
+        (200, "stdin is not a chat request: recursion limit exceeded"),
+        (1 << 20, "stdin is not a chat request: recursion limit exceeded"),
+    ];
+    for (levels, why) in refusals {
+        let deep = format!("{}{}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let messages = r#"[{"role":"user","content":"Hello"}]"#;
+        let request =
+            format!(r#"{{"model":"openai/m","messages":{messages},"extra_body":{{"a":{deep}}}}}"#);
+        let run = agentloop(["encode"]).stdin(request).run();
+        assert_eq!(run.code, Some(2), "{levels}: {run}");
+        assert!(run.stderr.contains(why), "{levels}: {run}");
+    }
+}
+
+#[test]
+fn empty_input_says_what_is_expected() {
+    insta::assert_snapshot!(agentloop(["encode"]).run(), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: stdin is empty: a chat request as JSON is expected
+    hint: like {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}
+    "#);
+}
+
+#[test]
+fn a_field_that_is_not_known_is_named() {
+    let run = encode("", &json!({"model": "openai/m", "messages": [], "temprature": 1}));
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("unknown field `temprature`"), "{run}");
+}
+
+#[test]
+fn a_request_without_messages_is_refused() {
+    let run = encode("", &json!({"model": "openai/m", "messages": []}));
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    {"error":{"kind":"invalid_request","message":"the request has no messages","provider":"openai","status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"add at least one, with `.user(…)`","partial":null}}
+    --- stderr
+    error: openai: the request has no messages
+    hint: add at least one, with `.user(…)`
+    "#);
+}
+
+#[test]
+fn an_unknown_provider_is_named_with_the_nearest_known_one() {
+    insta::assert_snapshot!(encode("", &plain("opnai/gpt-4.1")), @r#"
+    exit 2
+    --- stdout
+    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","partial":null}}
+    --- stderr
+    error: no provider is called `opnai`
+    hint: did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim
+    "#);
+}
+
+#[test]
+fn a_provider_that_speaks_several_protocols_is_asked_in_the_one_that_is_named() {
+    let run = encode("--protocol openai_responses", &plain("openai/gpt-4.1"));
+    assert_eq!(run.json()["url"], "https://api.openai.com/v1/responses", "{run}");
+}
+
+#[test]
+fn an_unknown_protocol_lists_the_known_ones() {
+    insta::assert_snapshot!(encode("--protocol openai", &plain("openai/m")), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'openai' for '--protocol <P>': no protocol has that name; known are openai_chat, openai_responses, anthropic, gemini
+
+    For more information, try '--help'.
+    "#);
+}

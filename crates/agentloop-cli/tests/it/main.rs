@@ -1,0 +1,36 @@
+//! The command, run as a user runs it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that fails, fails"
+)]
+
+mod cache;
+mod chat;
+mod common;
+mod decode;
+mod embed;
+mod encode;
+mod help;
+mod live;
+mod models;
+mod otel;
+mod providers;
+mod retries;
+mod run;
+mod run_interrupt;
+mod run_mcp;
+mod run_resume;
+mod run_terminal;
+mod secrets;
+mod semantics_a;
+mod semantics_b;
+mod semantics_c;
+mod semantics_d;
+mod semantics_e;
+mod semantics_f;
+mod sim;

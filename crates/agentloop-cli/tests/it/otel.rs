@@ -1,0 +1,66 @@
+//! Calls as spans over OTLP, to a collector of our own.
+#![cfg(feature = "otel")]
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::Command;
+
+/// Takes one request, and gives its head and its body.
+fn collect(listener: &TcpListener) -> (String, Vec<u8>) {
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let read = stream.read(&mut buffer).unwrap();
+        bytes.extend_from_slice(&buffer[..read]);
+        let head = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        let Some(end) = head.map(|at| at + 4) else { continue };
+        let text = String::from_utf8_lossy(&bytes[..end]).to_ascii_lowercase();
+        let length = text.split("content-length: ").nth(1).and_then(|rest| rest.lines().next());
+        let length: usize = length.map_or(0, |length| length.trim().parse().unwrap());
+        if bytes.len() >= end + length || read == 0 {
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").unwrap();
+            return (text, bytes.split_off(end));
+        }
+    }
+}
+
+#[test]
+fn a_call_is_a_span_at_the_collector() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let command = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(["chat", "-m", "sim/echo", "Hello"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &address)
+        .env_remove("HTTP_PROXY")
+        .env_remove("http_proxy")
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (head, body) = collect(&listener);
+    let output = command.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(head.starts_with("post /v1/traces"), "{head}");
+    let body = String::from_utf8_lossy(&body);
+    for word in ["gen_ai.operation.name", "gen_ai.usage.input_tokens", "chat echo", "agentloop"] {
+        assert!(body.contains(word), "{word} is missing in {body:?}");
+    }
+    assert!(!body.contains("Hello"), "what was said is not written unasked");
+}
+
+#[test]
+fn a_collector_that_is_not_there_harms_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let output = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(["chat", "-m", "sim/echo", "Hello"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &address)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Hello"));
+}

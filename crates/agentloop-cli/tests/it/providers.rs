@@ -1,0 +1,157 @@
+//! `agentloop providers`, and the configuration that it shows.
+
+use crate::common;
+
+use common::agentloop;
+
+#[test]
+fn the_table_says_what_is_missing() {
+    insta::assert_snapshot!(agentloop(["providers"]).run(), @r#"
+    exit 0
+    --- stdout
+    NAME         ADDRESS                                                                                                                            KEY                             STATE                                              PROTOCOL
+    openai       https://api.openai.com/v1                                                                                                          OPENAI_API_KEY                  key missing: set OPENAI_API_KEY                    openai_chat
+    anthropic    https://api.anthropic.com/v1                                                                                                       ANTHROPIC_API_KEY               key missing: set ANTHROPIC_API_KEY                 anthropic
+    google       https://generativelanguage.googleapis.com/v1beta                                                                                   GOOGLE_API_KEY, GEMINI_API_KEY  key missing: set GOOGLE_API_KEY or GEMINI_API_KEY  gemini
+    groq         https://api.groq.com/openai/v1                                                                                                     GROQ_API_KEY                    key missing: set GROQ_API_KEY                      openai_chat
+    together     https://api.together.ai/v1                                                                                                         TOGETHER_API_KEY                key missing: set TOGETHER_API_KEY                  openai_chat
+    mistral      https://api.mistral.ai/v1                                                                                                          MISTRAL_API_KEY                 key missing: set MISTRAL_API_KEY                   openai_chat
+    deepseek     https://api.deepseek.com                                                                                                           DEEPSEEK_API_KEY                key missing: set DEEPSEEK_API_KEY                  openai_chat
+    fireworks    https://api.fireworks.ai/inference/v1                                                                                              FIREWORKS_API_KEY               key missing: set FIREWORKS_API_KEY                 openai_chat
+    perplexity   https://api.perplexity.ai/v1                                                                                                       PERPLEXITY_API_KEY              key missing: set PERPLEXITY_API_KEY                openai_responses
+    ollama       http://localhost:11434/v1                                                                                                          OLLAMA_API_KEY                  no key needed                                      openai_chat
+    cohere       https://api.cohere.ai/compatibility/v1                                                                                             COHERE_API_KEY                  key missing: set COHERE_API_KEY                    openai_chat
+    xai          https://api.x.ai/v1                                                                                                                XAI_API_KEY                     key missing: set XAI_API_KEY                       openai_responses
+    openrouter   https://openrouter.ai/api/v1                                                                                                       OPENROUTER_API_KEY              key missing: set OPENROUTER_API_KEY                openai_chat
+    cerebras     https://api.cerebras.ai/v1                                                                                                         CEREBRAS_API_KEY                key missing: set CEREBRAS_API_KEY                  openai_chat
+    azure        https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1                                                                          AZURE_OPENAI_API_KEY            key missing: set AZURE_OPENAI_API_KEY              openai_chat
+    vertex       https://${VERTEX_LOCATION}-aiplatform.googleapis.com/v1/projects/${VERTEX_PROJECT}/locations/${VERTEX_LOCATION}/publishers/google  VERTEX_ACCESS_TOKEN             key missing: set VERTEX_ACCESS_TOKEN               gemini
+    huggingface  https://router.huggingface.co/v1                                                                                                   HF_TOKEN                        key missing: set HF_TOKEN                          openai_chat
+    nvidia       https://integrate.api.nvidia.com/v1                                                                                                NVIDIA_API_KEY                  key missing: set NVIDIA_API_KEY                    openai_chat
+    moonshot     https://api.moonshot.ai/v1                                                                                                         MOONSHOT_API_KEY                key missing: set MOONSHOT_API_KEY                  openai_chat
+    deepinfra    https://api.deepinfra.com/v1/openai                                                                                                DEEPINFRA_API_KEY               key missing: set DEEPINFRA_API_KEY                 openai_chat
+    sambanova    https://api.sambanova.ai/v1                                                                                                        SAMBANOVA_API_KEY               key missing: set SAMBANOVA_API_KEY                 openai_chat
+    github       https://models.github.ai/inference                                                                                                 GITHUB_TOKEN                    key missing: set GITHUB_TOKEN                      openai_chat
+    vllm         http://localhost:8000/v1                                                                                                           VLLM_API_KEY                    no key needed                                      openai_chat
+    llamacpp     http://localhost:8080/v1                                                                                                           LLAMACPP_API_KEY                no key needed                                      openai_chat
+    lmstudio     http://localhost:1234/v1                                                                                                           LMSTUDIO_API_KEY                no key needed                                      openai_chat
+    sim          in process                                                                                                                         -                               no key needed                                      openai_chat
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_key_makes_a_provider_ready_and_is_not_shown() {
+    let run = agentloop(["providers", "--json"])
+        .env("GROQ_API_KEY", "gsk-very-secret")
+        .env("AZURE_OPENAI_API_KEY", "azure-very-secret")
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"));
+    let rows = run.json();
+    let row = |name: &str| {
+        let mut rows = rows.as_array().unwrap().iter();
+        rows.find(|row| row["name"] == name).unwrap()
+    };
+    assert_eq!(row("groq")["state"], "ready");
+    assert_eq!(row("openai")["state"], "key_missing");
+    assert_eq!(row("openai")["hint"], "set OPENAI_API_KEY");
+    assert_eq!(row("ollama")["state"], "no_key_needed");
+    assert_eq!(row("azure")["state"], "address_missing");
+    let hint = row("azure")["hint"].as_str().unwrap();
+    assert!(hint.starts_with("set AZURE_RESOURCE_NAME"), "{hint}");
+    assert_eq!(row("sim")["state"], "no_key_needed");
+}
+
+#[test]
+fn a_key_that_cannot_be_used_is_told_apart_from_one_that_is_missing() {
+    let run = agentloop(["providers"]).env("GROQ_API_KEY", "very secret").run();
+    let line = run.stdout.lines().find(|line| line.starts_with("groq")).unwrap();
+    assert!(line.contains("key unusable: "), "{line}");
+    assert!(!run.to_string().contains("very secret"), "{run}");
+}
+
+#[test]
+fn addresses_are_those_that_calls_go_to() {
+    let run = agentloop(["providers"])
+        .env("AGENTLOOP_GROQ_BASE_URL", "http://proxy.example/groq/")
+        .env("AZURE_RESOURCE_NAME", "team-blue")
+        .run();
+    assert!(run.stdout.contains("http://proxy.example/groq "), "{run}");
+    assert!(run.stdout.contains("https://team-blue.openai.azure.com/openai/v1"), "{run}");
+}
+
+#[test]
+fn providers_of_the_configuration_are_listed_without_their_passwords() {
+    let run = agentloop(["providers"])
+        .config("[providers.lab]\nbase_url = 'https://me:very-secret@lab.example/v1'\n")
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+    assert!(run.stdout.contains("https://***@lab.example/v1"), "{run}");
+}
+
+#[test]
+fn a_bad_configuration_is_named_with_file_and_line() {
+    let run = agentloop(["providers"])
+        .config("default_model = 'groq/m'\n[providers.groq]\nkey_evn = 'X'\n")
+        .run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stdout.is_empty(), "{run}");
+    for words in ["error: HOME/agentloop.toml", "line 3", "`key_evn`", "`key_env`"] {
+        assert!(run.stderr.contains(words), "{words}: {run}");
+    }
+}
+
+#[test]
+fn a_configuration_that_is_no_toml_is_named_with_file_and_line() {
+    let run = agentloop(["providers"]).config("[providers\n").run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("HOME/agentloop.toml"), "{run}");
+    assert!(run.stderr.contains("line 1"), "{run}");
+}
+
+/// A person who writes the key itself into the file must not find it in a log.
+#[test]
+fn a_secret_in_a_bad_configuration_is_not_shown() {
+    let run = agentloop(["providers"]).config("[providers.groq]\nkey = 'gsk-very-secret'\n").run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("line 2"), "{run}");
+    assert!(!run.to_string().contains("very-secret"), "{run}");
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_named() {
+    let run = agentloop(["--config", "nowhere.toml", "providers"]).run();
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: nowhere.toml: No such file or directory (os error 2)
+    "#);
+}
+
+#[test]
+fn an_alias_that_leads_nowhere_is_named() {
+    let run = agentloop(["providers"]).config("[aliases]\nfast = 'nobody/m'\n").run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("`fast`"), "{run}");
+}
+
+#[test]
+fn the_matrix_says_who_can_do_what() {
+    let run = agentloop(["providers", "--matrix"]).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    let line =
+        |name: &str| run.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+    assert!(
+        line("NAME").is_some_and(|head| head.contains("thinking") && head.contains("embeddings"))
+    );
+    assert!(line("anthropic").is_some_and(|row| row.contains("yes") && row.contains('-')), "{run}");
+    let json = agentloop(["providers", "--matrix", "--json"]).run().json();
+    let has = |name: &str, feature: &str| {
+        json[name].as_array().is_some_and(|all| all.iter().any(|known| known == feature))
+    };
+    assert!(has("google", "image_output") && !has("anthropic", "image_output"), "{json}");
+    assert!(has("openai", "embeddings") && !has("deepseek", "embeddings"), "{json}");
+}

@@ -1,0 +1,62 @@
+//! `agentloop chat --retries --fallback`: what is asked, and what is said of it.
+
+use crate::common;
+
+use common::agentloop;
+
+#[test]
+fn another_model_answers_and_the_note_says_why() {
+    for form in [None, Some("--no-stream"), Some("--json"), Some("--events")] {
+        let args = ["chat", "-m", "sim/echo!status=503", "--fallback", "sim/long-3", "Hello"];
+        let run = agentloop(args.into_iter().chain(form)).run();
+        assert_eq!(run.code, Some(0), "{run}");
+        assert!(run.stdout.contains("word3"), "{run}");
+        let note = "warning: sim/echo!status=503 did not answer: overloaded";
+        assert!(run.stderr.contains(note), "{run}");
+    }
+}
+
+#[test]
+fn when_all_fail_each_is_named() {
+    let run = agentloop([
+        "chat",
+        "-m",
+        "sim/echo!status=503",
+        "--fallback",
+        "sim/echo!status=500",
+        "--fallback",
+        "sim/echo!status=402",
+        "Hello",
+    ])
+    .run();
+    assert_eq!(run.code, Some(1), "{run}");
+    for words in ["none of 3 models answered", "status 503", "status 500", "status 402"] {
+        assert!(run.stderr.contains(words), "{run}");
+    }
+}
+
+#[test]
+fn retries_are_made_as_often_as_it_says() {
+    let run = agentloop(["chat", "-m", "sim/echo!status=503", "--retries", "2", "--json", "Hi"])
+        .config("[retry]\nmax_retries = 7\nfirst_wait = 0\n")
+        .run();
+    assert_eq!(run.error()["causes"].as_array().unwrap().len(), 2, "{run}");
+    let run = agentloop(["chat", "-m", "sim/echo!status=503", "--retries", "0", "--json", "Hi"])
+        .config("[retry]\nmax_retries = 7\n")
+        .run();
+    assert!(run.error()["causes"].is_null(), "{run}");
+}
+
+#[test]
+fn the_file_s_tables_are_followed() {
+    let file = r#"
+        [retry]
+        max_retries = 1
+        first_wait = 0
+        [fallback]
+        models = ["sim/long-3"]
+    "#;
+    let run = agentloop(["chat", "-m", "sim/echo!status=503", "Hi"]).config(file).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("word3"), "{run}");
+}

@@ -1,0 +1,177 @@
+//! `agentloop run`: what is shown of a run, and how it ends.
+
+use crate::common;
+
+use agentloop::agent::{RunEvent, StopReason};
+use common::agentloop;
+use common::folder::Folder;
+
+fn events(run: &common::Outcome) -> Vec<RunEvent> {
+    run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn text_goes_to_stdout_and_what_tools_do_to_stderr() {
+    let run = agentloop(["run", "-m", "sim/tools", "--tool", "calculator", "How much?"]).run();
+    insta::assert_snapshot!(run.timeless(), @r#"
+    exit 0
+    --- stdout
+    calculator says: 14
+    --- stderr
+    tool: calculator (2 * (3 + 4)) runs
+    tool: calculator (2 * (3 + 4)) done in 0 ms: 14
+    note: finished: 2 steps, 10 tokens, 0 ms
+    "#);
+}
+
+#[test]
+fn quiet_leaves_only_the_answer() {
+    let args = ["-q", "run", "-m", "sim/tools", "--tool", "calculator", "How much?"];
+    insta::assert_snapshot!(agentloop(args).run(), @r#"
+    exit 0
+    --- stdout
+    calculator says: 14
+    --- stderr
+    "#);
+}
+
+#[test]
+fn whole_and_streamed_runs_are_the_same_but_for_the_pieces() {
+    let args = ["run", "-m", "sim/tools", "--tool", "calculator", "How much?"];
+    let streamed = agentloop(args).run().timeless();
+    let whole = agentloop(args.into_iter().chain(["--no-stream"])).run().timeless();
+    assert_eq!(streamed.to_string(), whole.to_string());
+    let pieces = |more: Option<&'static str>| {
+        let run = agentloop(args.into_iter().chain(["--events"]).chain(more)).run();
+        run.lines().iter().filter(|event| event["delta"]["type"] == "text").count()
+    };
+    assert!(pieces(None) > 1);
+    assert_eq!(pieces(Some("--no-stream")), 1);
+}
+
+#[test]
+fn events_are_those_of_the_library_and_the_last_is_the_outcome() {
+    let args =
+        ["run", "-m", "sim/tools", "--tool", "time", "--tool", "calculator", "--events", "?"];
+    let run = agentloop(args).run();
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
+    let events = events(&run);
+    let Some(RunEvent::RunDone { outcome }) = events.last() else { panic!("{run}") };
+    assert_eq!(outcome.stop, StopReason::Finished);
+    assert!(outcome.text().contains("calculator says: 14"), "{run}");
+    let completed =
+        events.iter().filter(|event| matches!(event, RunEvent::ToolCompleted { .. })).count();
+    assert_eq!(completed, 2, "{run}");
+}
+
+#[test]
+fn a_failure_is_an_event_too_and_its_words_go_to_stderr() {
+    let run = agentloop(["run", "-m", "sim/echo!status=401", "--events", "Hello"]).run();
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.starts_with("error: "), "{run}");
+    let Some(RunEvent::RunDone { outcome }) = events(&run).pop() else { panic!("{run}") };
+    assert_eq!(outcome.stop, StopReason::Failed);
+}
+
+#[test]
+fn a_tool_that_fails_is_told_to_the_model_and_the_run_goes_on() {
+    let folder = Folder::with([]);
+    let args =
+        ["run", "-m", "sim/tools", "--tool", "read_file", "--allow", "read_file", "What is in it?"];
+    insta::assert_snapshot!(agentloop(args).within(folder.path()).run().timeless(), @r#"
+    exit 0
+    --- stdout
+    read_file says: Error: there is no `README.md`
+    --- stderr
+    tool: read_file (Reading README.md) runs
+    tool: read_file (Reading README.md) failed in 0 ms: there is no `README.md`
+    note: finished: 2 steps, 22 tokens, 0 ms
+    "#);
+}
+
+#[test]
+fn files_are_read_below_the_root() {
+    let folder = Folder::with([("README.md", "Read me.")]);
+    let root = folder.path().to_str().unwrap();
+    let args = ["run", "-m", "sim/tools", "--root", root, "What is there?"];
+    let tools = ["read_file", "list_files"].into_iter();
+    let tools = tools.flat_map(|name| ["--tool", name, "--allow", name]);
+    let run = agentloop(args.into_iter().chain(tools)).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(run.stdout, "read_file says: Read me.\nlist_files says: README.md 8\n");
+}
+
+#[test]
+fn a_tool_that_is_denied_does_not_run_and_the_model_is_told() {
+    let args = ["run", "-m", "sim/tools", "--tool", "time", "--deny", "time", "What time is it?"];
+    insta::assert_snapshot!(agentloop(args).run().timeless(), @r#"
+    exit 0
+    --- stdout
+    time says: Error: denied: the tool `time` may not be used here
+    --- stderr
+    tool: time ({"offset":"+02:00"}) was denied: the tool `time` may not be used here
+    note: finished: 2 steps, 32 tokens, 0 ms
+    "#);
+}
+
+#[test]
+fn a_run_that_stops_before_its_answer_says_why() {
+    for (more, words) in [
+        (["--max-steps", "1"], "the model was asked once, which is as often as it may be"),
+        (["--max-tokens", "1"], "tokens, and may use 1 (--max-tokens)"),
+        (["--max-cost", "0.01"], "nobody knows the cost of its last answer"),
+    ] {
+        let args = ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"];
+        let run = agentloop(args.into_iter().chain(more)).run();
+        assert_eq!(run.code, Some(1), "{run}");
+        assert!(run.stderr.contains(words), "{run}");
+        assert!(run.stderr.contains("tool: time ({\"offset\":\"+02:00\"}) did not run"), "{run}");
+    }
+    let run = agentloop(["run", "-m", "sim/length", "Hello"]).run();
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains("error: the answer is cut"), "{run}");
+}
+
+#[test]
+fn the_prompt_may_be_piped_in() {
+    let run = agentloop(["run", "-m", "sim/echo", "Translate:"]).stdin("Guten Tag\n").run();
+    assert!(run.stdout.contains("Translate:\n\nGuten Tag"), "{run}");
+    assert_eq!(agentloop(["run", "-m", "sim/echo"]).run().code, Some(2));
+}
+
+#[test]
+fn wrong_options_say_what_is_right() {
+    let known = "possible values: time, calculator, read_file, list_files";
+    for (args, words) in [
+        (vec!["--tool", "shell"], known),
+        (vec!["--allow", "shell", "--tool", "time"], "its tools are: time"),
+        (vec!["--deny", "time"], "--tool names the tools of a run"),
+        (vec!["--tool", "time", "--allow", "time", "--deny", "time"], "allowed and denied at once"),
+        (vec!["--tool", "read_file", "--root", "nowhere"], "--root nowhere: "),
+        (vec!["--max-steps", "0"], "0 is not in 1.."),
+        (vec!["--max-cost", "much"], "invalid value 'much'"),
+        (vec!["--save", "nowhere/run.json"], "there is no such folder"),
+        (vec!["--resume", "nowhere.json"], "nowhere.json: "),
+        (vec!["--mcp", "no-such-server --now"], "no-such-server"),
+        (vec!["--mcp", "sh -c 'open"], "--mcp: the command line ends within a quote"),
+    ] {
+        let run = agentloop(["run", "-m", "sim/echo", "hi"].into_iter().chain(args)).run();
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains(words) && run.stdout.is_empty(), "{run}");
+    }
+}
+
+#[test]
+fn a_file_that_is_something_else_is_not_written_over() {
+    let folder = Folder::with([("notes.md", "My notes."), ("data.json", "{\"a\":1}")]);
+    for name in ["notes.md", "data.json"] {
+        let run = agentloop(["run", "-m", "sim/echo", "--save", name, "Hello"]);
+        let run = run.within(folder.path()).run();
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("is there already"), "{run}");
+        let run = agentloop(["run", "--resume", name, "Hello"]).within(folder.path()).run();
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("it is not what --save writes"), "{run}");
+    }
+    assert_eq!(folder.read("notes.md").unwrap(), "My notes.");
+}

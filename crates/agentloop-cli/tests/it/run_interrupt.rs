@@ -1,0 +1,65 @@
+//! `agentloop run` and Ctrl-C.
+#![cfg(unix)]
+
+use crate::common;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+use agentloop::agent::{RunEvent, StopReason};
+use common::folder::Folder;
+
+/// A run whose answer stops in the middle and never ends.
+fn start(folder: &Folder, more: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(["run", "-m", "sim/long-50!stall-events=12", "Go"])
+        .args(more)
+        .env_clear()
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn ctrl_c_cancels_the_run_and_keeps_what_there_is() {
+    let folder = Folder::with([]);
+    let mut child = start(&folder, &["--save", "run.json"]);
+    let mut begun = [0; 5];
+    child.stdout.as_mut().unwrap().read_exact(&mut begun).unwrap();
+    assert_eq!(&begun, b"word1");
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("note: cancelled: 1 step"), "{stderr}");
+    assert!(stderr.contains("the conversation is kept in run.json"), "{stderr}");
+    let kept: agentloop::ChatRequest =
+        serde_json::from_str(&folder.read("run.json").unwrap()).unwrap();
+    assert_eq!(kept.messages.len(), 2);
+    let last = kept.messages.last().unwrap();
+    assert!(last.text().starts_with("word1"), "{last:?}");
+}
+
+#[test]
+fn ctrl_c_is_the_end_of_the_events_too() {
+    let folder = Folder::with([]);
+    let mut child = start(&folder, &["--events"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("content.delta")));
+    interrupt(&child);
+    let last = lines.last().unwrap();
+    let RunEvent::RunDone { outcome } = serde_json::from_str(&last).unwrap() else {
+        panic!("{last}")
+    };
+    assert_eq!(outcome.stop, StopReason::Cancelled);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(folder.names().is_empty());
+}

@@ -1,0 +1,43 @@
+//! `agentloop run --mcp`: a server that is a program of a few lines.
+
+#![cfg(unix)]
+
+use crate::common;
+
+use common::agentloop;
+use common::folder::Folder;
+
+/// Speaks as much MCP as it takes to have one tool.
+const SERVER: &str = r#"
+say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) say '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shelf","version":"1"}}' ;;
+    *'"tools/list"'*) say '{"tools":[{"name":"look","description":"Looks","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) say '{"content":[{"type":"text","text":"three books"}]}' ;;
+  esac
+done
+"#;
+
+#[test]
+fn the_tools_of_a_server_join_and_run_when_they_are_allowed() {
+    let folder = Folder::with([("server.sh", SERVER)]);
+    let args = ["run", "-m", "sim/tools", "--mcp", "sh server.sh", "--allow", "shelf__look", "Go"];
+    let run = agentloop(args).within(folder.path()).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("shelf__look says: three books"), "{run}");
+}
+
+#[test]
+fn the_tools_of_a_server_ask_first() {
+    let folder = Folder::with([("server.sh", SERVER)]);
+    let args = ["run", "-m", "sim/tools", "--mcp", "sh server.sh", "--save", "run.json", "Go"];
+    let run = agentloop(args).within(folder.path()).run();
+    assert_eq!(run.code, Some(3), "{run}");
+    assert!(run.stderr.contains("waits for a word on `shelf__look`"), "{run}");
+    let args = ["run", "--mcp", "sh server.sh", "--resume", "run.json", "--deny", "shelf__look"];
+    let run = agentloop(args).within(folder.path()).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("denied"), "{run}");
+}

@@ -1,0 +1,171 @@
+//! `agentloop run --save` and `--resume`: a run that waits goes on in another process, and nothing runs twice.
+#![cfg(unix)]
+
+use crate::common;
+
+use common::folder::Folder;
+use common::sim::Server;
+use common::{Outcome, agentloop};
+
+/// A folder with a file, in which runs are kept.
+fn folder() -> Folder {
+    Folder::with([("README.md", "Read me.")])
+}
+
+fn run(folder: &Folder, args: &str) -> Outcome {
+    agentloop(args.split(' ')).within(folder.path()).run().timeless()
+}
+
+const FIRST: &str = "run -m sim/tools --tool read_file --save run.json What";
+const AGAIN: &str = "run --resume run.json --tool read_file";
+
+#[test]
+fn a_tool_that_needs_approval_makes_the_run_wait_where_nobody_can_be_asked() {
+    let folder = folder();
+    insta::assert_snapshot!(run(&folder, FIRST), @r#"
+    exit 3
+    --- stdout
+    --- stderr
+    tool: read_file waits: {"path":"README.md"}
+    note: waiting: 1 step, 3 tokens, 0 ms
+    error: the run waits for a word on `read_file`
+    hint: it is kept in run.json; `agentloop run --resume run.json --tool read_file` asks at a terminal, --allow TOOL and --deny TOOL answer without one
+    "#);
+    insta::assert_snapshot!(run(&folder, "run -m sim/tools --tool read_file What"), @r#"
+    exit 3
+    --- stdout
+    --- stderr
+    tool: read_file waits: {"path":"README.md"}
+    note: waiting: 1 step, 3 tokens, 0 ms
+    error: the run waits for a word on `read_file`
+    hint: it is not kept; --save FILE keeps it, and --allow TOOL lets a tool run unasked
+    "#);
+}
+
+#[test]
+fn a_run_that_waits_is_gone_on_with_in_another_process_once() {
+    let folder = folder();
+    assert_eq!(run(&folder, FIRST).code, Some(3));
+    // Nobody says anything: it still waits.
+    assert_eq!(run(&folder, AGAIN).code, Some(3));
+    insta::assert_snapshot!(run(&folder, &format!("{AGAIN} --allow read_file")), @r#"
+    exit 0
+    --- stdout
+    read_file says: Read me.
+    --- stderr
+    tool: read_file (Reading README.md) runs
+    tool: read_file (Reading README.md) done in 0 ms: Read me.
+    note: finished: 2 steps, 10 tokens, 0 ms
+    note: the conversation is kept in run.json
+    "#);
+    // It is over: there is nothing left that could run again.
+    let over = run(&folder, &format!("{AGAIN} --allow read_file"));
+    assert_eq!((over.code, over.stdout.as_str()), (Some(2), ""), "{over}");
+    assert!(over.stderr.contains("there is nothing to say"), "{over}");
+    assert_eq!(folder.names(), ["README.md", "run.json"]);
+}
+
+#[test]
+fn a_run_that_is_denied_goes_on_without_its_tool() {
+    let folder = folder();
+    run(&folder, FIRST);
+    let denied = run(&folder, &format!("{AGAIN} --deny read_file"));
+    assert_eq!(denied.code, Some(0), "{denied}");
+    assert_eq!(denied.stdout, "read_file says: Error: denied: the user does not allow it\n");
+}
+
+#[test]
+fn what_ran_before_the_wait_does_not_run_after_it() {
+    let call = |id: &str, name: &str, arguments: &str| {
+        format!(r#"{{"type":"tool_call","id":"{id}","name":"{name}","arguments":{arguments:?}}}"#)
+    };
+    let script = format!(
+        r#"{{"turns":[
+            {{"parts":[{{"type":"text","text":"First I count."}},{}]}},
+            {{"parts":[{},{}]}},
+            {{"parts":[{{"type":"text","text":"All done."}}]}}
+        ]}}"#,
+        call("c1", "calculator", r#"{"expression":"1+1"}"#),
+        call("c2", "read_file", r#"{"path":"README.md"}"#),
+        call("c3", "calculator", r#"{"expression":"2+2"}"#),
+    );
+    let folder = folder();
+    let path = folder.path().join("script.json");
+    std::fs::write(&path, script).unwrap();
+    let server = Server::start(&["--script", path.to_str().unwrap()]);
+    let config = format!("[providers.local]\nbase_url = '{}'\n", server.url);
+    std::fs::write(folder.path().join("agentloop.toml"), config).unwrap();
+    let tools = "--tool calculator --tool read_file";
+    let first = run(&folder, &format!("run -m local/m {tools} --save run.json Go"));
+    assert_eq!((first.code, first.stdout.as_str()), (Some(3), "First I count.\n"), "{first}");
+    assert!(first.stderr.contains("tool: calculator (1+1) done in 0 ms: 2"), "{first}");
+    // Nothing of a step runs before all of its calls have their decision.
+    assert!(!first.stderr.contains("2+2"), "{first}");
+    let second = run(&folder, &format!("run --resume run.json {tools} --allow read_file"));
+    assert_eq!((second.code, second.stdout.as_str()), (Some(0), "All done.\n"), "{second}");
+    assert!(!second.stderr.contains("1+1"), "{second}");
+    for line in ["read_file (Reading README.md) done", "calculator (2+2) done", "finished: 3 steps"]
+    {
+        assert_eq!(second.stderr.matches(line).count(), 1, "{line}: {second}");
+    }
+}
+
+#[test]
+fn a_run_that_another_process_goes_on_with_is_not_taken() {
+    let folder = folder();
+    run(&folder, FIRST);
+    std::fs::rename(folder.path().join("run.json"), folder.path().join("run.json.running"))
+        .unwrap();
+    let taken = run(&folder, &format!("{AGAIN} --allow read_file"));
+    assert_eq!(taken.code, Some(2), "{taken}");
+    assert!(taken.stderr.contains("another process goes on with this run"), "{taken}");
+    assert!(taken.stderr.contains("run.json.running"), "{taken}");
+}
+
+#[test]
+fn what_a_run_waits_for_must_be_there() {
+    let folder = folder();
+    run(&folder, FIRST);
+    let before = folder.read("run.json").unwrap();
+    let missing = run(&folder, "run --resume run.json --tool time");
+    assert_eq!(missing.code, Some(2), "{missing}");
+    assert!(missing.stderr.contains("as --tool read_file"), "{missing}");
+    let more = run(&folder, &format!("{AGAIN} --allow read_file And more"));
+    assert_eq!(more.code, Some(2), "{more}");
+    assert_eq!(folder.read("run.json").unwrap(), before);
+}
+
+#[test]
+fn a_run_of_another_form_is_refused_and_left_as_it_is() {
+    let folder = folder();
+    run(&folder, FIRST);
+    let newer = folder.read("run.json").unwrap().replace("\"version\":1", "\"version\":99");
+    std::fs::write(folder.path().join("run.json"), &newer).unwrap();
+    let refused = run(&folder, &format!("{AGAIN} --allow read_file"));
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("99"), "{refused}");
+    assert_eq!(folder.read("run.json").unwrap(), newer);
+    assert_eq!(folder.names(), ["README.md", "run.json"]);
+}
+
+#[test]
+fn a_conversation_goes_on_with_another_prompt() {
+    let folder = folder();
+    assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
+    let second = run(&folder, "run --resume talk.json Two");
+    assert_eq!(second.code, Some(0), "{second}");
+    assert!(second.stdout.starts_with("Two"), "{second}");
+    let kept: agentloop::ChatRequest =
+        serde_json::from_str(&folder.read("talk.json").unwrap()).unwrap();
+    let roles: Vec<&str> = kept.messages.iter().map(|message| message.role.as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+}
+
+#[test]
+fn what_is_kept_is_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    run(&folder, FIRST);
+    let about = std::fs::metadata(folder.path().join("run.json")).unwrap();
+    assert_eq!(about.permissions().mode() & 0o777, 0o600);
+}

@@ -1,0 +1,47 @@
+//! `agentloop sim`: the simulated model, over real HTTP.
+#![cfg(unix)]
+
+use crate::common;
+
+use common::agentloop;
+use common::sim::Server;
+
+#[test]
+fn the_simulator_answers_over_http_until_it_is_interrupted() {
+    let server = Server::start(&[]);
+    let run = server.chat("echo", &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stdout.contains("Hello"), "{run}");
+    assert_eq!(server.interrupt(), Some(0));
+}
+
+#[test]
+fn faults_come_by_the_name_of_the_model() {
+    let server = Server::start(&[]);
+    let run = server.chat("echo!status=429;retry-after=2", &["--json"]);
+    let error = run.error();
+    assert_eq!((&error["status"], &error["retryAfterMs"]), (&429.into(), &2000.into()), "{run}");
+    assert_eq!(server.chat("length", &[]).code, Some(1));
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let run = agentloop(["sim", "--port", &port]).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains(&port) && run.stderr.contains("--port 0"), "{run}");
+}
+
+#[test]
+fn a_script_says_what_the_model_answers() {
+    let path = std::env::temp_dir().join(format!("agentloop-script-{}.json", std::process::id()));
+    std::fs::write(&path, r#"{"turns":[{"parts":[{"type":"text","text":"As told."}]}]}"#).unwrap();
+    let server = Server::start(&["--script", &path.to_string_lossy()]);
+    let run = server.chat("anything", &[]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "As told.\n"), "{run}");
+    std::fs::remove_file(&path).unwrap();
+    let run = agentloop(["sim", "--port", "0", "--script", "nowhere.json"]).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("nowhere.json"), "{run}");
+}

@@ -1,0 +1,41 @@
+//! G.5: a forced choice of tools returns to auto after the first round.
+
+use agentloop::ToolChoice;
+use agentloop::agent::StopReason;
+
+use crate::agent::lab::{Count, asks, everywhere, says, weather};
+
+async fn forced(choice: ToolChoice) {
+    everywhere([asks(&["A"]), asks(&["B"]), says("Fine.")], async |lab| {
+        let ran = Count::default();
+        let agent = lab.agent().tool(weather(&ran));
+        let outcome = lab.run(&agent, lab.question().tool_choice(choice.clone())).await;
+        assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 2));
+        assert_eq!(lab.asked(1).tool_choice, Some(choice.clone()));
+        for later in [2, 3] {
+            let choice = lab.asked(later).tool_choice;
+            assert!(matches!(choice, None | Some(ToolChoice::Auto)), "{choice:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_required_call_is_required_once() {
+    forced(ToolChoice::Required).await;
+}
+
+#[tokio::test]
+async fn a_named_tool_is_forced_once() {
+    forced(ToolChoice::function("weather")).await;
+}
+
+#[tokio::test]
+async fn no_tools_stays_no_tools() {
+    everywhere([says("Fine.")], async |lab| {
+        let agent = lab.agent().tool(weather(&Count::default()));
+        lab.run(&agent, lab.question().tool_choice(ToolChoice::None)).await;
+        assert_eq!(lab.asked(1).tool_choice, Some(ToolChoice::None));
+    })
+    .await;
+}

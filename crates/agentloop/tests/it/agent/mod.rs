@@ -1,0 +1,22 @@
+//! The agent loop, rule by rule: every protocol, whole and streamed, against the simulator over real HTTP.
+
+mod approval;
+mod broken;
+mod cancel;
+mod choice;
+mod clock;
+mod document;
+mod events;
+mod external;
+mod hooks;
+mod lab;
+mod laws;
+mod limits;
+mod media;
+mod order;
+mod repair;
+mod reviews;
+mod structured;
+mod sums;
+mod told;
+mod waiting;

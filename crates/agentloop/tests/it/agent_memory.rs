@@ -1,0 +1,170 @@
+//! A thousand runs, a hundred at once: nothing of a run stays behind.
+//!
+//! What is counted is what this thread holds, to the byte: a thread of its own for all that runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agentloop::agent::{Agent, StopReason, Tool};
+use agentloop::transport::{Body, SendOptions, Transport};
+use agentloop::{AgentLoop, BoxFuture, ChatRequest, Provider};
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response};
+use serde_json::{Value, json};
+
+const RUNS: usize = 1_000;
+const AT_ONCE: usize = 100;
+const STEPS: usize = 10;
+const TOOLS: usize = 3;
+
+/// What may stay, in bytes: tables that have grown. A byte for each call of a tool would be more.
+const SLACK: i64 = 16 << 10;
+
+/// What all that run at once may hold: about three times what they do.
+const MOST: u64 = 20 << 20;
+
+/// Answers at once: three calls while it is asked for less than the last step, then a text. The simulator would do the
+/// same, and most of the time would be its own.
+#[derive(Debug)]
+struct Canned;
+
+impl Transport for Canned {
+    fn send<'a>(
+        &'a self,
+        request: Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, agentloop::Result<Response<Body>>> {
+        let asked = std::str::from_utf8(request.body()).unwrap();
+        let step = asked.matches(r#""role":"assistant""#).count() + 1;
+        let streamed = asked.contains(r#""stream":true"#);
+        let call = |at| {
+            json!({ "index": at, "id": format!("c{step}_{at}"), "type": "function",
+                "function": { "name": "look", "arguments": "{}" } })
+        };
+        let (said, reason) = match step {
+            STEPS => (json!({ "role": "assistant", "content": "Done." }), "stop"),
+            _ => {
+                let calls: Vec<Value> = (0..TOOLS).map(call).collect();
+                (json!({ "role": "assistant", "tool_calls": calls }), "tool_calls")
+            }
+        };
+        let name = if streamed { "delta" } else { "message" };
+        let mut body = json!({ "id": "a", "model": "m", "choices": [
+            { "index": 0, "finish_reason": reason }
+        ] });
+        body["choices"][0][name] = said;
+        let (body, kind) = match streamed {
+            true => (format!("data: {body}\n\ndata: [DONE]\n\n"), "text/event-stream"),
+            false => (body.to_string(), "application/json"),
+        };
+        let mut response = Response::new(Body::whole(body));
+        response.headers_mut().insert("content-type", HeaderValue::from_static(kind));
+        Box::pin(std::future::ready(Ok(response)))
+    }
+}
+
+fn agent(begun: &Arc<AtomicUsize>, gone: &Arc<AtomicUsize>) -> Agent {
+    let provider = Provider::openai_compatible("lab", "http://lab.invalid/v1").transport(Canned);
+    let ai = AgentLoop::builder().provider(provider).build().unwrap();
+    let (begun, gone) = (Arc::clone(begun), Arc::clone(gone));
+    let look =
+        Tool::dynamic("look", "Looks", json!({ "type": "object" }), move |_: Value, context| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            let gone = Arc::clone(&gone);
+            async move {
+                context.data().update(|data| data.insert("last".into(), json!(context.call_id())));
+                context.progress("looking");
+                // It holds the context until its token is thrown, which must happen when the call is over.
+                tokio::spawn(async move {
+                    context.cancel_token().cancelled().await;
+                    gone.fetch_add(1, Ordering::Relaxed);
+                });
+                // More often than there is news of the tools beside it: a run that has news is asked again at once.
+                for _ in 0..2 * TOOLS {
+                    tokio::task::yield_now().await;
+                }
+                Ok("nothing new")
+            }
+        });
+    Agent::new(ai).tool(look)
+}
+
+/// So many runs, a hundred at once, half of them streamed.
+async fn runs(agent: &Agent, count: usize) {
+    let workers: Vec<_> = (0..AT_ONCE)
+        .map(|_| {
+            let agent = agent.clone();
+            tokio::spawn(async move {
+                for number in 0..count / AT_ONCE {
+                    let request = ChatRequest::new("lab/m").user("Look around.");
+                    let outcome = match number % 2 {
+                        0 => agent.run(request).await.unwrap(),
+                        _ => agent.stream(request).outcome().await.unwrap(),
+                    };
+                    assert_eq!((outcome.stop, outcome.steps.len()), (StopReason::Finished, STEPS));
+                }
+            })
+        })
+        .collect();
+    for worker in workers {
+        worker.await.unwrap();
+    }
+}
+
+/// Waits until all that the tools started has ended, for which their tokens must be thrown.
+async fn ended(begun: &AtomicUsize, gone: &AtomicUsize) {
+    for _ in 0..1_000_000 {
+        if gone.load(Ordering::Relaxed) == begun.load(Ordering::Relaxed) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    // The last of them is still on its way out.
+    tokio::task::yield_now().await;
+}
+
+#[test]
+fn a_thousand_runs_of_ten_steps_with_three_tools_at_once_leave_nothing_behind() {
+    let (begun, gone) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+    let agent = agent(&begun, &gone);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let all = |count: usize| {
+        runtime.block_on(async {
+            runs(&agent, count).await;
+            ended(&begun, &gone).await;
+        });
+    };
+    // Pools, caches and tables take their place in the first round.
+    all(AT_ONCE);
+    let held = allocation_counter::measure(|| all(RUNS));
+    println!("{held:?}");
+    assert!(held.bytes_current.abs() < SLACK, "{} bytes stay", held.bytes_current);
+    assert!(held.bytes_max < MOST, "{} bytes at once", held.bytes_max);
+    let calls = (RUNS + AT_ONCE) * (STEPS - 1) * TOOLS;
+    assert_eq!(begun.load(Ordering::Relaxed), calls);
+    assert_eq!(gone.load(Ordering::Relaxed), calls, "tokens that were never thrown");
+}
+
+#[test]
+fn runs_that_are_dropped_half_way_leave_nothing_behind() {
+    let (begun, gone) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
+    let agent = agent(&begun, &gone);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let dropped = |count: usize| {
+        runtime.block_on(async {
+            for number in 0..count {
+                let mut run = agent.stream(ChatRequest::new("lab/m").user("Look around."));
+                for _ in 0..number % 60 {
+                    run.next().await.unwrap();
+                }
+                drop(run);
+            }
+            ended(&begun, &gone).await;
+        });
+    };
+    dropped(AT_ONCE);
+    let held = allocation_counter::measure(|| dropped(RUNS));
+    assert!(held.bytes_current.abs() < SLACK, "{} bytes stay", held.bytes_current);
+    assert_eq!(begun.load(Ordering::Relaxed), gone.load(Ordering::Relaxed));
+    assert!(gone.load(Ordering::Relaxed) > 0);
+}

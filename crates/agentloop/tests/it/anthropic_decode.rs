@@ -1,0 +1,295 @@
+//! What is particular to answers over Anthropic's protocol, and the other side of the wire.
+
+use crate::support;
+
+use agentloop::protocol::serve;
+use agentloop::*;
+use serde_json::{Value, json};
+use support::{Decoded, Wire, decode};
+
+fn stream(events: &[Value]) -> Decoded {
+    let text: String = events
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
+        .collect();
+    decode(&Wire { stream: true, ..Wire::of("anthropic") }, text.as_bytes())
+}
+
+fn start() -> Value {
+    json!({"type": "message_start", "message": {"id": "msg_1", "type": "message",
+        "role": "assistant", "model": "claude-sonnet-4-5", "content": [],
+        "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 1}}})
+}
+
+fn block(index: u64, block: &Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn delta(index: u64, delta: &Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+fn stop(index: u64) -> Value {
+    json!({"type": "content_block_stop", "index": index})
+}
+
+fn reason(word: &str) -> Value {
+    json!({"type": "message_delta", "delta": {"stop_reason": word}, "usage": {"output_tokens": 7}})
+}
+
+fn end() -> Value {
+    json!({"type": "message_stop"})
+}
+
+fn text(words: &str) -> [Value; 3] {
+    [
+        block(0, &json!({"type": "text", "text": ""})),
+        delta(0, &json!({"type": "text_delta", "text": words})),
+        stop(0),
+    ]
+}
+
+fn with_text(after: &[Value]) -> Decoded {
+    let mut events = vec![start()];
+    events.extend(text("Hello"));
+    events.extend_from_slice(after);
+    stream(&events)
+}
+
+#[test]
+fn a_stream_ends_by_its_reason_or_its_end() {
+    for after in [&[reason("end_turn"), end()][..], &[reason("end_turn")], &[end()]] {
+        let response = with_text(after).response().unwrap();
+        assert_eq!(
+            (response.text().as_str(), response.finish_reason()),
+            ("Hello", Some(&FinishReason::Stop))
+        );
+        assert_eq!(response.warnings.len(), usize::from(after.len() == 1 && after[0] == end()));
+    }
+    let error = with_text(&[]).error.unwrap();
+    assert_eq!(error.kind(), ErrorKind::IncompleteStream);
+    assert_eq!(error.partial().unwrap().text(), "Hello");
+}
+
+#[test]
+fn an_error_in_a_stream_has_the_status_of_its_kind() {
+    for (kind, status, expected, retryable) in [
+        ("overloaded_error", 529, ErrorKind::Overloaded, true),
+        ("rate_limit_error", 429, ErrorKind::RateLimit, true),
+        ("api_error", 500, ErrorKind::Server, true),
+        ("timeout_error", 504, ErrorKind::Timeout, true),
+        ("invalid_request_error", 400, ErrorKind::InvalidRequest, false),
+        ("authentication_error", 401, ErrorKind::Auth, false),
+        ("billing_error", 402, ErrorKind::Quota, false),
+        ("permission_error", 403, ErrorKind::Auth, false),
+        ("not_found_error", 404, ErrorKind::NotFound, false),
+    ] {
+        let body = json!({"type": "error", "error": {"type": kind, "message": "no"},
+                          "request_id": "req_1"});
+        let first = stream(std::slice::from_ref(&body)).error.unwrap();
+        assert_eq!((first.kind(), first.status()), (expected, Some(status)), "{kind}");
+        assert_eq!(
+            (first.is_retryable(), first.request_id()),
+            (retryable, Some("req_1")),
+            "{kind}"
+        );
+        // The same inside an answer, and in place of a body.
+        let late = with_text(std::slice::from_ref(&body)).error.unwrap();
+        assert_eq!(late.kind(), expected, "{kind}");
+        assert_eq!(late.partial().unwrap().text(), "Hello");
+        let whole = decode(&Wire::of("anthropic"), body.to_string().as_bytes()).error.unwrap();
+        assert_eq!(whole.kind(), expected, "{kind}");
+        let wire = Wire { status, ..Wire::of("anthropic") };
+        let refused = decode(&wire, body.to_string().as_bytes()).error.unwrap();
+        assert_eq!((refused.kind(), refused.request_id()), (expected, Some("req_1")), "{kind}");
+    }
+}
+
+#[test]
+fn usage_is_replaced_and_never_by_nothing() {
+    let late = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+        "usage": {"input_tokens": null, "cache_creation_input_tokens": 20, "output_tokens": 7,
+                  "cache_creation": {"ephemeral_5m_input_tokens": 8, "ephemeral_1h_input_tokens": 12},
+                  "output_tokens_details": {"thinking_tokens": 3},
+                  "server_tool_use": {"web_search_requests": 2}, "service_tier": "priority"}});
+    let response = with_text(&[late, end()]).response().unwrap();
+    let usage = &response.usage;
+    assert_eq!(
+        (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens),
+        (Some(35), Some(7), Some(42))
+    );
+    let details = &usage.details;
+    assert_eq!((details.cached_tokens, details.cache_write_tokens), (Some(5), Some(20)));
+    assert_eq!((details.cache_write_hour_tokens, details.reasoning_tokens), (Some(12), Some(3)));
+    assert_eq!(details.server_tool_requests["web_search_requests"], 2);
+    assert_eq!(response.provider_metadata["serviceTier"], "priority");
+}
+
+#[test]
+fn a_refusal_says_why() {
+    let late = json!({"type": "message_delta", "usage": {"output_tokens": 7},
+        "delta": {"stop_reason": "refusal", "stop_details": {"category": "bio"}}});
+    let response = with_text(&[late, end()]).response().unwrap();
+    assert_eq!(response.finish_reason(), Some(&FinishReason::ContentFilter));
+    assert_eq!(response.provider_metadata["stopDetails"], json!({"category": "bio"}));
+}
+
+#[test]
+fn blocks_may_stand_in_the_first_event() {
+    let mut first = start();
+    first["message"]["content"] =
+        json!([{"type": "tool_use", "id": "toolu_1", "name": "a", "input": {"x": 1}}]);
+    let second = block(0, &json!({"type": "tool_use", "id": "toolu_2", "name": "b", "input": {}}));
+    let response = stream(&[first, second, stop(0), reason("tool_use"), end()]).response().unwrap();
+    let calls: Vec<(&str, &str)> =
+        response.tool_calls().map(|call| (call.id.as_str(), call.arguments.as_str())).collect();
+    assert_eq!(calls, [("toolu_1", r#"{"x":1}"#), ("toolu_2", "{}")]);
+}
+
+#[test]
+fn what_is_left_out_is_filled_in() {
+    // No beginning, no block's beginning, no block's end, no id of a call.
+    let events = [
+        delta(0, &json!({"type": "text_delta", "text": "Hi"})),
+        block(1, &json!({"type": "tool_use", "id": "", "name": "a"})),
+        block(2, &json!({"type": "tool_use", "id": "", "name": "b"})),
+        delta(2, &json!({"type": "input_json_delta", "partial_json": "{\"y\":2}"})),
+        delta(1, &json!({"type": "input_json_delta", "partial_json": "{\"x\":1}"})),
+        reason("tool_use"),
+        end(),
+    ];
+    let response = stream(&events).response().unwrap();
+    assert_eq!(response.text(), "Hi");
+    let calls: Vec<&ToolCallPart> = response.tool_calls().collect();
+    assert_eq!(
+        (calls[0].arguments.as_str(), calls[1].arguments.as_str()),
+        ("{\"x\":1}", "{\"y\":2}")
+    );
+    assert!(!calls[0].id.is_empty() && calls[0].id != calls[1].id);
+}
+
+#[test]
+fn arguments_of_the_host_s_tools_are_no_calls() {
+    let events = [
+        start(),
+        block(
+            0,
+            &json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}),
+        ),
+        delta(0, &json!({"type": "input_json_delta", "partial_json": "{\"query\""})),
+        delta(0, &json!({"type": "input_json_delta", "partial_json": ":\"x\"}"})),
+        stop(0),
+        reason("pause_turn"),
+        end(),
+    ];
+    let decoded = stream(&events);
+    let grown = decoded.events.iter().filter(|event| {
+        matches!(
+            event,
+            ChatStreamEvent::ContentDelta { delta: PartDelta::ServerToolCallArguments { .. }, .. }
+        )
+    });
+    assert_eq!(grown.count(), 2);
+    let response = decoded.response().unwrap();
+    assert_eq!(response.tool_calls().count(), 0);
+    let choice = &response.choices[0];
+    assert_eq!(choice.finish_reason, FinishReason::Stop);
+    assert_eq!(choice.raw_finish_reason.as_deref(), Some("pause_turn"));
+}
+
+fn fixtures() -> Vec<(String, ChatResponse)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/anthropic");
+    std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            let bytes = std::fs::read(&path).unwrap();
+            let response = decode(&Wire::of("anthropic"), &bytes).response().unwrap();
+            (path.display().to_string(), response)
+        })
+        .collect()
+}
+
+/// What a server writes, a client reads: the text of the parts, and why it ended.
+#[test]
+fn what_is_served_is_read() {
+    for (name, response) in fixtures() {
+        let body = serve::write_body(Protocol::Anthropic, &response);
+        let whole = decode(&Wire::of("anthropic"), &body).response().unwrap();
+        let mut writer = serve::StreamWriter::new(Protocol::Anthropic, true);
+        let bytes: Vec<u8> =
+            response.unfold().iter().flat_map(|event| writer.write(event)).collect();
+        let wire = Wire { stream: true, ..Wire::of("anthropic") };
+        let mut streamed = decode(&wire, &bytes).response().unwrap();
+        assert_eq!(streamed.usage, response.usage, "{name}");
+        streamed.usage = whole.usage.clone();
+        // Who called is told before the arguments come, and a stream is written before it is known.
+        if !name.contains("call") {
+            assert_eq!(whole, streamed, "{name}");
+        }
+        assert_eq!(whole.text(), response.text(), "{name}");
+        assert_eq!(whole.usage, response.usage, "{name}");
+        let (served, first) = (&whole.choices[0], &response.choices[0]);
+        assert_eq!(served.raw_finish_reason, first.raw_finish_reason, "{name}");
+        let kinds = |choice: &Choice| -> Vec<&'static str> {
+            choice.content.iter().map(ResponsePart::kind).collect()
+        };
+        assert_eq!(kinds(served), kinds(first), "{name}");
+        let citations: Vec<_> = first.citations().collect();
+        assert_eq!(served.citations().collect::<Vec<_>>(), citations, "{name}");
+    }
+}
+
+/// What a client writes, a server reads.
+#[test]
+fn what_is_sent_is_read_by_a_server() {
+    let mut request = ChatRequest::new("anthropic/claude-sonnet-4-5")
+        .system("Be brief.")
+        .user([
+            ContentPart::text("What is it?"),
+            ContentPart::image_url("data:image/png;base64,AA=="),
+        ])
+        .message(ChatMessage::assistant(vec![ContentPart::ToolCall(ToolCallPart::new(
+            "a", "look", "{}",
+        ))]))
+        .message(ChatMessage::tool_error("a", "dark"))
+        .user("And now?")
+        .tool(ToolDefinition::function("look", json!({"type": "object", "properties": {}})))
+        .tool_choice(ToolChoice::function("look"))
+        .parallel_tool_calls(false)
+        .temperature(0.5)
+        .max_tokens(100)
+        .stop(vec!["END"]);
+    request.user = Some("u1".to_owned());
+    let encoded = inspect::encode(&AgentLoop::from_env(), &request, true).unwrap();
+    let served =
+        serve::read_chat(Protocol::Anthropic, "/v1/messages", encoded.body.get().as_bytes())
+            .unwrap();
+    assert!(served.stream && served.include_usage);
+    let mut read = served.request;
+    assert_eq!(read.model, "claude-sonnet-4-5");
+    read.model.clone_from(&request.model);
+    // A turn that is nothing but text has it as parts behind results.
+    assert_eq!(read.messages.len(), request.messages.len());
+    assert_eq!(read.messages.last().unwrap().text(), "And now?");
+    read.messages.clone_from(&request.messages);
+    assert_eq!(read, request);
+}
+
+#[test]
+fn calls_are_told_apart_by_path_and_header() {
+    use http::{HeaderMap, Method};
+    use serve::Operation::{Chat, Count, Models};
+    let mut versioned = HeaderMap::new();
+    versioned.insert("anthropic-version", "2023-06-01".parse().unwrap());
+    for (method, path, headers, expected) in [
+        (Method::POST, "/v1/messages", HeaderMap::new(), Some(Chat)),
+        (Method::POST, "/anthropic/v1/messages/count_tokens", HeaderMap::new(), Some(Count)),
+        (Method::GET, "/v1/models", versioned, Some(Models)),
+        (Method::GET, "/v1/models", HeaderMap::new(), None),
+        (Method::POST, "/v1/chat/completions", HeaderMap::new(), None),
+    ] {
+        assert_eq!(serve::route(Protocol::Anthropic, &method, path, &headers), expected, "{path}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The cache, over the simulator.
+
+mod answers;
+mod configured;
+mod control;
+mod flight;
+mod keeping;
+mod memory;
+mod redis;
+mod redis_server;
+mod stores;
+mod support;

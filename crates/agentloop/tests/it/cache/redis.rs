@@ -1,0 +1,145 @@
+//! The store in Redis, with a real one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use agentloop::middleware::{Cache, RedisStore};
+use agentloop::{AgentLoop, Config};
+use agentloop_sim::Simulator;
+
+use crate::cache::redis_server::RedisServer;
+use crate::cache::support::Kind;
+
+/// Long enough for a machine that has much to do.
+const PATIENT: Duration = Duration::from_secs(20);
+
+fn cache(address: &str) -> Cache {
+    Cache::new().store(RedisStore::new(address).unwrap()).store_deadline(PATIENT)
+}
+
+fn client(simulator: &Simulator, cache: Cache) -> AgentLoop {
+    AgentLoop::builder().provider(simulator.provider()).layer(cache).build().unwrap()
+}
+
+#[tokio::test]
+async fn machines_share_their_answers() {
+    let Some(redis) = RedisServer::start() else { return };
+    for kind in Kind::ALL {
+        let simulator = Simulator::new();
+        let here = client(&simulator, cache(&redis.address()));
+        let there = client(&simulator, cache(&redis.socket()));
+        let text = format!("{kind:?}");
+        assert!(!kind.ask(&here, "sim/echo", &text).await.unwrap());
+        assert!(kind.ask(&there, "sim/echo", &text).await.unwrap(), "{kind:?}");
+        assert!(kind.ask(&here, "sim/echo", &text).await.unwrap(), "{kind:?}");
+        assert_eq!(simulator.ledger().calls, 1, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn redis_forgets_in_time_and_keeps_namespaces_apart() {
+    let Some(redis) = RedisServer::start() else { return };
+    let table =
+        format!("[cache]\nttl = 1000\nnamespace = \"ours\"\nredis = \"{}\"", redis.address());
+    let configured = Config::parse(&table).unwrap().cache.unwrap().store_deadline(PATIENT);
+    let simulator = Simulator::new();
+    let ai = client(&simulator, configured);
+    Kind::Chat.ask(&ai, "sim/echo", "a").await.unwrap();
+    assert!(Kind::Stream.ask(&ai, "sim/echo", "a").await.unwrap());
+    let keys = redis.says("KEYS *").unwrap();
+    let key = keys.lines().last().unwrap();
+    assert!(keys.starts_with("*1\r\n") && key.starts_with("agentloop:ours:"), "{keys}");
+    let left: u64 = redis.says(&format!("PTTL {key}")).unwrap()[1..].trim().parse().unwrap();
+    assert!((1..=1_000_000).contains(&left), "{left}");
+    let other = client(&simulator, cache(&redis.address()));
+    assert!(!Kind::Chat.ask(&other, "sim/echo", "a").await.unwrap());
+}
+
+#[tokio::test]
+async fn many_calls_at_once_share_a_few_connections_and_nothing_is_left_running() {
+    let Some(redis) = RedisServer::start() else { return };
+    let simulator = Simulator::new();
+    let ai = client(&simulator, cache(&redis.address()));
+    let texts: Vec<String> = (0..64).map(|number| number.to_string()).collect();
+    for round in [false, true] {
+        let asked = texts.iter().map(|text| Kind::Chat.ask(&ai, "sim/echo", text));
+        let answers = futures_util::future::join_all(asked).await;
+        assert!(answers.into_iter().all(|cached| cached.unwrap() == round));
+    }
+    assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
+    // The one that asks for the list is on it. Redis notices in its own time who has gone.
+    let clients = || {
+        let list = redis.says("CLIENT LIST").unwrap();
+        list.lines().filter(|line| line.starts_with("id=")).count()
+    };
+    let few = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        clients() <= agentloop::limits::MAX_REDIS_LINKS + 1
+    });
+    assert!(few, "{} connections", clients());
+}
+
+#[test]
+fn a_client_outlives_the_runtime_that_it_was_first_used_on() {
+    let Some(redis) = RedisServer::start() else { return };
+    let ai = client(&Simulator::new(), cache(&redis.address()));
+    for round in [false, true, true] {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        assert_eq!(runtime.block_on(Kind::Chat.ask(&ai, "sim/echo", "a")).unwrap(), round);
+    }
+}
+
+#[tokio::test]
+async fn a_redis_that_dies_is_done_without() {
+    let Some(mut redis) = RedisServer::start() else { return };
+    let simulator = Simulator::new();
+    let ai = client(&simulator, cache(&redis.address()));
+    Kind::Chat.ask(&ai, "sim/echo", "b").await.unwrap();
+    assert!(Kind::Chat.ask(&ai, "sim/echo", "b").await.unwrap());
+    redis.die();
+    for kind in Kind::ALL {
+        for _ in 0..10 {
+            assert!(!kind.ask(&ai, "sim/echo", "b").await.unwrap());
+        }
+    }
+    assert_eq!(simulator.ledger().calls, 31);
+}
+
+#[tokio::test]
+async fn a_redis_that_was_never_there_is_done_without() {
+    // A port that was free a moment ago.
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let address = format!("redis://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let ai = client(&Simulator::new(), cache(&address));
+    for kind in Kind::ALL {
+        assert!(!kind.ask(&ai, "sim/echo", "a").await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_redis_that_accepts_and_never_answers_is_asked_once() {
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let address = format!("redis://{}", listener.local_addr().unwrap());
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&accepted);
+    tokio::spawn(async move {
+        let mut open = Vec::new();
+        loop {
+            open.push(listener.accept().await.unwrap());
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let simulator = Simulator::new();
+    let store = RedisStore::new(&address).unwrap();
+    let ai = client(&simulator, Cache::new().store(store));
+    for kind in Kind::ALL {
+        for text in ["a", "b", "c", "d", "e"] {
+            assert!(!kind.ask(&ai, "sim/echo", text).await.unwrap());
+        }
+    }
+    assert_eq!(simulator.ledger().calls, 15);
+    // The first call waited for its deadline; all others went on at once.
+    assert_eq!(accepted.load(Ordering::Relaxed), 1);
+}

@@ -1,0 +1,94 @@
+//! Keys: found when needed, shown to the provider alone.
+
+use agentloop::provider::Auth;
+use agentloop::{ErrorKind, Provider, inspect};
+
+use crate::client::fake::{Fake, Reply, ask};
+
+const KEY: &str = "sk-this-is-secret";
+
+#[tokio::test]
+async fn a_key_goes_to_the_provider_in_its_own_header() {
+    for (auth, name, value) in [
+        (Auth::Bearer, "authorization", format!("Bearer {KEY}")),
+        (Auth::ApiKey, "api-key", KEY.to_owned()),
+        (Auth::XApiKey, "x-api-key", KEY.to_owned()),
+        (Auth::XGoogApiKey, "x-goog-api-key", KEY.to_owned()),
+    ] {
+        let fake = Fake::new([Reply::text("hi")]);
+        let lab = Provider::openai_compatible("lab", "http://lab.test/v1").auth(auth).key(KEY);
+        let ai = fake.builder().provider(lab).build().unwrap();
+        ai.chat(ask()).await.unwrap();
+        let requests = fake.requests();
+        assert_eq!(requests[0].headers()[name], value.as_str());
+        assert!(requests[0].headers()[name].is_sensitive());
+    }
+}
+
+#[tokio::test]
+async fn a_request_s_own_headers_are_sent_but_never_over_the_key() {
+    let fake = Fake::new([Reply::text("hi")]);
+    let lab =
+        Provider::openai_compatible("lab", "http://lab.test/v1").key(KEY).header("x-team", "a");
+    let ai = fake.builder().provider(lab).build().unwrap();
+    let request =
+        ask().header("X-Trace", "7").header("Authorization", "Bearer other").header("x-team", "b");
+    let answer = ai.chat(request).await.unwrap();
+    let requests = fake.requests();
+    assert_eq!(requests[0].headers()["authorization"], format!("Bearer {KEY}").as_str());
+    assert_eq!(requests[0].headers()["x-trace"], "7");
+    assert_eq!(requests[0].headers()["x-team"], "b");
+    assert!(answer.warnings.iter().any(|warning| warning.message.contains("Authorization")));
+}
+
+#[tokio::test]
+async fn a_missing_key_is_told_before_anything_is_sent() {
+    let fake = Fake::new([]);
+    let lab =
+        Provider::openai_compatible("lab", "http://lab.test/v1").key_env("LAB_KEY_OF_THIS_TEST");
+    let ai = fake.builder().provider(lab).build().unwrap();
+    let error = ai.chat(ask()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MissingKey);
+    assert_eq!(error.provider(), Some("lab"));
+    assert!(error.hint().unwrap().contains("LAB_KEY_OF_THIS_TEST"));
+    assert!(fake.requests().is_empty());
+    assert!(ai.check_key("lab").is_err());
+    assert!(!fake.client().check_key("lab").unwrap());
+}
+
+#[tokio::test]
+async fn a_key_may_stand_in_a_file() {
+    let path = std::env::temp_dir().join(format!("agentloop-key-{}", std::process::id()));
+    std::fs::write(&path, format!("{KEY}\n")).unwrap();
+    let config = agentloop::Config::parse(&format!(
+        "[providers.lab]\nbase_url = \"http://lab.test/v1\"\nkey_file = {path:?}\n"
+    ))
+    .unwrap();
+    let fake = Fake::new([Reply::text("hi")]);
+    fake.builder().config(&config).build().unwrap().chat(ask()).await.unwrap();
+    assert_eq!(fake.requests()[0].headers()["authorization"], format!("Bearer {KEY}").as_str());
+    std::fs::remove_file(&path).unwrap();
+    let error = fake.builder().config(&config).build().unwrap().chat(ask()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::MissingKey);
+}
+
+#[tokio::test]
+async fn a_key_is_in_nothing_that_can_be_printed() {
+    let fake = Fake::new([Reply::json(r#"{"error":{"message":"no"}}"#).status(401)]);
+    let lab = Provider::openai_compatible("lab", "http://lab.test/v1").key(KEY);
+    let ai = fake.builder().provider(lab.clone()).env("LAB", KEY).build().unwrap();
+    let error = ai.chat(ask()).await.unwrap_err();
+    let encoded = inspect::encode(&ai, &ask(), false).unwrap();
+    let shown = [
+        format!("{lab:?} {lab:#?}"),
+        format!("{ai:?}"),
+        format!("{error:?} {error} {}", serde_json::to_string(&error).unwrap()),
+        format!("{:?}", fake.builder().provider(lab)),
+        format!("{encoded:?} {}", serde_json::to_string(&encoded).unwrap()),
+        format!("{:?}", fake.requests()),
+    ];
+    for text in shown {
+        assert!(!text.contains("secret"), "{text}");
+    }
+    assert_eq!(encoded.headers["authorization"], "Bearer ***");
+}

@@ -1,0 +1,12 @@
+//! The client, over a transport that answers from memory.
+
+mod embed_encoding;
+mod embed_laws;
+mod embeddings;
+mod fake;
+mod keys;
+mod middleware;
+mod replies;
+mod retry;
+mod routing;
+mod timeouts;

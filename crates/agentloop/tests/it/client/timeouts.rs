@@ -1,0 +1,115 @@
+//! Each stage has its own limit, and its own words. The clock is paused: nothing waits.
+
+use std::time::Duration;
+
+use agentloop::middleware::{Jitter, Retry};
+use agentloop::transport::{Body, SendOptions, Transport};
+use agentloop::{BoxFuture, EmbedRequest, Error, ErrorKind, Result, Timeouts};
+use bytes::Bytes;
+use http::{Request, Response};
+
+use crate::client::fake::{Fake, Reply, ask};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn chunk(content: &str) -> String {
+    format!(
+        "data: {{\"id\":\"1\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{content}\"}}}}]}}\n\n"
+    )
+}
+
+fn client(reply: Reply, timeouts: Timeouts) -> agentloop::AgentLoop {
+    Fake::new([reply]).builder().timeouts(timeouts).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_content_must_come_in_time() {
+    let timeouts = Timeouts { first_content: Some(5 * SECOND), ..Timeouts::none() };
+    let mut late_head = Reply::text("hi");
+    late_head.delay = 6 * SECOND;
+    let mut only_comments = Reply::sse(&[": alive\n\n", ": alive\n\n"]);
+    only_comments.hangs = true;
+    for reply in [late_head, only_comments] {
+        let error = client(reply.clone(), timeouts).stream(ask()).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Timeout);
+        assert!(error.message().contains("the first content"), "{error}");
+        assert!(error.is_retryable());
+        let error = client(reply, timeouts).chat(ask()).await.unwrap_err();
+        assert!(error.message().contains("the answer"), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_in_the_middle_is_an_error_and_a_comment_is_life() {
+    let timeouts = Timeouts { idle: Some(5 * SECOND), ..Timeouts::none() };
+    let mut reply = Reply::sse(&[&chunk("a")]);
+    reply.pieces.extend([
+        (4 * SECOND, ": alive\n\n".to_owned()),
+        (4 * SECOND, ": alive\n\n".to_owned()),
+        (4 * SECOND, chunk("b")),
+    ]);
+    reply.hangs = true;
+    let began = tokio::time::Instant::now();
+    let error = client(reply, timeouts).stream(ask()).await.unwrap().response().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.message().contains("the next piece"), "{error}");
+    assert_eq!(error.partial().unwrap().text(), "ab");
+    assert_eq!(began.elapsed().as_secs(), 17);
+    assert!(!error.is_retryable());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_whole_call_has_a_limit_of_its_own() {
+    let timeouts = Timeouts { total: Some(10 * SECOND), ..Timeouts::none() };
+    let mut reply = Reply::sse(&[]);
+    reply.pieces = (0..100).map(|_| (SECOND, chunk("x"))).collect();
+    let began = tokio::time::Instant::now();
+    let error = client(reply, timeouts).stream(ask()).await.unwrap().response().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    assert!(error.message().contains("the whole answer"), "{error}");
+    assert_eq!(began.elapsed().as_secs(), 10);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_s_own_limits_win_over_the_client_s() {
+    let mut reply = Reply::text("hi");
+    reply.delay = 6 * SECOND;
+    let strict = Timeouts { first_content: Some(SECOND), ..Timeouts::none() };
+    let mut request = ask();
+    request.timeouts = Some(Timeouts::none());
+    assert_eq!(client(reply, strict).chat(request).await.unwrap().text(), "hi");
+}
+
+/// Nobody is there: it takes as long as a connection may.
+#[derive(Debug)]
+struct Nobody;
+
+impl Transport for Nobody {
+    fn send<'a>(
+        &'a self,
+        _: Request<Bytes>,
+        options: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        Box::pin(async move {
+            tokio::time::sleep(options.connect_timeout.unwrap()).await;
+            Err(Error::new(ErrorKind::Timeout, "connect: nobody is there"))
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_try_has_the_whole_time_to_connect() {
+    let timeouts = Timeouts { connect: Some(3 * SECOND), ..Timeouts::none() };
+    let layers = Fake::new([]).builder().transport(Nobody).timeouts(timeouts);
+    let ai = layers.layer(Retry::new().jitter(Jitter::fixed(0.0))).build().unwrap();
+    let began = tokio::time::Instant::now();
+    for error in [
+        ai.chat(ask()).await.unwrap_err(),
+        ai.stream(ask()).await.unwrap_err(),
+        ai.embed(EmbedRequest::new("lab/e", "x")).await.unwrap_err(),
+    ] {
+        assert!(error.message().contains("connect"), "{error}");
+        assert_eq!((error.kind(), error.causes().len()), (ErrorKind::Timeout, 2));
+    }
+    assert_eq!(began.elapsed(), 3 * 3 * 3 * SECOND);
+}

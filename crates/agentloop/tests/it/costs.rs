@@ -1,0 +1,223 @@
+//! What calls cost: on the answer, in the ledger, and never more than was allowed.
+
+use std::sync::Arc;
+
+use agentloop::middleware::{CostLedger, Costs};
+use agentloop::{
+    AgentLoop, ChatRequest, CostSource, EmbedRequest, ErrorKind, ModelCatalog, Protocol, Usd,
+};
+use agentloop_sim::{Ledger, Simulator};
+
+const PROTOCOLS: [Protocol; 4] =
+    [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
+
+/// A dollar for a thousand tokens read, two for a thousand written.
+const PRICES: &str = r#"
+    ["lab/echo"]
+    prices = [{ per_million = { input = "1000", output = "2000" } }]
+    ["lab/think"]
+    prices = [{ per_million = { input = "1000", output = "2000" } }]
+    ["lab/long-40"]
+    prices = [{ per_million = { input = "1000", output = "2000" } }]
+    ["lab/vectors"]
+    kind = "embedding"
+    prices = [{ per_million = { input = "1000" } }]
+"#;
+
+fn usd(text: &str) -> Usd {
+    text.parse().unwrap()
+}
+
+fn lab(costs: Costs, protocol: Protocol) -> (AgentLoop, CostLedger, Simulator) {
+    let simulator = Simulator::new();
+    let ledger = costs.ledger();
+    let ai = AgentLoop::builder()
+        .provider(simulator.provider_named("lab", protocol))
+        .models(ModelCatalog::embedded().with_overrides(PRICES).unwrap())
+        .layer(costs)
+        .build()
+        .unwrap();
+    (ai, ledger, simulator)
+}
+
+fn asking(model: &str) -> ChatRequest {
+    ChatRequest::new(format!("lab/{model}")).user("Say this again please").max_tokens(100)
+}
+
+/// What the simulator bills, at those prices.
+fn bill(ledger: &Ledger) -> Usd {
+    let picos = i128::from(ledger.prompt_tokens) + 2 * i128::from(ledger.completion_tokens);
+    Usd::from_picos(picos * 1_000_000_000)
+}
+
+#[tokio::test]
+async fn chats_streams_and_vectors_say_what_they_cost_and_are_added_up() {
+    for protocol in PROTOCOLS {
+        let (ai, ledger, simulator) = lab(Costs::new(), protocol);
+        let chat = ai.chat(asking("think")).await.unwrap();
+        let cost = chat.cost.clone().unwrap();
+        assert_eq!(cost.source, CostSource::Prices);
+        assert_eq!(cost.usd, bill(&simulator.ledger()), "{protocol:?}");
+
+        let events = ai.stream(asking("echo")).await.unwrap();
+        let streamed = events.response().await.unwrap();
+        assert!(streamed.cost.is_some());
+        let total = ledger.total();
+        assert_eq!((total.calls, total.unpriced, total.estimated_calls), (2, 0, 0));
+        assert_eq!(total.usd, bill(&simulator.ledger()), "{protocol:?}");
+        assert_eq!(total.usd, cost.usd + streamed.cost.unwrap().usd);
+
+        let models = ledger.by_model();
+        assert_eq!(models.keys().collect::<Vec<_>>(), ["lab/echo", "lab/think"]);
+        assert_eq!(models["lab/think"].usd, cost.usd);
+    }
+    let (ai, ledger, simulator) = lab(Costs::new(), Protocol::OpenAiChat);
+    let vectors = ai.embed(EmbedRequest::new("lab/vectors", ["a b", "c"])).await.unwrap();
+    assert_eq!(vectors.cost.unwrap().usd, bill(&simulator.ledger()));
+    assert_eq!(ledger.total().usd, bill(&simulator.ledger()));
+}
+
+#[tokio::test]
+async fn the_events_of_a_stream_fold_to_the_response_with_its_cost() {
+    let (ai, _, _) = lab(Costs::new(), Protocol::OpenAiChat);
+    let mut events = ai.stream(asking("echo")).await.unwrap();
+    let mut fold = agentloop::Fold::new();
+    let mut whole = None;
+    while let Some(event) = events.next().await {
+        let event = event.unwrap();
+        fold.push(&event).unwrap();
+        if let agentloop::ChatStreamEvent::MessageDone { response } = event {
+            whole = Some(*response);
+        }
+    }
+    assert_eq!(fold.finish().unwrap(), whole.unwrap());
+}
+
+#[tokio::test]
+async fn tags_have_sums_of_their_own() {
+    let (ai, ledger, _) = lab(Costs::new(), Protocol::OpenAiChat);
+    for tags in [vec!["a"], vec!["a", "b"], vec![]] {
+        let mut request = asking("echo");
+        request.tags = tags.into_iter().map(str::to_owned).collect();
+        ai.chat(request).await.unwrap();
+    }
+    let tags = ledger.by_tag();
+    assert_eq!((tags["a"].calls, tags["b"].calls, tags.len()), (2, 1, 2));
+    assert_eq!(ledger.total().calls, 3);
+    ledger.reset();
+    assert_eq!(ledger.total().calls, 0);
+}
+
+#[tokio::test]
+async fn what_is_not_known_is_absent_and_never_zero() {
+    let (ai, ledger, _) = lab(Costs::new(), Protocol::OpenAiChat);
+    let answer = ai.chat(asking("cite")).await.unwrap();
+    assert_eq!(answer.cost, None);
+    let total = ledger.total();
+    assert_eq!((total.calls, total.unpriced, total.usd), (1, 1, Usd::default()));
+    assert!(total.prompt_tokens > 0);
+}
+
+#[tokio::test]
+async fn what_never_began_costs_nothing() {
+    let (ai, ledger, simulator) = lab(Costs::new(), Protocol::OpenAiChat);
+    ai.chat(asking("echo!status=500")).await.unwrap_err();
+    ai.stream(asking("echo!status=429")).await.unwrap_err();
+    let total = ledger.total();
+    assert_eq!((total.calls, total.usd, total.estimated_calls), (2, Usd::default(), 0));
+    assert_eq!(bill(&simulator.ledger()), Usd::default());
+}
+
+#[tokio::test]
+async fn cut_and_dropped_streams_are_estimated_and_said_to_be() {
+    for protocol in PROTOCOLS {
+        let (ai, ledger, simulator) = lab(Costs::new(), protocol);
+        let cut = ai.stream(asking("long-40!cut-events=20")).await.unwrap();
+        cut.response().await.unwrap_err();
+        let mut dropped = ai.stream(asking("long-40")).await.unwrap();
+        for _ in 0..10 {
+            dropped.next().await.unwrap().unwrap();
+        }
+        assert_eq!(ledger.total().calls, 1, "the second is still under way");
+        drop(dropped);
+        let total = ledger.total();
+        assert_eq!((total.calls, total.estimated_calls), (2, 2), "{protocol:?}");
+        assert!(total.estimated_usd > Usd::default());
+        assert_eq!(total.estimated_usd, total.usd, "nothing else was spent");
+        // No more than what was paid for: what came is a piece of what was made.
+        assert!(total.completion_tokens <= simulator.ledger().completion_tokens * 2);
+    }
+}
+
+#[tokio::test]
+async fn a_limit_stops_before_the_call_that_could_pass_it() {
+    // A call can read about 14 tokens and write 100: 0.214 dollars.
+    let (ai, ledger, simulator) = lab(Costs::new().limit(usd("0.25")), Protocol::OpenAiChat);
+    ai.chat(asking("echo")).await.unwrap();
+    let spent = ledger.total().usd;
+    assert!(spent < usd("0.1"), "{spent}");
+    let mut last = None;
+    while last.is_none() {
+        last = ai.chat(asking("echo")).await.err();
+    }
+    let error = last.unwrap();
+    assert_eq!(error.kind(), ErrorKind::SpendingLimit);
+    assert!(!error.is_retryable());
+    assert!(ledger.total().usd <= usd("0.25"));
+    let calls = simulator.ledger().calls;
+    ai.stream(asking("echo")).await.unwrap_err();
+    assert_eq!(simulator.ledger().calls, calls, "nothing was sent");
+    // A smaller one still fits.
+    ai.chat(asking("echo").max_tokens(1)).await.unwrap();
+    assert_eq!(ledger.reserved(), Usd::default(), "what was set aside came back");
+}
+
+#[tokio::test]
+async fn without_a_price_a_limit_cannot_be_kept() {
+    let (ai, _, simulator) = lab(Costs::new().limit(usd("1")), Protocol::OpenAiChat);
+    let error = ai.chat(asking("cite")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SpendingLimit);
+    assert!(error.hint().is_some());
+    assert_eq!(simulator.ledger().calls, 0);
+    let (ai, ledger, _) = lab(Costs::new().limit(usd("1")).allow_unpriced(), Protocol::OpenAiChat);
+    ai.chat(asking("cite")).await.unwrap();
+    assert_eq!(ledger.total().unpriced, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixty_four_callers_never_pass_a_dollar_together() {
+    let (ai, ledger, simulator) = lab(Costs::new().limit(usd("1")), Protocol::OpenAiChat);
+    let ai = Arc::new(ai);
+    let callers: Vec<_> = (0..64)
+        .map(|number| {
+            let ai = Arc::clone(&ai);
+            tokio::spawn(async move {
+                let mut refused = 0;
+                for _ in 0..20 {
+                    let model = if number % 3 == 0 { "long-40" } else { "echo" };
+                    let answer = match number % 2 {
+                        0 => ai.chat(asking(model)).await.map(drop),
+                        _ => match ai.stream(asking(model)).await {
+                            Ok(stream) => stream.response().await.map(drop),
+                            Err(error) => Err(error),
+                        },
+                    };
+                    if let Err(error) = answer {
+                        assert_eq!(error.kind(), ErrorKind::SpendingLimit);
+                        refused += 1;
+                    }
+                }
+                refused
+            })
+        })
+        .collect();
+    let mut refused = 0;
+    for caller in callers {
+        refused += caller.await.unwrap();
+    }
+    let spent = ledger.total().usd;
+    assert!(refused > 0 && spent <= usd("1"), "{spent} spent, {refused} refused");
+    assert!(spent > usd("0.5"), "much of it is used: {spent}");
+    assert_eq!(spent, bill(&simulator.ledger()));
+    assert_eq!(ledger.reserved(), Usd::default());
+}

@@ -1,0 +1,159 @@
+//! The laws over our own fixtures: the same answer, whole and streamed, is the same response.
+
+use crate::support;
+
+use std::path::{Path, PathBuf};
+
+use agentloop::{ChatResponse, ErrorKind};
+use support::{Wire, decode};
+
+/// The protocols that have fixtures, with a provider that speaks each, and how a stream of each says why it ended.
+fn protocols() -> [(&'static str, Wire, &'static str); 3] {
+    [
+        ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
+        // The last event does.
+        ("openai_responses", Wire::of_responses(false), "event: "),
+        ("anthropic", Wire::of("anthropic"), "\"stop_reason\": \""),
+    ]
+}
+
+/// The fixtures of a protocol: name, whole body, stream.
+fn fixtures(protocol: &str) -> Vec<(String, Vec<u8>, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(protocol);
+    let mut bodies: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".body.json"))
+        .collect();
+    bodies.sort();
+    assert!(!bodies.is_empty());
+    bodies
+        .into_iter()
+        .map(|body| {
+            let name = body.file_name().unwrap().to_string_lossy().replace(".body.json", "");
+            let stream = body.with_file_name(format!("{name}.stream.sse"));
+            (name, std::fs::read(&body).unwrap(), std::fs::read(stream).unwrap())
+        })
+        .collect()
+}
+
+fn response_of(wire: &Wire, bytes: &[u8], stream: bool) -> ChatResponse {
+    decode(&Wire { stream, ..wire.clone() }, bytes).response().unwrap()
+}
+
+fn response(bytes: &[u8], stream: bool) -> ChatResponse {
+    response_of(&Wire::of("openai"), bytes, stream)
+}
+
+/// Runs `check` over all fixtures: whose they are, what names the reason of the end, name, whole body, stream.
+fn each(check: impl Fn(&Wire, &str, &str, &[u8], &[u8])) {
+    for (protocol, wire, reason) in protocols() {
+        for (name, body, stream) in fixtures(protocol) {
+            check(&wire, reason, &format!("{protocol}/{name}"), &body, &stream);
+        }
+    }
+}
+
+#[test]
+fn a_whole_answer_and_its_stream_are_the_same_response() {
+    each(|wire, _, name, body, stream| {
+        let whole = response_of(wire, body, false);
+        assert_eq!(whole, response_of(wire, stream, true), "{name}");
+    });
+}
+
+#[test]
+fn a_json_body_where_a_stream_was_asked_for_is_the_same_response() {
+    each(|wire, _, name, body, stream| {
+        let whole = response_of(wire, body, true);
+        assert_eq!(whole, response_of(wire, stream, true), "{name}");
+    });
+}
+
+#[test]
+fn every_cut_of_every_fixture_gives_the_same_events() {
+    each(|wire, _, name, _, stream| {
+        let wire = Wire { stream: true, ..wire.clone() };
+        let whole = decode(&wire, stream);
+        for size in 1..=17 {
+            let cut = decode(&Wire { size, ..wire.clone() }, stream);
+            assert_eq!(cut.events, whole.events, "{name} by {size}");
+        }
+    });
+}
+
+/// At every byte (of long streams at every few): before the provider said that it is done, the end is an error with what had arrived.
+#[test]
+fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
+    each(|wire, reason, name, _, stream| {
+        let wire = Wire { stream: true, ..wire.clone() };
+        let text = String::from_utf8_lossy(stream).into_owned();
+        // The last reason that is named ends the answer (two choices name two).
+        let last = text.rfind(reason).unwrap();
+        let step = (stream.len() / 500).max(1);
+        for end in (0..last).step_by(step).filter(|end| text.is_char_boundary(*end)) {
+            let cut = decode(&wire, &stream[..end]);
+            let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
+            assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
+            assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} cut at {end}");
+        }
+    });
+}
+
+/// What a protocol's fixtures are read as.
+fn shown(protocol: &str, wire: &Wire) -> String {
+    let mut shown = String::new();
+    for (name, body, _) in fixtures(protocol) {
+        let response = response_of(wire, &body, false);
+        shown.push_str(&format!("{name}\n"));
+        for choice in &response.choices {
+            for part in &choice.content {
+                shown.push_str(&format!("  {}\n", serde_json::to_string(part).unwrap()));
+            }
+            let raw = choice.raw_finish_reason.as_deref().unwrap_or("-");
+            shown.push_str(&format!("  = {} ({raw})\n", choice.finish_reason.as_str()));
+        }
+        for warning in &response.warnings {
+            shown.push_str(&format!("  ! {warning}\n"));
+        }
+    }
+    shown
+}
+
+#[test]
+fn fixtures_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("openai_chat", &Wire::of("openai")));
+}
+
+#[test]
+fn anthropic_s_fixtures_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("anthropic", &Wire::of("anthropic")));
+}
+
+#[test]
+fn fixtures_of_responses_read_as_a_person_expects() {
+    insta::assert_snapshot!(shown("openai_responses", &Wire::of_responses(false)));
+}
+
+/// Found by feeding odd but well-meant JSON through `decode`: a name that stands twice, half a surrogate pair.
+#[test]
+fn what_a_strict_reader_refuses_is_mended() {
+    let body = r#"{"id":"a","id":"b","choices":[{"index":0,"message":{"content":"x","content":"1 \ud83d 2 \\ud83d 😀 \ud83d\ude00"},"finish_reason":"stop"}]}"#;
+    let whole = response(body.as_bytes(), false);
+    assert_eq!((whole.id.as_str(), whole.text().as_str()), ("b", "1 \u{fffd} 2 \\ud83d 😀 😀"));
+    let stream = format!("data: {}\n\n", body.replace("message", "delta"));
+    assert_eq!(response(stream.as_bytes(), true).text(), whole.text());
+}
+
+#[test]
+fn an_error_in_a_list_of_one_is_an_error() {
+    let body = br#"[{"error":{"message":"no","code":429}}]"#;
+    let stream = [b"data: ".as_slice(), body, b"\n\n"].concat();
+    for (bytes, stream) in [(body.as_slice(), false), (&stream, true)] {
+        let wire = Wire { stream, ..Wire::of("openai") };
+        let error = decode(&wire, bytes).response().unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::RateLimit, Some(429)));
+    }
+    let error = decode(&Wire::of("openai"), b"[1, 2]").response().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol);
+}

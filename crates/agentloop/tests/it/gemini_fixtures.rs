@@ -1,0 +1,193 @@
+//! The laws over our own fixtures of generateContent: the same answer, whole, as events and as a list, is the same response.
+
+use crate::support;
+
+use std::path::{Path, PathBuf};
+
+use agentloop::{ChatResponse, ErrorKind};
+use support::{Wire, decode};
+
+/// Name, whole body, stream of events, stream as a list.
+type Fixture = (String, Vec<u8>, Vec<u8>, Vec<u8>);
+
+fn fixtures() -> Vec<Fixture> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/gemini");
+    let mut bodies: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().ends_with(".body.json"))
+        .collect();
+    bodies.sort();
+    assert!(bodies.len() >= 10);
+    bodies
+        .into_iter()
+        .map(|body| {
+            let name = body.file_name().unwrap().to_string_lossy().replace(".body.json", "");
+            let stream = std::fs::read(body.with_file_name(format!("{name}.stream.sse"))).unwrap();
+            let text = String::from_utf8_lossy(&stream).into_owned();
+            let steps: Vec<&str> =
+                text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+            let list = format!("[{}\r\n]\n", steps.join("\r\n,\r\n")).into_bytes();
+            (name, std::fs::read(&body).unwrap(), stream, list)
+        })
+        .collect()
+}
+
+fn wire(stream: bool) -> Wire {
+    Wire { stream, ..Wire::of("google") }
+}
+
+fn response(bytes: &[u8], stream: bool) -> ChatResponse {
+    decode(&wire(stream), bytes).response().unwrap()
+}
+
+#[test]
+fn a_whole_answer_and_both_forms_of_its_stream_are_the_same_response() {
+    for (name, body, stream, list) in fixtures() {
+        let whole = response(&body, false);
+        assert_eq!(whole, response(&stream, true), "{name}");
+        assert_eq!(whole, response(&list, true), "{name} as a list");
+        assert_eq!(whole, response(&list, false), "{name} as a list that was not asked for");
+        assert_eq!(whole, response(&body, true), "{name} whole where a stream was asked for");
+    }
+}
+
+#[test]
+fn every_cut_of_every_fixture_gives_the_same_events() {
+    for (name, _, stream, list) in fixtures() {
+        for bytes in [stream, list] {
+            let whole = decode(&wire(true), &bytes);
+            for size in 1..=17 {
+                let cut = decode(&Wire { size, ..wire(true) }, &bytes);
+                assert_eq!(cut.events, whole.events, "{name} by {size}");
+            }
+        }
+    }
+}
+
+/// At every byte: before the provider said that it is done, the end is an error with what had arrived.
+#[test]
+fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
+    for (name, _, stream, list) in fixtures() {
+        for bytes in [stream, list] {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let last = text.rfind("Reason\": \"").unwrap();
+            for end in (0..last).filter(|end| text.is_char_boundary(*end)) {
+                let cut = decode(&wire(true), &bytes[..end]);
+                let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
+                assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} at {end}: {error:?}");
+                assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} at {end}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fixtures_read_as_a_person_expects() {
+    let mut shown = String::new();
+    for (name, body, _, _) in fixtures() {
+        let response = response(&body, false);
+        shown.push_str(&format!("{name}\n"));
+        for choice in &response.choices {
+            for part in &choice.content {
+                shown.push_str(&format!("  {}\n", serde_json::to_string(part).unwrap()));
+            }
+            let raw = choice.raw_finish_reason.as_deref().unwrap_or("-");
+            shown.push_str(&format!("  = {} ({raw})\n", choice.finish_reason.as_str()));
+        }
+        if !response.usage.is_empty() {
+            shown.push_str(&format!("  # {}\n", serde_json::to_string(&response.usage).unwrap()));
+        }
+        for warning in &response.warnings {
+            shown.push_str(&format!("  ! {warning}\n"));
+        }
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn errors_are_errors_wherever_they_stand() {
+    let error = r#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}"#;
+    let begun = r#"{"candidates":[{"content":{"parts":[{"text":"Hel"}]}}],"responseId":"r"}"#;
+    for (bytes, stream, begins) in [
+        (error.to_owned(), false, false),
+        (format!("[{error}]"), false, false),
+        (format!("[{error}]"), true, false),
+        (format!("data: {error}\n\n"), true, false),
+        (format!("data: {begun}\n\ndata: {error}\n\n"), true, true),
+        (format!("[{begun},{error}]"), true, true),
+    ] {
+        let decoded = decode(&wire(stream), bytes.as_bytes());
+        assert_eq!(decoded.events.is_empty(), !begins, "{bytes}");
+        let error = decoded.response().unwrap_err();
+        assert_eq!((error.kind(), error.status()), (ErrorKind::RateLimit, Some(429)), "{bytes}");
+        assert_eq!(error.message(), "slow down");
+        assert_eq!(error.partial().map(ChatResponse::text), begins.then(|| "Hel".to_owned()));
+    }
+}
+
+#[test]
+fn a_cut_answer_tells_the_last_usage_that_counts() {
+    let text = r#""candidates":[{"content":{"parts":[{"text":"Hel"}]}}],"responseId":"r""#;
+    let counted = r#""usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}"#;
+    let silent = r#""usageMetadata":{"trafficType":"ON_DEMAND"}"#;
+    let bytes = format!("data: {{{text},{counted}}}\n\ndata: {{{text},{silent}}}\n\n");
+    let error = decode(&wire(true), bytes.as_bytes()).response().unwrap_err();
+    let usage = &error.partial().unwrap().usage;
+    assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(4), Some(2)));
+}
+
+#[test]
+fn the_details_of_an_error_tell_its_kind() {
+    let read = |status: u16, body: &str| {
+        decode(&Wire { status, ..wire(false) }, body.as_bytes()).response().unwrap_err()
+    };
+    let bad_key = read(
+        400,
+        r#"[{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT",
+            "details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}]"#,
+    );
+    assert_eq!((bad_key.kind(), bad_key.is_retryable()), (ErrorKind::Auth, false));
+    assert_eq!((bad_key.status(), bad_key.code()), (Some(400), Some("API_KEY_INVALID")));
+    let limited = |quota: &str| {
+        read(
+            429,
+            &format!(
+                r#"{{"error":{{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED","details":[
+                {{"violations":[{{"quotaId":"{quota}"}}]}},{{"retryDelay":"46s"}}]}}}}"#
+            ),
+        )
+    };
+    let minute = limited("RequestsPerMinutePerProject");
+    assert_eq!((minute.kind(), minute.is_retryable()), (ErrorKind::RateLimit, true));
+    assert_eq!(minute.retry_after().map(|wait| wait.as_secs()), Some(46));
+    let day = limited("GenerateRequestsPerDayPerProjectPerModel");
+    assert_eq!((day.kind(), day.is_retryable()), (ErrorKind::Quota, false));
+}
+
+/// Ids are unlike each other in the whole conversation, also where the host gives none, not even to the answer.
+#[test]
+fn calls_without_ids_get_ids_of_their_own() {
+    let body = |id: &str| {
+        format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"name":"f"}}}},
+            {{"functionCall":{{"name":"f"}}}}]}},"finishReason":"STOP"}}]{id}}}"#
+        )
+    };
+    let ids = |id: &str| -> Vec<String> {
+        let response = response(body(id).as_bytes(), false);
+        response.tool_calls().map(|call| call.id.clone()).collect()
+    };
+    assert_eq!(ids(r#","responseId":"r""#), ["call_r_0", "call_r_1"]);
+    let all: std::collections::BTreeSet<String> =
+        [ids(""), ids(""), ids("")].into_iter().flatten().collect();
+    assert_eq!(all.len(), 6);
+}
+
+#[test]
+fn a_body_without_candidates_is_no_answer() {
+    let error = decode(&wire(false), br#"{"responseId":"r"}"#).response().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol);
+    let error = decode(&wire(true), b"[]").response().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::IncompleteStream);
+}

@@ -1,0 +1,55 @@
+//! The integration tests: one program, because linking one is much quicker than linking sixty.
+//!
+//! A test that measures its whole process (memory, open files) runs itself again in a process of its own: see
+//! `support::own_process`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test that fails, fails"
+)]
+
+mod agent;
+mod agent_macro;
+mod agent_memory;
+mod agent_spans;
+mod anthropic_decode;
+mod anthropic_encode;
+mod cache;
+mod client;
+mod costs;
+mod dependencies;
+mod faults;
+mod fixtures;
+mod fuzzed;
+mod gemini_encode;
+mod gemini_fixtures;
+mod limits;
+mod logger;
+mod matrix;
+mod mcp;
+mod media;
+mod memory;
+mod middleware;
+mod models;
+mod nesting;
+mod properties;
+mod readme;
+mod recordings;
+mod responses_decode;
+mod responses_encode;
+mod rooms;
+mod rows;
+mod run_laws;
+mod secrets;
+mod seed_shapes;
+mod spans;
+mod specs;
+mod strict;
+mod structured;
+mod support;
+mod transport;
+mod wire;

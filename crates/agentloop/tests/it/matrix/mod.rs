@@ -1,0 +1,182 @@
+//! A conversation that one provider began goes on with every other, and back.
+
+mod check;
+
+use agentloop::{
+    AgentLoop, ChatMessage, ChatRequest, Citation, ContentPart, Origin, ProviderState,
+    RedactedThinkingPart, TextPart, ThinkingPart, ToolCallPart, ToolDefinition, UrlCitation,
+    inspect,
+};
+use serde_json::{Value, json};
+
+const MODELS: [(&str, &str); 7] = [
+    ("openai", "gpt-4.1"),
+    ("anthropic", "claude-sonnet-4-5"),
+    ("google", "gemini-2.5-pro"),
+    ("deepseek", "deepseek-chat"),
+    ("mistral", "mistral-large-latest"),
+    ("xai", "grok-4.3"),
+    ("groq", "openai/gpt-oss-120b"),
+];
+
+const THOUGHT: &str = "They want the weather.";
+const SOURCE: &str = "https://source.test/weather";
+
+/// Something that only its maker can read.
+fn mark(provider: &str, of: &str) -> String {
+    format!("EqQB+{of}/{provider}==")
+}
+
+fn state(provider: &str, of: &str) -> Option<Box<ProviderState>> {
+    let data = match provider {
+        "google" => json!({ "thoughtSignature": mark(provider, of) }),
+        "xai" => item(of, &mark(provider, of)),
+        _ => json!({ "extra_content": { "opaque": mark(provider, of) } }),
+    };
+    Some(Box::new(ProviderState::new(provider, data)))
+}
+
+/// What an item of responses leaves on its part.
+fn item(of: &str, mark: &str) -> Value {
+    match of {
+        "thinking" => json!({ "type": "reasoning", "id": "rs_1", "status": "completed",
+                              "summary": [], "encrypted_content": mark }),
+        "call" => json!({ "type": "function_call", "id": mark, "status": "completed" }),
+        _ => json!({ "type": "message", "id": mark, "role": "assistant", "status": "completed",
+                     "phase": "commentary" }),
+    }
+}
+
+/// What must go back to a provider as it came.
+fn kept(provider: &str) -> Vec<String> {
+    let of: &[&str] = match provider {
+        "anthropic" => &["thinking", "redacted"],
+        "google" => &["call", "text"],
+        "xai" => &["thinking", "call", "text"],
+        "mistral" => &["thinking", "call"],
+        _ => &["call"],
+    };
+    of.iter().map(|of| mark(provider, of)).collect()
+}
+
+fn cited(provider: &str, text: &str) -> ContentPart {
+    ContentPart::Text(TextPart {
+        citations: vec![Citation::Url(UrlCitation {
+            url: SOURCE.to_owned(),
+            ..UrlCitation::default()
+        })],
+        provider_state: state(provider, "text"),
+        ..TextPart::new(text)
+    })
+}
+
+fn said(provider: &str, parts: Vec<ContentPart>) -> ChatMessage {
+    let model = MODELS.iter().find(|(name, _)| *name == provider).unwrap().1;
+    let origin = Some(Origin { provider: provider.to_owned(), model: model.to_owned() });
+    ChatMessage { origin, ..ChatMessage::assistant(parts) }
+}
+
+/// A round of tools and an answer, as that provider would have given them.
+fn answers(provider: &str) -> Vec<ChatMessage> {
+    let call = |number: usize, city: &str| {
+        ContentPart::ToolCall(ToolCallPart {
+            provider_state: (number == 0).then(|| state(provider, "call")).flatten(),
+            ..ToolCallPart::new(
+                format!("call.{provider}|{number}"),
+                "get_weather",
+                json!({ "city": city }).to_string(),
+            )
+        })
+    };
+    let in_items = provider == "xai";
+    let mut parts = vec![ContentPart::Thinking(ThinkingPart {
+        signature: (!in_items).then(|| mark(provider, "thinking")),
+        provider_state: if in_items { state(provider, "thinking") } else { None },
+        ..ThinkingPart::new(THOUGHT)
+    })];
+    if provider == "anthropic" {
+        parts.push(ContentPart::RedactedThinking(RedactedThinkingPart {
+            data: mark(provider, "redacted"),
+            ..RedactedThinkingPart::default()
+        }));
+    }
+    parts.extend([cited(provider, "Let me look."), call(0, "Rome"), call(1, "Oslo")]);
+    vec![
+        said(provider, parts),
+        ChatMessage::tool(format!("call.{provider}|0"), "18 °C"),
+        ChatMessage::tool_error(format!("call.{provider}|1"), "no such city"),
+        said(provider, vec![cited(provider, "It is mild in Rome.")]),
+    ]
+}
+
+fn conversation(first: &str) -> ChatRequest {
+    ChatRequest::new("")
+        .system("Be brief.")
+        .user([
+            ContentPart::text("How is the weather there?"),
+            ContentPart::image_url("data:image/png;base64,iVBORw0KGgo="),
+        ])
+        .messages(answers(first))
+        .user("And tomorrow?")
+        .tool(ToolDefinition::function(
+            "get_weather",
+            json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}),
+        ))
+}
+
+/// The body for a provider.
+fn body(mut request: ChatRequest, to: &str) -> (String, Value) {
+    let model = MODELS.iter().find(|(name, _)| *name == to).unwrap().1;
+    request.model = format!("{to}/{model}");
+    let ai = AgentLoop::builder().build().unwrap();
+    let encoded =
+        inspect::encode(&ai, &request, false).unwrap_or_else(|error| panic!("{to}: {error}"));
+    let text = encoded.body.get().to_owned();
+    let body = serde_json::from_str(&text).unwrap();
+    (text, body)
+}
+
+fn check(to: &str, body: &Value) {
+    match to {
+        "anthropic" => check::anthropic(body),
+        "google" => check::gemini(body),
+        "xai" => check::responses(body),
+        _ => check::openai(body, to == "mistral"),
+    }
+}
+
+#[test]
+fn every_provider_goes_on_where_another_stopped() {
+    for (first, _) in MODELS {
+        for (second, _) in MODELS.into_iter().filter(|(second, _)| *second != first) {
+            let (text, body) = body(conversation(first), second);
+            check(second, &body);
+            let pair = format!("{first} → {second}");
+            assert!(!text.contains(&format!("/{first}==")), "{pair}: foreign state in {text}");
+            assert!(!text.contains(THOUGHT), "{pair}: foreign thinking in {text}");
+            assert!(!text.contains(SOURCE), "{pair}: foreign citations in {text}");
+            for said in ["Let me look.", "18 °C", "no such city", "It is mild in Rome."] {
+                assert!(text.contains(said), "{pair}: `{said}` is missing in {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn back_on_the_first_its_state_is_what_it_was() {
+    for (first, _) in MODELS {
+        for (second, _) in MODELS {
+            let mut request = conversation(first);
+            if first != second {
+                request = request.messages(answers(second)).user("Thanks. And then?");
+            }
+            let (text, body) = body(request, first);
+            check(first, &body);
+            for mark in kept(first) {
+                assert!(text.contains(&mark), "{first} → {second} → {first}: no {mark} in {text}");
+            }
+            let foreign = first != second && text.contains(&format!("/{second}=="));
+            assert!(!foreign, "{first} → {second} → {first}: foreign state in {text}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Tools that come and go, and connections that end.
+
+use std::time::Duration;
+
+use agentloop::agent::Agent;
+use serde_json::json;
+
+use crate::mcp::fake::connected;
+use crate::mcp::run::{call, model, request};
+
+#[tokio::test]
+async fn a_list_that_changes_is_read_again() {
+    let (_, connection) = connected().await;
+    let has_grown = || connection.tools().iter().any(|tool| tool.name() == "fake__grown");
+    assert!(!has_grown());
+    call(&connection, "fake__grow", json!({})).await;
+    let read = async {
+        while !has_grown() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), read).await.unwrap();
+    assert_eq!(
+        call(&connection, "fake__grown", json!({})).await.output.to_text(),
+        "what is grown?"
+    );
+}
+
+#[tokio::test]
+async fn a_list_can_be_asked_for_again() {
+    let (_, connection) = connected().await;
+    connection.refresh().await.unwrap();
+    assert_eq!(connection.tools().len(), 10);
+}
+
+#[tokio::test]
+async fn the_connection_lasts_as_long_as_one_of_its_tools() {
+    let (fake, connection) = connected().await;
+    let echo = connection.tools().swap_remove(0);
+    drop(connection);
+    let agent = Agent::new(model(&[("fake__echo", json!({ "message": "hi" }))])).tool(echo);
+    let outcome = agent.run(request()).await.unwrap();
+    assert_eq!(outcome.steps[0].results[0].output.to_text(), "hi");
+    drop(agent);
+    fake.told(|message| message == "closed").await;
+}
+
+#[tokio::test]
+async fn a_connection_that_is_closed_is_closed_for_all() {
+    let (fake, connection) = connected().await;
+    let other = connection.clone();
+    connection.close().await;
+    fake.told(|message| message == "closed").await;
+    assert!(other.is_closed());
+    let result = call(&other, "fake__echo", json!({ "message": "hi" })).await;
+    assert!(result.output.to_text().contains("gone"), "{}", result.output.to_text());
+}

@@ -1,0 +1,74 @@
+//! The scripted server as a process of its own: this very test program, told to play it.
+
+use std::io::{BufRead, Write};
+
+use agentloop::agent::Policy;
+use agentloop::agent::mcp::McpServer;
+
+use crate::mcp::fake::{Fake, Said};
+
+/// What the process is to do; without it, it does nothing.
+const PLAYS: &str = "AGENTLOOP_TEST_PLAYS";
+
+/// How the process is started.
+pub(crate) fn server(plays: &str) -> McpServer {
+    let this = std::env::current_exe().unwrap();
+    McpServer::stdio(this.to_str().unwrap())
+        .args(["--exact", "mcp::child::plays_the_server", "--ignored", "--nocapture"])
+        .env(PLAYS, plays)
+        .named("child")
+        .policy(Policy::Allow)
+}
+
+/// The same, started by another program, as `npx` does.
+pub(crate) fn wrapped(plays: &str) -> McpServer {
+    let this = std::env::current_exe().unwrap();
+    let command = format!(
+        "'{}' --exact mcp::child::plays_the_server --ignored --nocapture; true",
+        this.display()
+    );
+    McpServer::stdio("sh")
+        .args(["-c", &command])
+        .env(PLAYS, plays)
+        .named("child")
+        .policy(Policy::Allow)
+}
+
+#[test]
+#[ignore = "it is the server, for the tests that start it"]
+fn plays_the_server() {
+    match std::env::var(PLAYS).as_deref() {
+        Ok("dying") => {
+            eprintln!("no licence was found");
+            std::process::exit(3);
+        }
+        Ok("stubborn") => {
+            serve();
+            loop {
+                std::thread::park();
+            }
+        }
+        Ok(_) => serve(),
+        Err(_) => {}
+    }
+}
+
+fn serve() {
+    let fake = Fake::default();
+    let mut stdout = std::io::stdout();
+    // The test harness has begun a line.
+    writeln!(stdout).unwrap();
+    // More than a pipe holds.
+    eprintln!("{}", "noise ".repeat(50_000));
+    for line in std::io::stdin().lock().lines() {
+        match fake.answer(&serde_json::from_str(&line.unwrap()).unwrap()) {
+            Said::Gone => std::process::exit(0),
+            Said::These(messages) => {
+                for message in messages {
+                    writeln!(stdout, "{message}").unwrap();
+                }
+            }
+        }
+        stdout.flush().unwrap();
+    }
+}

@@ -1,0 +1,12 @@
+//! Tools of MCP servers: one that is scripted here, over every way to reach it, and one from npm.
+
+mod calls;
+mod changes;
+mod child;
+mod everything;
+mod fake;
+mod http;
+mod npm;
+mod process;
+mod refused;
+mod run;

@@ -1,0 +1,105 @@
+//! Servers that are processes of ours.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use agentloop::ErrorKind;
+use agentloop::agent::ToolStatus;
+use agentloop::agent::mcp::{McpConnection, McpServer};
+use serde_json::json;
+
+use crate::mcp::child::{server, wrapped};
+use crate::mcp::run::call;
+
+async fn pid(connection: &McpConnection) -> String {
+    call(connection, "child__pid", json!({})).await.output.to_text()
+}
+
+#[cfg(target_os = "linux")]
+/// Whether the process is there, be it only for its parent to take note of its end.
+fn is_there(pid: &str) -> bool {
+    Path::new("/proc").join(pid).exists()
+}
+
+#[tokio::test]
+async fn a_program_is_started_and_spoken_to() {
+    let connection = server("well").connect().await.unwrap();
+    let result = call(&connection, "child__echo", json!({ "message": "two\nlines" })).await;
+    assert_eq!(result.output.to_text(), "two\nlines");
+    assert_ne!(pid(&connection).await, std::process::id().to_string());
+    connection.close().await;
+}
+
+#[tokio::test]
+async fn a_program_sees_of_our_environment_what_it_needs_and_no_more() {
+    // Cargo sets it for every test.
+    let secret = "CARGO_MANIFEST_DIR";
+    let seen = async |connection: &McpConnection, name: &str| {
+        let result = call(connection, "child__see_environment", json!({ "name": name })).await;
+        result.output.to_text()
+    };
+    let kept = server("well").env("TOKEN", "t0").connect().await.unwrap();
+    assert_eq!(seen(&kept, secret).await, "unset");
+    assert_eq!(seen(&kept, "TOKEN").await, "t0");
+    assert_eq!(seen(&kept, "PATH").await, std::env::var("PATH").unwrap());
+    let open = server("well").whole_environment().connect().await.unwrap();
+    assert_eq!(seen(&open, secret).await, env!("CARGO_MANIFEST_DIR"));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_ends_with_its_connection_and_leaves_nothing_behind() {
+    let connection = server("well").connect().await.unwrap();
+    let closed = pid(&connection).await;
+    assert!(is_there(&closed));
+    connection.close().await;
+    assert!(!is_there(&closed), "it is there after it was closed");
+
+    let connection = server("well").connect().await.unwrap();
+    let dropped = pid(&connection).await;
+    drop(connection);
+    let since = Instant::now();
+    while is_there(&dropped) {
+        assert!(since.elapsed() < Duration::from_secs(10), "it is there after it was dropped");
+        tokio::task::yield_now().await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_that_does_not_end_is_killed_with_what_it_started() {
+    let connection = wrapped("stubborn").connect().await.unwrap();
+    let stubborn = pid(&connection).await;
+    connection.close().await;
+    let since = Instant::now();
+    // Its parent is gone too, so that another has to take note of its end.
+    while is_there(&stubborn) && !is_zombie(&stubborn) {
+        assert!(since.elapsed() < Duration::from_secs(5), "what it started is still there");
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Whether only its end is left of it.
+#[cfg(target_os = "linux")]
+fn is_zombie(pid: &str) -> bool {
+    let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("status"));
+    status.map_or(true, |status| status.contains("State:\tZ"))
+}
+
+#[tokio::test]
+async fn a_program_that_ends_is_a_failure_of_its_tools() {
+    let connection = server("well").connect().await.unwrap();
+    let result = call(&connection, "child__exit", json!({})).await;
+    assert_eq!(result.status, ToolStatus::Failed);
+    assert!(result.output.to_text().contains("gone"), "{}", result.output.to_text());
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_start_says_why() {
+    let error = McpServer::stdio("no-such-program-anywhere").connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert!(error.message().contains("no-such-program-anywhere"), "{error}");
+    let error = server("dying").connect().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.hint().unwrap().contains("no licence was found"), "{error:?}");
+}

@@ -1,0 +1,9 @@
+//! Media in and media out.
+
+mod constructors;
+mod downloads;
+mod forms;
+mod guard;
+mod output;
+mod saving;
+mod server;

@@ -1,0 +1,119 @@
+//! Who keeps failing is left alone for a while.
+
+use std::time::Duration;
+
+use agentloop::middleware::{Cooldown, Fallback};
+use agentloop::{ErrorKind, WarningKind};
+use agentloop_sim::{Fault, Faults};
+
+use crate::middleware::lab::{KINDS, Kind, Lab, ask, client};
+
+fn fallback(kind: Kind, provider: &str) -> Fallback {
+    let model = if kind == Kind::Embed { "vectors" } else { "long-8" };
+    Fallback::new([format!("{provider}/{model}")])
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_three_failures_it_is_passed_over_and_comes_back() {
+    for kind in KINDS {
+        let (a, b) = (Lab::new("a", Faults::first(4, Fault::status(500))), Lab::well("b"));
+        let ai = client([&a, &b], fallback(kind, "b"));
+        for _ in 0..5 {
+            assert_eq!(ask(&ai, kind, "a").await.provider, "b");
+        }
+        assert_eq!((a.calls(), b.calls()), (3, 5));
+        let seen = ask(&ai, kind, "a").await;
+        assert!(seen.told(WarningKind::Fallback)[0].message.contains("left alone"));
+        // When its time is over one more failure is enough.
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert_eq!(ask(&ai, kind, "a").await.provider, "b");
+        assert_eq!(ask(&ai, kind, "a").await.provider, "b");
+        assert_eq!(a.calls(), 4);
+        // And one answer, and all is forgotten.
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert_eq!(ask(&ai, kind, "a").await.provider, "a");
+        assert_eq!(a.calls(), 5);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_in_between_begins_the_count_anew() {
+    let faults = "status=500|status=500||status=500|status=500|".parse().unwrap();
+    let (a, b) = (Lab::new("a", faults), Lab::well("b"));
+    let ai = client([&a, &b], fallback(Kind::Chat, "b"));
+    for _ in 0..6 {
+        ask(&ai, Kind::Chat, "a").await;
+    }
+    assert_eq!(a.calls(), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_long_wait_is_left_alone_for_as_long() {
+    let faults = Faults::first(1, Fault::status(429).with_retry_after("40"));
+    let (a, b) = (Lab::new("a", faults), Lab::well("b"));
+    let ai = client([&a, &b], fallback(Kind::Chat, "b"));
+    ask(&ai, Kind::Chat, "a").await;
+    tokio::time::advance(Duration::from_secs(39)).await;
+    ask(&ai, Kind::Chat, "a").await;
+    assert_eq!(a.calls(), 1);
+    tokio::time::advance(Duration::from_secs(2)).await;
+    assert_eq!(ask(&ai, Kind::Chat, "a").await.provider, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_all_are_left_alone_the_first_to_come_back_is_asked() {
+    let labs = [
+        Lab::failing("a", "status=429;retry-after=60"),
+        Lab::new("b", Faults::first(1, Fault::status(429).with_retry_after("20"))),
+    ];
+    let ai = client(&labs, fallback(Kind::Chat, "b"));
+    assert_eq!(ask(&ai, Kind::Chat, "a").await.error().kind(), ErrorKind::AllFailed);
+    let seen = ask(&ai, Kind::Chat, "a").await;
+    assert_eq!(seen.provider, "b");
+    assert_eq!((labs[0].calls(), labs[1].calls()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_was_passed_over_counts_among_those_that_failed() {
+    let labs = [Lab::failing("a", "status=429;retry-after=60"), Lab::failing("b", "status=500")];
+    let ai = client(&labs, fallback(Kind::Chat, "b"));
+    ask(&ai, Kind::Chat, "a").await;
+    let error = ask(&ai, Kind::Chat, "a").await.error.unwrap();
+    assert_eq!((error.kind(), error.causes().len()), (ErrorKind::AllFailed, 2));
+    assert_eq!(error.causes()[0].retry_after(), Some(Duration::from_secs(60)));
+    assert_eq!((labs[0].calls(), labs[1].calls()), (1, 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_only_model_and_bad_requests_are_never_passed_over() {
+    let a = Lab::failing("a", "status=500");
+    let ai = client([&a], Fallback::new::<String>([]));
+    for _ in 0..9 {
+        ask(&ai, Kind::Chat, "a").await;
+    }
+    assert_eq!(a.calls(), 9);
+    let (a, b) = (Lab::failing("a", "status=401"), Lab::well("b"));
+    let ai = client([&a, &b], fallback(Kind::Chat, "b"));
+    for _ in 0..9 {
+        assert_eq!(ask(&ai, Kind::Chat, "a").await.error().kind(), ErrorKind::Auth);
+    }
+    assert_eq!((a.calls(), b.calls()), (9, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_can_be_turned_off_and_set() {
+    let (a, b) = (Lab::failing("a", "status=500;retry-after=60"), Lab::well("b"));
+    let ai = client([&a, &b], fallback(Kind::Chat, "b").cooldown(Cooldown::never()));
+    for _ in 0..9 {
+        ask(&ai, Kind::Chat, "a").await;
+    }
+    assert_eq!(a.calls(), 9);
+    let a = Lab::failing("a", "status=500");
+    let once = Cooldown::new().after(1).lasting(Duration::from_secs(5));
+    let ai = client([&a, &b], fallback(Kind::Chat, "b").cooldown(once));
+    for _ in 0..10 {
+        ask(&ai, Kind::Chat, "a").await;
+        tokio::time::advance(Duration::from_secs(1)).await;
+    }
+    assert_eq!(a.calls(), 2);
+}

@@ -1,0 +1,105 @@
+//! Any bytes at all: no panic, no hang, and the events keep their grammar.
+
+use agentloop::ChatStreamEvent;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::properties::mutation::{keeps_the_grammar, mutated};
+use crate::support::{Wire, decode};
+
+/// Our fixtures, to change at random.
+fn fixtures() -> Vec<(bool, Vec<u8>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let mut paths: Vec<_> = ["openai_chat", "openai_responses", "anthropic"]
+        .iter()
+        .flat_map(|protocol| std::fs::read_dir(folder.join(protocol)).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let stream = path.extension().is_some_and(|extension| extension == "sse");
+            (stream, std::fs::read(path).unwrap())
+        })
+        .collect()
+}
+
+/// Words that decoders react to.
+const WORDS: &[&str] = &[
+    "null",
+    "\"\"",
+    "[]",
+    "{}",
+    "0",
+    "-1",
+    "1e400",
+    "true",
+    "[DONE]",
+    "\ndata: ",
+    "\r",
+    "\u{feff}",
+    "\"error\":{},",
+    "\"choices\":null,",
+    "\"index\":\"1\",",
+    "\"id\":\"\",",
+    "<think>",
+    "\"output_index\":0,",
+    "\"item_id\":\"\",",
+    "\"type\":\"reasoning\",",
+    "\\ud83d",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_bytes_break_the_decoder(bytes in vec(any::<u8>(), 0..300), stream in any::<bool>()) {
+        for wire in [Wire::of("openai"), Wire::of("anthropic"), Wire::of_responses(stream)] {
+            keeps_the_grammar(&decode(&Wire { stream, ..wire }, &bytes));
+        }
+    }
+
+    #[test]
+    fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated(fixtures(), WORDS)) {
+        let chat = ["openai", "perplexity", "anthropic"].map(Wire::of);
+        for wire in chat.into_iter().chain([Wire::of_responses(stream)]) {
+            let model = Some("sonar-reasoning");
+            keeps_the_grammar(&decode(&Wire { stream, model, ..wire }, &bytes));
+        }
+    }
+
+    #[test]
+    fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(fixtures(), WORDS), size in 1usize..40) {
+        for wire in [Wire::of("openai"), Wire::of("anthropic"), Wire::of_responses(stream)] {
+            let wire = Wire { stream, ..wire };
+            let whole = decode(&wire, &bytes);
+            let cut = decode(&Wire { size, ..wire }, &bytes);
+            prop_assert_eq!(
+                serde_json::to_string(&without_made_up_ids(&whole.events)).unwrap(),
+                serde_json::to_string(&without_made_up_ids(&cut.events)).unwrap()
+            );
+            let kinds = (whole.error.map(|error| error.kind()), cut.error.map(|error| error.kind()));
+            prop_assert_eq!(kinds.0, kinds.1);
+        }
+    }
+}
+
+/// An answer without an id of its own gets made-up ids for its calls, which differ from one reading to the next.
+fn without_made_up_ids(events: &[ChatStreamEvent]) -> Vec<String> {
+    events
+        .iter()
+        .map(|event| {
+            let json = serde_json::to_string(event).unwrap();
+            let mut kept = String::new();
+            let mut rest = json.as_str();
+            while let Some(at) = rest.find("\"call_").filter(|at| rest.len() > at + 22) {
+                kept.push_str(&rest[..at + 6]);
+                let tail = &rest[at + 6..];
+                let hex = tail.chars().take_while(char::is_ascii_hexdigit).count();
+                rest = if hex == 16 { &tail[16..] } else { tail };
+            }
+            kept + rest
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! The README's tables are those of the code, and of what was measured.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use agentloop::Provider;
+use agentloop::provider::{Feature, KeySource};
+
+/// What is generated: the name of its markers, and its text.
+fn generated() -> [(&'static str, String); 3] {
+    [("comparison", comparison()), ("providers", table()), ("features", matrix())]
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The rows of the first table below a line of a document that begins so, as cells.
+fn rows(document: &str, below: &str) -> Vec<Vec<String>> {
+    let text = std::fs::read_to_string(root().join("docs").join(document)).unwrap();
+    let lines = text.lines().skip_while(|line| !line.starts_with(below));
+    let table = lines.skip_while(|line| !line.starts_with('|'));
+    table
+        .take_while(|line| line.starts_with('|'))
+        .filter(|line| !line.starts_with("|--"))
+        .map(|line| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+        .collect()
+}
+
+/// What each library costs and keeps, a line each, from what the comparisons wrote.
+fn comparison() -> String {
+    let measured = [
+        ("a short chat", "chat, per call"),
+        ("a delta, OpenAI", "stream-openai, per delta"),
+        ("Anthropic", "stream-anthropic, per delta"),
+        ("Gemini", "stream-gemini, per delta"),
+        ("a piece of tool arguments", "tools-500, per fragment"),
+    ];
+    let instructions = rows("benchmarks.md", "## Instructions");
+    let fidelity = rows("fidelity.md", "# Fidelity");
+    let mut table = String::from("| |");
+    measured.iter().for_each(|(title, _)| table.push_str(&format!(" {title} |")));
+    table.push_str(" kept of the same bytes |\n|---|");
+    table.push_str(&"---|".repeat(measured.len() + 1));
+    table.push('\n');
+    for (at, name) in instructions[0].iter().enumerate().skip(1) {
+        if name == "target" {
+            continue;
+        }
+        let _ = write!(table, "| {name} |");
+        for (_, scenario) in measured {
+            let row = instructions.iter().find(|row| row[0] == scenario).unwrap();
+            // `70,328 (1.54)`: the ratio; the one that all are compared with has none.
+            let ratio = row[at].split_once('(').map(|(_, ratio)| ratio.trim_end_matches(')'));
+            let cell = ratio.unwrap_or(if row[at] == "–" { "–" } else { "1" });
+            let _ = write!(table, " {cell} |");
+        }
+        let plain = name.trim_matches('*');
+        let judged = fidelity.iter().find(|row| row[0].starts_with(plain));
+        let kept = judged.map(|row| {
+            let count = |at: usize| row[at].parse::<u32>().unwrap();
+            format!("{} of {}", count(1), (1..=5).map(count).sum::<u32>())
+        });
+        let _ = writeln!(table, " {} |", kept.unwrap_or_default());
+    }
+    table
+}
+
+/// Providers × features.
+fn matrix() -> String {
+    let names: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
+    let mut matrix = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
+    for provider in Provider::all() {
+        let cells: Vec<&str> = Feature::ALL
+            .iter()
+            .map(|feature| if provider.supports(*feature) { "✓" } else { "" })
+            .collect();
+        let _ = writeln!(matrix, "| {} | {} |", provider.name, cells.join(" | "));
+    }
+    matrix
+}
+
+fn table() -> String {
+    let mut table = String::from("| provider | key | address | embeddings |\n|---|---|---|---|\n");
+    for provider in Provider::all() {
+        let variables = provider.key.variables().join(" or ");
+        let key = match provider.key {
+            KeySource::EnvIfSet(_) => format!("`{variables}`, if set"),
+            _ => format!("`{variables}`"),
+        };
+        let embeddings = if provider.serves.embeddings { "yes" } else { "no" };
+        let _ =
+            writeln!(table, "| {} | {key} | {} | {embeddings} |", provider.name, provider.base_url);
+    }
+    table
+}
+
+#[test]
+fn the_readme_says_what_the_table_says() {
+    let path = root().join("README.md");
+    let mut readme = std::fs::read_to_string(&path).unwrap();
+    for (name, text) in generated() {
+        let open = format!(
+            "<!-- {name}: generated; `UPDATE_README=1 cargo test -p agentloop --test it readme` writes it -->\n"
+        );
+        let begin = readme.find(&open).expect("the marker is there") + open.len();
+        let close = format!("<!-- end of {name} -->");
+        let end = begin + readme[begin..].find(&close).expect("the end marker is there");
+        if std::env::var_os("UPDATE_README").is_some() {
+            readme.replace_range(begin..end, &text);
+        } else {
+            assert_eq!(&readme[begin..end], text, "run with UPDATE_README=1 to write it");
+        }
+    }
+    if std::env::var_os("UPDATE_README").is_some() {
+        std::fs::write(&path, readme).unwrap();
+    }
+}

@@ -1,0 +1,96 @@
+//! The laws over real traffic: every recording, wire by wire.
+//!
+//! The recordings are not part of the project. They are read from `../shared/recordings` beside the checkout, or
+//! from the folder that `AGENTLOOP_RECORDINGS` names; without them these tests say that they were skipped.
+
+/// The laws over the recordings of a wire, and `agrees`, a second reading of it.
+macro_rules! laws_of {
+    ($wire:literal, $agrees:path) => {
+        mod laws_hold {
+            use crate::recordings::{features, laws, over};
+
+            #[test]
+            fn every_recording_decodes() {
+                over($wire, laws::decodes);
+            }
+
+            #[test]
+            fn the_features_of_a_recording_are_in_the_response() {
+                over($wire, features::are_there);
+            }
+
+            #[test]
+            fn nothing_that_the_wire_says_is_lost() {
+                over($wire, $agrees);
+            }
+
+            #[test]
+            fn however_the_bytes_are_cut_the_events_are_the_same() {
+                over($wire, laws::cuts_are_invisible);
+            }
+
+            #[test]
+            fn a_stream_cut_before_its_end_is_never_an_answer() {
+                over($wire, laws::a_cut_stream_is_an_error);
+            }
+
+            #[test]
+            fn events_follow_the_grammar_and_fold_into_the_response() {
+                over($wire, laws::grammar);
+            }
+
+            #[test]
+            fn folding_what_was_unfolded_gives_the_response_back() {
+                over($wire, laws::unfold_and_fold);
+            }
+
+            #[test]
+            fn responses_and_events_survive_json() {
+                over($wire, laws::json_round_trip);
+            }
+
+            #[test]
+            fn usage_means_the_same_everywhere() {
+                over($wire, laws::usage_invariants);
+            }
+        }
+    };
+}
+
+mod anthropic;
+mod corpus;
+mod embeddings;
+mod features;
+mod gemini;
+mod laws;
+mod oracle;
+mod replayed;
+mod responses;
+mod told;
+
+use corpus::{Recording, recordings};
+
+/// Runs `check` over the recordings of a wire and reports all that fail.
+fn over(wire: &str, check: impl Fn(&Recording) -> Result<(), String>) {
+    let Some(recordings) = recordings(wire) else {
+        println!("skipped: there is no folder of recordings beside the checkout");
+        return;
+    };
+    assert!(!recordings.is_empty(), "no recordings of {wire}");
+    let failures: Vec<String> = recordings
+        .iter()
+        .filter_map(|recording| {
+            check(recording).err().map(|what| format!("{}: {what}", recording.id))
+        })
+        .collect();
+    println!("{} recordings of {wire}", recordings.len());
+    assert!(
+        failures.is_empty(),
+        "{} of {} fail:\n{}",
+        failures.len(),
+        recordings.len(),
+        failures.join("\n")
+    );
+}
+
+laws_of!("openai-chat", crate::recordings::oracle::agrees);

@@ -1,0 +1,56 @@
+//! What holds of the source itself.
+
+use std::path::{Path, PathBuf};
+
+use agentloop::Provider;
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files
+}
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+/// A protocol is code, a provider is a row: what bends is a quirk, named after what differs, never after who.
+#[test]
+fn no_provider_is_named_in_a_protocol() {
+    // The makers' own names are the names of the protocols.
+    let names: Vec<String> = Provider::all()
+        .iter()
+        .map(|provider| provider.name.to_string())
+        .filter(|name| !["openai", "anthropic", "google"].contains(&name.as_str()))
+        .collect();
+    let mut found = Vec::new();
+    for file in sources(&source().join("protocol")) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let words = line.to_ascii_lowercase();
+            let mut words = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            if let Some(word) = words.find(|word| names.iter().any(|name| name == word)) {
+                found.push(format!("{}:{}: {word}", file.display(), number + 1));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn no_file_is_longer_than_a_mind_can_hold() {
+    let long: Vec<String> = sources(&source())
+        .into_iter()
+        .map(|file| (std::fs::read_to_string(&file).unwrap().lines().count(), file))
+        .filter(|(lines, _)| *lines > 600)
+        .map(|(lines, file)| format!("{lines} {}", file.display()))
+        .collect();
+    assert!(long.is_empty(), "{}", long.join("\n"));
+}

@@ -1,0 +1,125 @@
+//! What calls say of keys that a server echoes.
+
+use std::sync::{Arc, Mutex};
+
+use agentloop::agent::{Agent, Policy, Tool};
+use agentloop::middleware::{Fallback, Logger, Retry};
+use agentloop::transport::HttpTransport;
+use agentloop::{AgentLoop, ChatRequest, EmbedRequest, Error, Provider};
+use serde_json::{Value, json};
+
+use crate::secrets::echo::{Echo, Manner};
+use crate::secrets::listen::Listener;
+use crate::secrets::{assert_silent, hush};
+
+/// A client with a secret wherever one fits, and what it logs.
+fn client(address: &str) -> (AgentLoop, Arc<Mutex<String>>) {
+    let log = Arc::<Mutex<String>>::default();
+    let lines = Arc::clone(&log);
+    let url = format!("http://{address}/v1?api-key={}", hush("query"));
+    let row = Provider::openai_compatible("lab", url)
+        .key_env("LAB_KEY")
+        .header("x-lab-token", hush("row-header"));
+    let other =
+        Provider::openai_compatible("other", format!("http://{address}/v1")).key(hush("builder"));
+    let ai = AgentLoop::builder()
+        .provider(row)
+        .provider(other)
+        .env("LAB_KEY", hush("environment"))
+        .transport(HttpTransport::builder().without_proxy().build().unwrap())
+        .layer(Logger::new())
+        .layer(Logger::to(move |entry| {
+            lines
+                .lock()
+                .unwrap()
+                .push_str(&format!("{entry:?} {}", serde_json::to_string(entry).unwrap()));
+        }))
+        .layer(Fallback::new(["other/m"]))
+        .layer(Retry::new().max_retries(0))
+        .build()
+        .unwrap();
+    (ai, log)
+}
+
+fn request() -> ChatRequest {
+    ChatRequest::new("lab/m").user("Hi").header("x-my-secret", hush("extra-header"))
+}
+
+fn check(what: &str, error: &Error) {
+    let json = serde_json::to_string(error).unwrap();
+    assert_silent(what, &format!("{error} {error:?} {json} {:?}", error.raw()));
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        assert_silent(what, &format!("{cause} {cause:?}"));
+        source = cause.source();
+    }
+}
+
+#[tokio::test]
+async fn an_error_that_echoes_a_key_does_not_show_it() {
+    let (listener, _guard) = Listener::start();
+    let mut sent = String::new();
+    for manner in [401, 400, 404, 429, 500]
+        .map(Manner::Status)
+        .into_iter()
+        .chain([Manner::Stream, Manner::Garbage])
+    {
+        let echo = Echo::start(manner.clone()).await;
+        let (ai, log) = client(&echo.address);
+        let what = format!("{manner:?}");
+        check(&what, &ai.chat(request()).await.unwrap_err());
+        let streamed = match ai.stream(request()).await {
+            Err(error) => error,
+            Ok(stream) => stream.response().await.unwrap_err(),
+        };
+        check(&what, &streamed);
+        let mut embed = EmbedRequest::new("lab/m", "Hi");
+        embed.extra_headers.insert("x-my-secret".to_owned(), hush("extra-header"));
+        check(&what, &ai.embed(embed).await.unwrap_err());
+        check(&what, &ai.models("lab").await.unwrap_err());
+        let mut events = Agent::new(ai).stream(request());
+        while let Some(event) = events.next().await {
+            let json = serde_json::to_string(&event).unwrap();
+            assert_silent(&what, &format!("{event:?} {json}"));
+        }
+        assert_silent("the log", &log.lock().unwrap());
+        sent.push_str(&echo.heads.lock().unwrap().concat());
+    }
+    // They were sent, all of them.
+    for place in ["environment", "builder", "query", "row-header", "extra-header"] {
+        assert!(sent.contains(&hush(place)), "{place}: {sent}");
+    }
+    assert!(!listener.heard().is_empty());
+    assert_silent("what is traced", &listener.heard());
+}
+
+#[tokio::test]
+async fn no_key_goes_along_to_where_a_server_sends_a_request_on() {
+    let end = Echo::start(Manner::Well).await;
+    let there = format!("http://{}/elsewhere", end.address);
+    let begin = Echo::start(Manner::Redirect(there)).await;
+    let (ai, _) = client(&begin.address);
+    ai.chat(request()).await.unwrap();
+    assert!(begin.heads.lock().unwrap().concat().contains(&hush("environment")));
+    assert_silent("the redirected request", &end.heads.lock().unwrap().concat());
+    // A place that is told in an error may hold a secret too.
+    let there = format!("gopher://u:{}@x/", hush("location"));
+    let begin = Echo::start(Manner::Redirect(there)).await;
+    check("a redirect", &client(&begin.address).0.chat(request()).await.unwrap_err());
+}
+
+#[tokio::test]
+async fn a_run_that_waits_holds_no_key() {
+    let simulator = agentloop_sim::Simulator::new().with_key(hush("builder"));
+    let server = simulator.serve("127.0.0.1:0").await.unwrap();
+    let row = Provider::openai_compatible("lab", server.url()).key(hush("builder"));
+    let ai = AgentLoop::builder().provider(row.header("x-lab-token", hush("row-header")));
+    let parameters = json!({"type": "object"});
+    let tool = Tool::dynamic("act", "Acts", parameters, |_: Value, _| async { Ok("done") });
+    let agent = Agent::new(ai.build().unwrap()).tool(tool.policy(Policy::Ask));
+    let outcome = agent.run(ChatRequest::new("lab/echo").user("Act")).await.unwrap();
+    let suspended = outcome.suspended.as_ref().unwrap();
+    let json = serde_json::to_string(suspended).unwrap();
+    assert_silent("a run that waits", &format!("{suspended:?} {json} {outcome:?}"));
+    server.shutdown().await;
+}

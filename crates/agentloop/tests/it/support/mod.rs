@@ -1,0 +1,86 @@
+//! What several test files need.
+
+pub(crate) mod own_process;
+
+use std::sync::LazyLock;
+
+use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error, Protocol};
+
+/// Bytes of which provider, and how they arrive.
+#[derive(Clone)]
+pub(crate) struct Wire {
+    pub(crate) provider: &'static str,
+    /// Another protocol than the provider's own.
+    pub(crate) protocol: Option<Protocol>,
+    pub(crate) model: Option<&'static str>,
+    pub(crate) stream: bool,
+    pub(crate) status: u16,
+    /// The size of the pieces.
+    pub(crate) size: usize,
+}
+
+impl Wire {
+    pub(crate) fn of(provider: &'static str) -> Self {
+        let size = usize::MAX;
+        Self { provider, protocol: None, model: None, stream: false, status: 200, size }
+    }
+
+    /// The bytes of a provider that speaks OpenAI's responses.
+    pub(crate) fn of_responses(stream: bool) -> Self {
+        Self { stream, protocol: Some(Protocol::OpenAiResponses), ..Self::of("openai") }
+    }
+}
+
+/// The events of an answer, and how they end.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) events: Vec<ChatStreamEvent>,
+    pub(crate) error: Option<Error>,
+}
+
+impl Decoded {
+    pub(crate) fn response(self) -> Result<ChatResponse, Error> {
+        match (self.events.into_iter().last(), self.error) {
+            (Some(ChatStreamEvent::MessageDone { response }), None) => Ok(*response),
+            (_, Some(error)) => Err(error),
+            (last, None) => panic!("ends with {last:?}"),
+        }
+    }
+}
+
+/// Decodes bytes that are all there.
+pub(crate) fn decode(wire: &Wire, bytes: &[u8]) -> Decoded {
+    let mut options = DecodeOptions::new(wire.provider);
+    options.model = wire.model.map(str::to_owned);
+    options.stream = wire.stream;
+    options.protocol = wire.protocol;
+    let mut answer = RawAnswer::new(bytes.to_vec());
+    answer.status = wire.status;
+    let answer = answer.cut(wire.size.min(bytes.len().max(1)));
+    static CLIENT: LazyLock<AgentLoop> = LazyLock::new(AgentLoop::from_env);
+    match inspect::decode(&CLIENT, &options, answer) {
+        Ok(mut stream) => collect(&mut stream),
+        Err(error) => Decoded { events: Vec::new(), error: Some(error) },
+    }
+}
+
+fn collect(stream: &mut ChatStream) -> Decoded {
+    let mut events = Vec::new();
+    loop {
+        match now(stream.next()) {
+            Some(Ok(event)) => events.push(event),
+            Some(Err(error)) => return Decoded { events, error: Some(error) },
+            None => return Decoded { events, error: None },
+        }
+    }
+}
+
+/// The outcome of a future that does not wait.
+pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match std::pin::pin!(future).poll(&mut context) {
+        std::task::Poll::Ready(value) => value,
+        std::task::Poll::Pending => panic!("what is all there must not wait"),
+    }
+}

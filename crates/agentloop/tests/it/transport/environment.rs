@@ -1,0 +1,82 @@
+//! What the environment says. Each test runs itself again in a process that has the variables set: a process
+//! cannot safely change its own.
+
+use std::env;
+use std::process::Stdio;
+
+use agentloop::transport::HttpTransport;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::transport::support::tls::Trust;
+use crate::transport::support::*;
+
+/// Names what the process that was started again shall ask for.
+const ASK: &str = "AGENTLOOP_TEST_ASK";
+
+/// What it says when it got the answer that it wanted.
+const SAID: &str = "as the environment said";
+
+/// Runs `child` in a process with these variables.
+async fn in_environment(url: &str, variables: &[(&str, &str)]) {
+    let program = env::current_exe().unwrap();
+    let mut command = std::process::Command::new(program);
+    command.args(["transport::environment::child", "--exact", "--ignored"]).env(ASK, url);
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "REQUEST_METHOD"] {
+        command.env_remove(name).env_remove(name.to_ascii_lowercase());
+    }
+    command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[tokio::test]
+#[ignore = "the other tests run it, with an environment"]
+async fn child() {
+    let Ok(url) = env::var(ASK) else { return };
+    assert_eq!(text(&HttpTransport::new(), get(url)).await.unwrap(), SAID);
+}
+
+#[tokio::test]
+async fn the_file_of_certificates_and_the_proxy_are_heeded() {
+    let trust = Trust::new(&["http/1.1"]);
+    let file = env::temp_dir().join(format!("agentloop-test-{}.pem", std::process::id()));
+    std::fs::write(&file, &trust.authority_pem).unwrap();
+    let (target, target_url) = listen().await;
+    let (proxy, proxy_url) = listen().await;
+    let proxy = tokio::spawn(async move {
+        let mut inside = accept(&proxy).await;
+        let (head, _) = read_request(&mut inside).await.unwrap();
+        let address = target_url.strip_prefix("http://").unwrap();
+        let mut outside = TcpStream::connect(address).await.unwrap();
+        inside.write_all(b"HTTP/1.1 200 Connected\r\n\r\n").await.unwrap();
+        let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;
+        head
+    });
+    let server = tokio::spawn(async move {
+        let mut stream = trust.accept(accept(&target).await).await.unwrap();
+        read_request(&mut stream).await.unwrap();
+        answer(&mut stream, SAID).await;
+    });
+    let variables = [("SSL_CERT_FILE", file.to_str().unwrap()), ("HTTPS_PROXY", &proxy_url)];
+    in_environment("https://secure.test:8443/", &variables).await;
+    server.await.unwrap();
+    assert!(proxy.await.unwrap().starts_with("connect secure.test:8443 http/1.1\r\n"));
+    std::fs::remove_file(file).unwrap();
+}
+
+#[tokio::test]
+async fn hosts_in_no_proxy_are_reached_without_it() {
+    let (listener, _) = listen().await;
+    let port = listener.local_addr().unwrap().port();
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        answer(&mut stream, SAID).await;
+    });
+    // Nothing listens at the proxy's port. 0.0.0.0 leads to this machine, but is not known to.
+    let variables = [("ALL_PROXY", "http://127.0.0.1:1"), ("NO_PROXY", "10.0.0.0/8,0.0.0.0")];
+    in_environment(&format!("http://0.0.0.0:{port}/"), &variables).await;
+    server.await.unwrap();
+}

@@ -1,0 +1,302 @@
+//! HTTP/1.1: reuse, cancelling, and the ends of bodies.
+
+use std::time::Duration;
+
+use agentloop::ErrorKind;
+use agentloop::transport::{SendOptions, Transport};
+use tokio::io::AsyncWriteExt;
+
+use crate::transport::support::*;
+
+#[tokio::test]
+async fn a_connection_is_used_again_after_its_answer_was_read() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        let mut bodies = Vec::new();
+        for body in ["one", "two", "three"] {
+            bodies.push(read_request(&mut stream).await.unwrap().1);
+            answer(&mut stream, body).await;
+        }
+        bodies
+    });
+    let transport = transport();
+    for expected in ["one", "two", "three"] {
+        assert_eq!(text(&transport, post(&url, expected)).await.unwrap(), expected);
+    }
+    assert_eq!(server.await.unwrap(), [&b"one"[..], b"two", b"three"]);
+}
+
+#[tokio::test]
+async fn a_request_names_its_host_and_path() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        let (head, _) = read_request(&mut stream).await.unwrap();
+        answer(&mut stream, "").await;
+        head
+    });
+    text(&transport(), get(format!("{url}/v1/models?limit=2"))).await.unwrap();
+    let head = server.await.unwrap();
+    let host = url.strip_prefix("http://").unwrap();
+    assert!(head.starts_with("get /v1/models?limit=2 http/1.1\r\n"), "{head}");
+    assert!(head.contains(&format!("host: {host}\r\n")), "{head}");
+}
+
+#[tokio::test]
+async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
+    let (listener, url) = listen().await;
+    let (close, closing) = tokio::sync::oneshot::channel();
+    let server = tokio::spawn(async move {
+        let mut first = accept(&listener).await;
+        read_request(&mut first).await.unwrap();
+        answer(&mut first, "one").await;
+        closing.await.unwrap();
+        drop(first);
+        let mut second = accept(&listener).await;
+        read_request(&mut second).await.unwrap();
+        answer(&mut second, "two").await;
+    });
+    let transport = transport();
+    assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
+    close.send(()).unwrap();
+    assert_eq!(text(&transport, get(&url)).await.unwrap(), "two");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_that_crosses_the_close_of_its_reused_connection_is_sent_again() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut first = accept(&listener).await;
+        read_request(&mut first).await.unwrap();
+        answer(&mut first, "one").await;
+        // Read, but not answered with a single byte.
+        read_request(&mut first).await.unwrap();
+        drop(first);
+        let mut second = accept(&listener).await;
+        let (_, body) = read_request(&mut second).await.unwrap();
+        answer(&mut second, "two").await;
+        body
+    });
+    let transport = transport();
+    assert_eq!(text(&transport, get(&url)).await.unwrap(), "one");
+    assert_eq!(text(&transport, post(&url, "again")).await.unwrap(), "two");
+    assert_eq!(server.await.unwrap(), b"again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_read_long_before_its_connection_broke_is_not_sent_again() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream).await.unwrap();
+        answer(&mut stream, "one").await;
+        read_request(&mut stream).await.unwrap();
+        tokio::time::advance(Duration::from_secs(6)).await;
+        drop(stream);
+        listener
+    });
+    // Without the helpers, whose limits would pass at once on a clock that jumps.
+    let transport = transport();
+    let response = transport.send(get(&url), SendOptions::default()).await.unwrap();
+    response.into_body().collect(1 << 10).await.unwrap();
+    let error = transport.send(get(&url), SendOptions::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_connection_that_closes_without_an_answer_is_an_error() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        drop(stream);
+        listener
+    });
+    let error = text(&transport(), get(&url)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connection);
+    assert!(error.to_string().contains("127.0.0.1:"), "{error}");
+    assert!(std::error::Error::source(&error).is_some());
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn dropping_the_future_closes_the_socket() {
+    let (listener, url) = listen().await;
+    let transport = transport();
+    let call = tokio::spawn(async move { text(&transport, get(&url)).await });
+    let mut stream = accept(&listener).await;
+    read_request(&mut stream).await.unwrap();
+    call.abort();
+    closed(&mut stream).await;
+}
+
+#[tokio::test]
+async fn dropping_the_body_closes_the_socket() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n";
+        stream.write_all(head).await.unwrap();
+        closed(&mut stream).await;
+    });
+    // The transport outlives the body: the connection must not have gone back to it.
+    let transport = transport();
+    let mut body = send(&transport, get(&url)).await.unwrap().into_body();
+    assert_eq!(next(&mut body).await.unwrap().unwrap(), "one");
+    drop(body);
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_body_dropped_at_its_last_piece_still_gives_its_connection_back() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        for _ in 0..2 {
+            read_request(&mut stream).await.unwrap();
+            let whole =
+                b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n4\r\ndone\r\n0\r\n\r\n";
+            stream.write_all(whole).await.unwrap();
+        }
+    });
+    let transport = transport();
+    for _ in 0..2 {
+        let mut body = send(&transport, get(&url)).await.unwrap().into_body();
+        assert_eq!(next(&mut body).await.unwrap().unwrap(), "done");
+    }
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn chunks_arrive_one_by_one() {
+    let (listener, url) = listen().await;
+    let (go, mut going) = tokio::sync::mpsc::channel::<()>(1);
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").await.unwrap();
+        for chunk in ["3\r\none\r\n", "3\r\ntwo\r\n", "0\r\n\r\n"] {
+            going.recv().await.unwrap();
+            stream.write_all(chunk.as_bytes()).await.unwrap();
+        }
+    });
+    let transport = transport();
+    let mut body = send(&transport, get(&url)).await.unwrap().into_body();
+    for expected in ["one", "two"] {
+        go.send(()).await.unwrap();
+        assert_eq!(next(&mut body).await.unwrap().unwrap(), expected);
+    }
+    go.send(()).await.unwrap();
+    assert!(next(&mut body).await.is_none());
+    assert!(next(&mut body).await.is_none());
+    server.await.unwrap();
+}
+
+/// Serves one answer of these bytes and closes; the kind and text of the error that comes of it.
+async fn cut(bytes: &'static str) -> (ErrorKind, String) {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        stream.write_all(bytes.as_bytes()).await.unwrap();
+    });
+    let error = text(&transport(), get(&url)).await.unwrap_err();
+    server.await.unwrap();
+    (error.kind(), error.to_string())
+}
+
+#[tokio::test]
+async fn a_body_shorter_than_its_length_is_an_error() {
+    let (kind, message) = cut("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nshort").await;
+    assert_eq!(kind, ErrorKind::Connection);
+    assert!(message.contains("127.0.0.1:"), "{message}");
+}
+
+#[tokio::test]
+async fn chunks_without_a_last_one_are_an_error() {
+    let (kind, message) =
+        cut("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\none\r\n").await;
+    assert_eq!(kind, ErrorKind::Connection);
+    assert!(message.contains("127.0.0.1:"), "{message}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_http_is_a_protocol_error() {
+    let (kind, _) = cut("SSH-2.0-OpenSSH_9.6\r\n\r\n").await;
+    assert_eq!(kind, ErrorKind::Protocol);
+}
+
+#[tokio::test]
+async fn a_body_without_length_ends_with_the_connection() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nall of it").await.unwrap();
+    });
+    assert_eq!(text(&transport(), get(&url)).await.unwrap(), "all of it");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_large_body_is_sent_whole() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        let (_, body) = read_request(&mut stream).await.unwrap();
+        answer(&mut stream, &body.len().to_string()).await;
+    });
+    let body = vec![b'x'; 5 << 20];
+    assert_eq!(text(&transport(), post(&url, body)).await.unwrap(), (5 << 20).to_string());
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn any_status_is_an_answer() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        let mut stream = accept(&listener).await;
+        read_request(&mut stream).await.unwrap();
+        let whole =
+            b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\ncontent-length: 4\r\n\r\nslow";
+        stream.write_all(whole).await.unwrap();
+    });
+    let response = send(&transport(), get(&url)).await.unwrap();
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.headers()["retry-after"], "7");
+    assert_eq!(read(response).await.unwrap(), "slow");
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn many_requests_at_a_time_each_get_their_own_answer() {
+    let (listener, url) = listen().await;
+    let server = tokio::spawn(async move {
+        loop {
+            let mut stream = accept(&listener).await;
+            tokio::spawn(async move {
+                while let Some((_, body)) = read_request(&mut stream).await {
+                    answer(&mut stream, std::str::from_utf8(&body).unwrap()).await;
+                }
+            });
+        }
+    });
+    let transport = transport();
+    let calls: Vec<_> = (0..100)
+        .map(|number: usize| {
+            let (transport, url) = (transport.clone(), url.clone());
+            tokio::spawn(async move {
+                let said = text(&transport, post(&url, number.to_string())).await.unwrap();
+                assert_eq!(said, number.to_string());
+            })
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap();
+    }
+    server.abort();
+}
