@@ -172,11 +172,13 @@ fn result_text(result: &CodeResultPart) -> String {
     format!("{ended}{}", fenced("", &printed))
 }
 
-/// A block of code, on lines of its own, with a fence that does not stand in it.
+/// Puts code on lines of its own between fences, which are longer than any run of backticks inside.
 fn fenced(language: &str, code: &str) -> String {
-    let mut fence = "```".to_owned();
-    while code.contains(&fence) {
-        fence.push('`');
+    let (mut longest, mut run) = (0, 0);
+    for byte in code.bytes() {
+        run = if byte == b'`' { run + 1 } else { 0 };
+        longest = longest.max(run);
     }
+    let fence = "`".repeat((longest + 1).max(3));
     format!("\n{fence}{language}\n{}\n{fence}\n", code.trim_end_matches('\n'))
 }

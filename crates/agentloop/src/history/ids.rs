@@ -1,6 +1,6 @@
 //! Ids of tool calls, in the pattern that a target wants: on the call and on its result alike.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{Turn, hash};
 use crate::request::{ContentPart, MessageContent};
@@ -43,20 +43,19 @@ impl IdPattern {
 
 /// Gives every call an id of its own that fits, and its result the same. Each call must be followed by its results.
 ///
-/// The calls are taken in their order, so that a conversation that grows changes no id that was sent before; an id that
-/// a provider used twice is a new one the second time.
+/// The calls are taken in their order, so a conversation that grows changes no id that was sent before. The second use
+/// of an id becomes a new id.
 pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern) {
-    let mut taken: HashSet<String> = HashSet::new();
+    let mut taken = Taken { pattern, ids: HashSet::new(), attempts: HashMap::new() };
     let mut at = 0;
     while at < turns.len() {
         let turn = &turns[at];
         let place = turn.at;
-        let mut ids = Vec::new();
-        for (number, call) in turn.calls().enumerate() {
-            let id = choose(&call.id, (place, number), pattern, &taken);
-            taken.insert(id.clone());
-            ids.push(id);
-        }
+        let ids: Vec<String> = turn
+            .calls()
+            .enumerate()
+            .map(|(number, call)| taken.choose(&call.id, place, number))
+            .collect();
         if turns[at].calls().zip(&ids).any(|(call, id)| call.id != *id) {
             rename(&mut turns[at], &ids);
         }
@@ -69,33 +68,49 @@ pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern) {
     }
 }
 
-fn choose(
-    id: &str,
-    (place, number): (usize, usize),
+/// The ids that the calls before have.
+struct Taken {
     pattern: IdPattern,
-    taken: &HashSet<String>,
-) -> String {
-    if pattern.fits(id) && !taken.contains(id) {
-        return id.to_owned();
+    ids: HashSet<String>,
+    /// For each id that was replaced, how many replacements were tried. Ids are never given back, so the search for the
+    /// next replacement goes on from there. Starting from the first would cost the square of the number of calls.
+    attempts: HashMap<String, usize>,
+}
+
+impl Taken {
+    /// The id to send for the call with this number in the message at `place`.
+    fn choose(&mut self, id: &str, place: usize, number: usize) -> String {
+        // A call that came without an id is known by its place.
+        let by_place;
+        let wanted = if id.is_empty() {
+            by_place = format!("call_{place}_{number}");
+            &by_place
+        } else {
+            id
+        };
+        let chosen = match self.pattern.fits(wanted) && !self.ids.contains(wanted) {
+            true => wanted.to_owned(),
+            false => self.replace(wanted),
+        };
+        self.ids.insert(chosen.clone());
+        chosen
     }
-    // A call that came without an id is known by its place.
-    let by_place;
-    let seed = if id.is_empty() {
-        by_place = format!("call_{place}_{number}");
-        if pattern.fits(&by_place) && !taken.contains(&by_place) {
-            return by_place;
+
+    fn replace(&mut self, wanted: &str) -> String {
+        let mut attempt = self.attempts.get(wanted).copied().unwrap_or(0);
+        let mut mapped = self.pattern.id(wanted, attempt);
+        while self.ids.contains(&mapped) {
+            attempt += 1;
+            mapped = self.pattern.id(wanted, attempt);
         }
-        &by_place
-    } else {
-        id
-    };
-    let mut turn = 0;
-    let mut mapped = pattern.id(seed, turn);
-    while taken.contains(&mapped) {
-        turn += 1;
-        mapped = pattern.id(seed, turn);
+        match self.attempts.get_mut(wanted) {
+            Some(known) => *known = attempt + 1,
+            None => {
+                self.attempts.insert(wanted.to_owned(), attempt + 1);
+            }
+        }
+        mapped
     }
-    mapped
 }
 
 fn rename(turn: &mut Turn<'_>, ids: &[String]) {

@@ -1,6 +1,6 @@
 //! The names under which tools are sent, and the way back.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
@@ -54,8 +54,10 @@ impl NamePattern {
 /// The names that had to be changed, with the ones that were sent in their place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ToolNames {
-    /// Original, sent.
-    changed: Vec<(String, String)>,
+    /// The name that was sent for each original.
+    sent: BTreeMap<String, String>,
+    /// The original of each name that was sent.
+    original: BTreeMap<String, String>,
 }
 
 impl ToolNames {
@@ -73,7 +75,7 @@ impl ToolNames {
         for name in defined.iter().filter(|name| pattern.fits(name)) {
             known.keep(name);
         }
-        let mut changed = Vec::new();
+        let mut changed = Self::default();
         let chosen = match &request.tool_choice {
             Some(ToolChoice::Function(name)) => Some(name.as_str()),
             _ => None,
@@ -82,7 +84,7 @@ impl ToolNames {
         for name in defined.into_iter().chain(chosen).chain(spoken) {
             known.add(name, &mut changed);
         }
-        Self { changed }
+        changed
     }
 
     /// A warning for each definition that is sent under another name.
@@ -99,17 +101,17 @@ impl ToolNames {
 
     /// The name to send.
     pub(crate) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
-        self.changed.iter().find(|(known, _)| known == original).map_or(original, |(_, sent)| sent)
+        self.sent.get(original).map_or(original, String::as_str)
     }
 
     /// The name that the caller knows.
     pub(crate) fn original<'a>(&'a self, sent: &'a str) -> &'a str {
-        self.changed.iter().find(|(_, known)| known == sent).map_or(sent, |(original, _)| original)
+        self.original.get(sent).map_or(sent, String::as_str)
     }
 
     /// Whether nothing had to be changed.
     pub(crate) fn is_empty(&self) -> bool {
-        self.changed.is_empty()
+        self.sent.is_empty()
     }
 }
 
@@ -125,7 +127,7 @@ impl<'a> Known<'a> {
         self.seen.insert(name);
     }
 
-    fn add(&mut self, name: &'a str, changed: &mut Vec<(String, String)>) {
+    fn add(&mut self, name: &'a str, changed: &mut ToolNames) {
         if self.seen.contains(name) {
             return;
         }
@@ -140,7 +142,8 @@ impl<'a> Known<'a> {
         }
         self.taken.insert(sent.clone());
         self.seen.insert(name);
-        changed.push((name.to_owned(), sent));
+        changed.original.insert(sent.clone(), name.to_owned());
+        changed.sent.insert(name.to_owned(), sent);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every call has one result, behind its turn.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{INTERRUPTED, Turn};
 use crate::error::{Error, ErrorKind, Result};
@@ -8,10 +9,18 @@ use crate::request::{ChatMessage, Role};
 use crate::response::{Warning, WarningKind};
 
 /// A turn with calls, and where their results stand.
-struct Round {
+struct Round<'t> {
     turn: usize,
-    /// For each call its id, its tool, and the turn of its result.
-    calls: Vec<(String, String, Option<usize>)>,
+    calls: Vec<Call<'t>>,
+    /// How many calls were answered in their order, before any other was.
+    answered: usize,
+}
+
+struct Call<'t> {
+    id: &'t str,
+    name: &'t str,
+    /// The turn of its result.
+    result: Option<usize>,
 }
 
 /// Something that is not as it should be.
@@ -33,32 +42,25 @@ pub(super) fn pair<'a>(
     strict: bool,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<Turn<'a>>> {
-    let mut rounds: Vec<Round> = Vec::new();
+    let mut calls = Calls::default();
     let mut holes: Vec<Hole> = Vec::new();
     let mut speaker = None;
     for (index, turn) in turns.iter().enumerate() {
         if turn.message.role != Role::Tool {
             speaker = Some(index);
-            let calls: Vec<_> =
-                turn.calls().map(|call| (call.id.clone(), call.name.clone(), None)).collect();
-            if !calls.is_empty() {
-                rounds.push(Round { turn: index, calls });
-            }
+            calls.open(index, turn);
             continue;
         }
         let id = turn.message.tool_call_id.as_deref().unwrap_or_default();
-        match find(&rounds, id, turn.message.name.as_deref()) {
-            Some((round, call)) => {
-                rounds[round].calls[call].2 = Some(index);
-                if speaker != Some(rounds[round].turn) {
-                    let what = format!("the result of `{id}` does not stand behind its call");
-                    holes.push(Hole { at: turn.at, what, mended: "it is moved there" });
-                }
+        match calls.answer(id, turn.message.name.as_deref(), index) {
+            Some(asked) if speaker == Some(asked) => {}
+            Some(_) => {
+                let what = format!("the result of `{id}` does not stand behind its call");
+                holes.push(Hole { at: turn.at, what, mended: "it is moved there" });
             }
             None if turn.message.tool_call_id.is_none() => return Err(nameless(turn.at)),
             None => {
-                let twice = rounds.iter().flat_map(|round| &round.calls).any(|call| call.0 == id);
-                let what = match twice {
+                let what = match calls.is_known(id) {
                     true => format!("a second result of `{id}`"),
                     false => format!("a result of `{id}`, which no turn before it calls"),
                 };
@@ -66,28 +68,129 @@ pub(super) fn pair<'a>(
             }
         }
     }
-    for round in &rounds {
-        for (id, name, _) in round.calls.iter().filter(|call| call.2.is_none()) {
-            let what = format!("the call `{id}` of `{name}` has no result");
+    for round in &calls.rounds {
+        for call in round.calls.iter().filter(|call| call.result.is_none()) {
+            let what = format!("the call `{}` of `{}` has no result", call.id, call.name);
             let mended = "it is sent as interrupted";
             holes.push(Hole { at: turns[round.turn].at, what, mended });
         }
     }
     report(holes, strict, warnings)?;
-    Ok(order(turns, rounds))
+    let results = calls.results();
+    Ok(order(turns, results))
 }
 
-/// The call that a result answers: the latest that has none yet, and of several in one turn the first.
-fn find(rounds: &[Round], id: &str, name: Option<&str>) -> Option<(usize, usize)> {
-    rounds.iter().enumerate().rev().find_map(|(at, round)| {
-        let open = || {
-            let calls = round.calls.iter().enumerate();
-            calls.filter(|(_, call)| call.0 == id && call.2.is_none())
+/// The calls of a conversation so far.
+#[derive(Default)]
+struct Calls<'t> {
+    rounds: Vec<Round<'t>>,
+    /// Made when a result does not answer the next call of the last round, which nearly all do.
+    index: Option<Index<'t>>,
+}
+
+/// Where the calls stand that have no result yet, by their ids. An id stays known when all its calls are answered.
+#[derive(Default)]
+struct Index<'t>(HashMap<&'t str, Vec<Open<'t>>>);
+
+/// The calls of one round that share an id and have no result yet.
+struct Open<'t> {
+    round: usize,
+    /// For each call its tool.
+    calls: BTreeMap<usize, &'t str>,
+    /// Calls without ids can only be told apart by their tools.
+    by_name: HashMap<&'t str, BTreeSet<usize>>,
+}
+
+impl<'t> Calls<'t> {
+    /// Adds the calls of a turn.
+    fn open(&mut self, index: usize, turn: &'t Turn<'_>) {
+        let calls: Vec<Call<'t>> = turn
+            .calls()
+            .map(|call| Call { id: &call.id, name: &call.name, result: None })
+            .collect();
+        if calls.is_empty() {
+            return;
+        }
+        let round = Round { turn: index, calls, answered: 0 };
+        if let Some(index) = &mut self.index {
+            index.add(self.rounds.len(), &round);
+        }
+        self.rounds.push(round);
+    }
+
+    /// Notes the turn of a result with the call that it answers, and returns the turn of the call. That is the latest
+    /// call of this id without a result, and the first among several in one turn.
+    fn answer(&mut self, id: &str, name: Option<&str>, result: usize) -> Option<usize> {
+        if self.index.is_none()
+            && let Some(round) = self.rounds.last_mut()
+            && let Some(call) = round.calls.get_mut(round.answered)
+            && call.id == id
+            && name.is_none_or(|name| name == call.name)
+        {
+            call.result = Some(result);
+            round.answered += 1;
+            return Some(round.turn);
+        }
+        let (at, call) = self.index().take(id, name)?;
+        let round = self.rounds.get_mut(at)?;
+        round.calls.get_mut(call)?.result = Some(result);
+        Some(round.turn)
+    }
+
+    /// Whether any turn calls this id.
+    fn is_known(&mut self, id: &str) -> bool {
+        self.index().0.contains_key(id)
+    }
+
+    fn index(&mut self) -> &mut Index<'t> {
+        let rounds = &self.rounds;
+        self.index.get_or_insert_with(|| {
+            let mut index = Index::default();
+            rounds.iter().enumerate().for_each(|(at, round)| index.add(at, round));
+            index
+        })
+    }
+
+    /// For each round its turn and the turns of its results.
+    fn results(self) -> Vec<(usize, Vec<Option<usize>>)> {
+        let of = |round: Round<'_>| {
+            (round.turn, round.calls.into_iter().map(|call| call.result).collect())
         };
-        // Calls without ids can only be told apart by their tools.
-        let named = open().find(|(_, call)| Some(call.1.as_str()) == name);
-        named.or_else(|| open().next()).map(|(call, _)| (at, call))
-    })
+        self.rounds.into_iter().map(of).collect()
+    }
+}
+
+impl<'t> Index<'t> {
+    fn add(&mut self, at: usize, round: &Round<'t>) {
+        for (number, call) in round.calls.iter().enumerate() {
+            let rounds = self.0.entry(call.id).or_default();
+            if call.result.is_some() {
+                continue;
+            }
+            if rounds.last().is_none_or(|open| open.round != at) {
+                rounds.push(Open { round: at, calls: BTreeMap::new(), by_name: HashMap::new() });
+            }
+            if let Some(open) = rounds.last_mut() {
+                open.calls.insert(number, call.name);
+                open.by_name.entry(call.name).or_default().insert(number);
+            }
+        }
+    }
+
+    /// Takes the call that a result answers out: its round and its number there.
+    fn take(&mut self, id: &str, name: Option<&str>) -> Option<(usize, usize)> {
+        let rounds = self.0.get_mut(id)?;
+        let open = rounds.last_mut()?;
+        let named = name.and_then(|name| open.by_name.get(name)?.first());
+        let call = *named.or(open.calls.keys().next())?;
+        let tool = open.calls.remove(&call)?;
+        open.by_name.get_mut(tool)?.remove(&call);
+        let found = (open.round, call);
+        if open.calls.is_empty() {
+            rounds.pop();
+        }
+        Some(found)
+    }
 }
 
 fn nameless(at: usize) -> Error {
@@ -114,7 +217,7 @@ fn report(mut holes: Vec<Hole>, strict: bool, warnings: &mut Vec<Warning>) -> Re
     Ok(())
 }
 
-fn order(turns: Vec<Turn<'_>>, rounds: Vec<Round>) -> Vec<Turn<'_>> {
+fn order(turns: Vec<Turn<'_>>, rounds: Vec<(usize, Vec<Option<usize>>)>) -> Vec<Turn<'_>> {
     let mut ordered = Vec::with_capacity(turns.len());
     let mut turns: Vec<Option<Turn<'_>>> = turns.into_iter().map(Some).collect();
     let mut rounds = rounds.into_iter().peekable();
@@ -123,13 +226,18 @@ fn order(turns: Vec<Turn<'_>>, rounds: Vec<Round>) -> Vec<Turn<'_>> {
             continue;
         };
         let at = turn.at;
+        let round = rounds.next_if(|(turn, _)| *turn == index);
+        let results = round.map(|(_, results)| results).unwrap_or_default();
+        let mut ids: Vec<String> = match results.iter().all(Option::is_some) {
+            true => Vec::new(),
+            false => turn.calls().map(|call| call.id.clone()).collect(),
+        };
         ordered.push(turn);
-        let Some(round) = rounds.next_if(|round| round.turn == index) else { continue };
-        for (id, _, result) in round.calls {
+        for (number, result) in results.into_iter().enumerate() {
             let result = result.and_then(|result| turns[result].take());
-            ordered.push(result.unwrap_or_else(|| Turn {
-                at,
-                message: Cow::Owned(ChatMessage::tool_error(id, INTERRUPTED)),
+            ordered.push(result.unwrap_or_else(|| {
+                let id = ids.get_mut(number).map(std::mem::take).unwrap_or_default();
+                Turn { at, message: Cow::Owned(ChatMessage::tool_error(id, INTERRUPTED)) }
             }));
         }
     }

@@ -22,6 +22,7 @@ mod cache;
 mod client;
 mod costs;
 mod dependencies;
+mod encode_growth;
 mod faults;
 mod fixtures;
 mod fuzzed;

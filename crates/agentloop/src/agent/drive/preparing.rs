@@ -1,5 +1,6 @@
 //! Calls while the model writes them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::super::event::RunEvent;
@@ -17,10 +18,11 @@ pub(super) struct Preparing {
     step: u32,
     tools: Arc<ToolSet>,
     calls: Vec<Prepared>,
+    /// Where the call of each part stands among the calls.
+    places: HashMap<u32, usize>,
 }
 
 struct Prepared {
-    part: u32,
     id: String,
     name: String,
     /// What there is of the arguments, for tools that have a line to say.
@@ -32,7 +34,7 @@ struct Prepared {
 
 impl Preparing {
     pub(super) fn new(step: u32, tools: Arc<ToolSet>) -> Self {
-        Self { step, tools, calls: Vec::new() }
+        Self { step, tools, calls: Vec::new(), places: HashMap::new() }
     }
 
     /// What an event tells of a call, if it does.
@@ -44,8 +46,8 @@ impl Preparing {
                 part: PartStart::ToolCall { id, name },
             } => {
                 let says = self.tools.get(name).is_some_and(|tool| tool.status.is_some());
+                self.places.entry(*part_index).or_insert(self.calls.len());
                 self.calls.push(Prepared {
-                    part: *part_index,
                     id: id.clone(),
                     name: name.clone(),
                     partial: says.then(Partial::default),
@@ -60,7 +62,7 @@ impl Preparing {
                 part_index,
                 delta: PartDelta::ToolCallArguments { arguments },
             } => {
-                let at = self.calls.iter().position(|call| call.part == *part_index)?;
+                let at = *self.places.get(part_index)?;
                 let call = &mut self.calls[at];
                 let partial = call.partial.as_mut()?;
                 partial.feed(arguments);

@@ -330,12 +330,16 @@ impl<'a, 'w> Conversation<'a, 'w> {
 
     /// The results of a round: one turn, in the order of the calls.
     fn results(&mut self, round: &'a [ChatMessage], first: usize) -> Result<Content<'a>> {
-        let mut sorted: Vec<(usize, &'a ChatMessage)> = (first..).zip(round).collect();
-        sorted.sort_by_key(|(_, message)| place_of(&self.calls, message));
+        let mut sorted: Vec<(usize, usize, &'a ChatMessage)> = round
+            .iter()
+            .enumerate()
+            .map(|(number, message)| (self.call_of(number, message), first + number, message))
+            .collect();
+        sorted.sort_by_key(|(place, ..)| *place);
         let mut parts = Vec::with_capacity(sorted.len());
         let mut beside = Vec::new();
-        for (at, message) in sorted {
-            let call = self.calls.get(place_of(&self.calls, message)).copied();
+        for (place, at, message) in sorted {
+            let call = self.calls.get(place).copied();
             let name = call.map(|call| call.name.as_str()).or(message.name.as_deref());
             let mut text = String::new();
             let mut shown = Vec::new();
@@ -378,9 +382,14 @@ impl<'a, 'w> Conversation<'a, 'w> {
         );
         Ok(Content { role: "user", parts })
     }
-}
 
-fn place_of(calls: &[&ToolCallPart], message: &ChatMessage) -> usize {
-    let id = message.tool_call_id.as_deref().unwrap_or_default();
-    calls.iter().position(|call| call.id == id).unwrap_or(usize::MAX)
+    /// The place of the call that the result with this number in its round answers. Results nearly always come in the
+    /// order of their calls, so the call of the same number is looked at before all others.
+    fn call_of(&self, number: usize, message: &ChatMessage) -> usize {
+        let id = message.tool_call_id.as_deref().unwrap_or_default();
+        if self.calls.get(number).is_some_and(|call| call.id == id) {
+            return number;
+        }
+        self.calls.iter().position(|call| call.id == id).unwrap_or(usize::MAX)
+    }
 }

@@ -141,3 +141,109 @@ async fn words_before_the_answer_hide_only_the_growth() {
     }
     assert!(stream.next().await.is_none());
 }
+
+/// A stream of one `data:` line per piece of `text`, which waits before each as a provider's does.
+#[derive(Debug)]
+struct Slow(Vec<Bytes>);
+
+impl Slow {
+    fn new(text: &str, size: usize) -> Self {
+        let letters: Vec<char> = text.chars().collect();
+        let chunk = |delta: Value, reason: Option<&str>| {
+            let chunk = serde_json::json!({ "id": "c", "model": "m",
+                "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
+            Bytes::from(format!("data: {chunk}\n\n"))
+        };
+        let content = |piece: &[char]| {
+            chunk(serde_json::json!({ "content": piece.iter().collect::<String>() }), None)
+        };
+        let mut lines: Vec<Bytes> = letters.chunks(size).map(content).collect();
+        lines.push(chunk(serde_json::json!({}), Some("stop")));
+        lines.push(Bytes::from_static(b"data: [DONE]\n\n"));
+        Self(lines)
+    }
+}
+
+impl Transport for Slow {
+    fn send<'a>(
+        &'a self,
+        _: Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        use futures_util::StreamExt as _;
+        let lines = futures_util::stream::iter(self.0.clone()).then(|line| async move {
+            tokio::task::yield_now().await;
+            Ok(line)
+        });
+        let body = Body::stream(Box::pin(lines));
+        let response =
+            Response::builder().header("content-type", "text/event-stream").body(body).unwrap();
+        Box::pin(std::future::ready(Ok(response)))
+    }
+}
+
+/// Deltas that arrive one by one were each shown as a copy of the whole value: 205 kB of JSON took a minute.
+#[test]
+fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut seen = Vec::new();
+    for rivers in [1_000, 4_000, 16_000] {
+        let rivers = (0..rivers).map(|at| format!("River {at:05}")).collect();
+        let city = City { rivers, ..oslo() };
+        let text = serde_json::to_string(&city).unwrap();
+        let length = text.len();
+        let row =
+            Provider::openai_compatible("lab", "http://lab.invalid").transport(Slow::new(&text, 3));
+        let ai = AgentLoop::builder().provider(row).build().unwrap();
+        let mut values = 0_usize;
+        let read = || {
+            runtime.block_on(async {
+                let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
+                let mut last = Value::Null;
+                while let Some(event) = stream.next().await {
+                    match event.unwrap() {
+                        StructuredEvent::Partial(value) => {
+                            values += 1;
+                            assert!(last.is_null() || grew(&last, &value));
+                            last = value;
+                        }
+                        StructuredEvent::Done(answer) => assert_eq!(answer.data, city),
+                        _ => {}
+                    }
+                }
+            });
+        };
+        let used = allocation_counter::measure(read);
+        println!("{length} bytes, {values} values: {used:?}");
+        // Enough of them to follow the response, and fewer than deltas.
+        assert!(values > 100 && values < length / 30, "{values} values of {length} bytes");
+        seen.push((length, used.count_total, used.bytes_total));
+    }
+    assert!(seen[2].0 > 205_000);
+    for pair in seen.windows(2) {
+        let grown = pair[1].0 as f64 / pair[0].0 as f64;
+        let counts = pair[1].1 as f64 / pair[0].1 as f64;
+        let bytes = pair[1].2 as f64 / pair[0].2 as f64;
+        assert!(counts <= 1.15 * grown, "{counts} times the allocations of {grown} times the text");
+        assert!(bytes <= 1.15 * grown, "{bytes} times the bytes of {grown} times the text");
+    }
+}
+
+/// Words that arrive one by one are shown one by one while the response is short.
+#[test]
+fn a_short_response_is_shown_at_every_delta() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let text = r#"{"name":"Oslo","inhabitants":"#;
+    let row =
+        Provider::openai_compatible("lab", "http://lab.invalid").transport(Slow::new(text, 3));
+    let ai = AgentLoop::builder().provider(row).build().unwrap();
+    let names = runtime.block_on(async {
+        let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
+        let mut names = Vec::new();
+        while let Some(Ok(StructuredEvent::Partial(value))) = stream.next().await {
+            names.extend(value.get("name").map(|name| name.as_str().unwrap().to_owned()));
+        }
+        names
+    });
+    assert_eq!(names, ["", "Osl", "Oslo"]);
+}
