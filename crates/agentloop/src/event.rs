@@ -105,10 +105,14 @@ pub enum ChatStreamEvent {
         /// The warning.
         warning: Warning,
     },
-    /// More that the provider said, under its own names. A later value replaces an earlier one.
+    /// Further fields of the provider, under the provider's names. A later value replaces an earlier one of the
+    /// same name.
     #[serde(rename = "metadata", rename_all = "camelCase")]
     Metadata {
-        /// By name.
+        /// The choice that the fields belong to; absent for fields of the whole response.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        choice_index: Option<u32>,
+        /// The fields by name.
         provider_metadata: Map<String, Value>,
     },
     /// The tokens used. A later event replaces an earlier one.

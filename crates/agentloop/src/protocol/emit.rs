@@ -286,13 +286,29 @@ impl Emitter {
         }
     }
 
+    /// Adds fields of the response, under the provider's names.
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
         if self.quiet {
             self.fold.metadata(more);
         } else if !more.is_empty() {
             self.fold.metadata(more.clone());
-            self.push(ChatStreamEvent::Metadata { provider_metadata: more });
+            self.push(ChatStreamEvent::Metadata { choice_index: None, provider_metadata: more });
         }
+    }
+
+    /// Adds fields of one choice, under the provider's names.
+    pub(crate) fn choice_metadata(&mut self, choice_index: u32, more: Map<String, Value>) {
+        if more.is_empty() {
+            return;
+        }
+        if self.quiet {
+            return self.fold.choice_metadata(choice_index, more);
+        }
+        self.fold.choice_metadata(choice_index, more.clone());
+        self.push(ChatStreamEvent::Metadata {
+            choice_index: Some(choice_index),
+            provider_metadata: more,
+        });
     }
 
     /// Notes the usage. Providers repeat it; the last one counts, and one event tells it at the end.

@@ -128,8 +128,11 @@ impl Fold {
                 self.warn(warning.clone());
                 Ok(())
             }
-            ChatStreamEvent::Metadata { provider_metadata } => {
-                self.metadata(provider_metadata.clone());
+            ChatStreamEvent::Metadata { choice_index, provider_metadata } => {
+                match choice_index {
+                    Some(index) => self.choice_metadata(*index, provider_metadata.clone()),
+                    None => self.metadata(provider_metadata.clone()),
+                }
                 Ok(())
             }
             ChatStreamEvent::Usage { usage, cost } => {
@@ -352,10 +355,11 @@ impl Fold {
     }
 
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
-        match self.response.provider_metadata.is_empty() {
-            true => self.response.provider_metadata = more,
-            false => self.response.provider_metadata.extend(more),
-        }
+        add_fields(&mut self.response.provider_metadata, more);
+    }
+
+    pub(crate) fn choice_metadata(&mut self, choice_index: u32, more: Map<String, Value>) {
+        add_fields(&mut self.choice(choice_index).0.provider_metadata, more);
     }
 
     pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
@@ -383,6 +387,14 @@ impl Fold {
             self.progress.insert(at, Progress::default());
         }
         (&mut self.response.choices[at], &mut self.progress[at])
+    }
+}
+
+/// Adds fields; a later value replaces an earlier one of the same name.
+fn add_fields(fields: &mut Map<String, Value>, more: Map<String, Value>) {
+    match fields.is_empty() {
+        true => *fields = more,
+        false => fields.extend(more),
     }
 }
 

@@ -70,7 +70,8 @@ pub struct ChatResponse {
     /// Every parameter that was dropped, renamed or clamped, every oddity of the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// What else the provider said, under its own names.
+    /// Further fields of the response, under the provider's names. Fields of a choice are in
+    /// [`Choice::provider_metadata`].
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub provider_metadata: Map<String, Value>,
 }
@@ -92,6 +93,9 @@ pub struct Choice {
     /// How sure the model was of each token, if that was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<Logprobs>,
+    /// Further fields of the choice, under the provider's names.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub provider_metadata: Map<String, Value>,
 }
 
 impl Choice {

@@ -39,6 +39,12 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
         if let Some(logprobs) = &choice.logprobs {
             events.push(ChatStreamEvent::Logprobs { choice_index, logprobs: logprobs.clone() });
         }
+        if !choice.provider_metadata.is_empty() {
+            events.push(ChatStreamEvent::Metadata {
+                choice_index: Some(choice_index),
+                provider_metadata: choice.provider_metadata.clone(),
+            });
+        }
         events.push(ChatStreamEvent::MessageDelta {
             choice_index,
             finish_reason: choice.finish_reason.clone(),
@@ -47,6 +53,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
     }
     if !response.provider_metadata.is_empty() {
         events.push(ChatStreamEvent::Metadata {
+            choice_index: None,
             provider_metadata: response.provider_metadata.clone(),
         });
     }

@@ -34,6 +34,7 @@ mod matrix;
 mod mcp;
 mod media;
 mod memory;
+mod metadata;
 mod middleware;
 mod models;
 mod nesting;

@@ -131,6 +131,8 @@ fn every_event_is_the_seed_s() {
         json!({"type": "message.start", "id": "1", "model": "m", "provider": "p"}),
         json!({"type": "message.delta", "choiceIndex": 0, "finishReason": "tool_calls"}),
         json!({"type": "usage", "usage": {"promptTokens": 1}}),
+        json!({"type": "metadata", "providerMetadata": {"serviceTier": "default"}}),
+        json!({"type": "metadata", "choiceIndex": 1, "providerMetadata": {"safetyRatings": []}}),
         json!({"type": "message.done", "response": response}),
         content("content.done", "part", json!({"type": "text", "text": "hi"})),
     ];

@@ -80,7 +80,7 @@ struct Price {
 impl Price {
     fn put_on(&mut self, event: &mut ChatStreamEvent) {
         match event {
-            ChatStreamEvent::Metadata { provider_metadata } => {
+            ChatStreamEvent::Metadata { choice_index: None, provider_metadata } => {
                 if let Some(Value::String(tier)) = provider_metadata.get(TIER) {
                     self.served = Some(tier.clone());
                 }

@@ -89,6 +89,8 @@ pub(super) struct CandidateState {
     pub(super) has_calls: bool,
     pub(super) finish: Option<String>,
     pub(super) grounding: Grounding,
+    /// Fields that belong to this candidate alone.
+    pub(super) metadata: Map<String, Value>,
 }
 
 impl CandidateState {

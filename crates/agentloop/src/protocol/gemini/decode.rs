@@ -90,9 +90,9 @@ impl Decoder {
                 _ => {}
             }
         }
-        self.keep("promptFeedback", chunk.prompt_feedback);
-        self.keep("modelStatus", chunk.model_status);
-        self.keep("continuationToken", chunk.continuation_token);
+        keep(&mut self.metadata, "promptFeedback", chunk.prompt_feedback);
+        keep(&mut self.metadata, "modelStatus", chunk.model_status);
+        keep(&mut self.metadata, "continuationToken", chunk.continuation_token);
         for candidate in chunk.candidates.iter_mut() {
             self.candidate(candidate, mode, emitter)?;
         }
@@ -118,13 +118,16 @@ impl Decoder {
         if self.candidates.get(at).is_none_or(|state| state.index != index) {
             self.candidates.insert(at, CandidateState::new(index));
         }
-        if at == 0 {
-            self.keep("safetyRatings", candidate.safety_ratings);
-            self.keep("urlContextMetadata", candidate.url_context_metadata);
-            self.keep("finishMessage", candidate.finish_message);
-            self.keep("avgLogprobs", candidate.avg_logprobs);
-        }
         let state = &mut self.candidates[at];
+        let fields = [
+            ("safetyRatings", candidate.safety_ratings),
+            ("urlContextMetadata", candidate.url_context_metadata),
+            ("finishMessage", candidate.finish_message),
+            ("avgLogprobs", candidate.avg_logprobs),
+        ];
+        for (name, raw) in fields {
+            keep(&mut state.metadata, name, raw);
+        }
         if let Some(content) = candidate.content.0.take() {
             for part in content.parts {
                 state.part(part, mode, &mut self.ids, emitter)?;
@@ -144,13 +147,14 @@ impl Decoder {
         }
         Ok(())
     }
+}
 
-    fn keep(&mut self, name: &str, raw: Option<&RawValue>) {
-        if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "[]" | "{}" | "\"\""))
-            && let Ok(value) = nesting::read(raw.get())
-        {
-            self.metadata.insert(name.to_owned(), value);
-        }
+/// Keeps a field, unless it is empty.
+fn keep(fields: &mut Map<String, Value>, name: &str, raw: Option<&RawValue>) {
+    if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "[]" | "{}" | "\"\""))
+        && let Ok(value) = nesting::read(raw.get())
+    {
+        fields.insert(name.to_owned(), value);
     }
 }
 

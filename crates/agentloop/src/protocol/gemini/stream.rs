@@ -118,8 +118,17 @@ impl Decoder {
             let grounding = state.grounding.metadata().map(|value| ("groundingMetadata", value));
             let sources = state.grounding.sources().map(|value| ("citationSources", value));
             for (name, value) in grounding.into_iter().chain(sources) {
-                self.metadata.entry(name).or_insert(value);
+                state.metadata.insert(name.to_owned(), value);
             }
+            // The first candidate's are also fields of the response, as in the shape that this library started from.
+            for name in ["safetyRatings", "groundingMetadata"] {
+                if let Some(value) = state.metadata.get(name)
+                    && !self.metadata.contains_key(name)
+                {
+                    self.metadata.insert(name.to_owned(), value.clone());
+                }
+            }
+            emitter.choice_metadata(state.index, std::mem::take(&mut state.metadata));
             state.close(emitter)?;
             let (reason, raw) = match (state.finish.take(), &self.blocked) {
                 (Some(word), _) => (finish_reason(&word), Some(word)),

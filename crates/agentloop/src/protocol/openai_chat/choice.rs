@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
 use std::mem::take;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::annotations;
 use super::decode::Mode;
@@ -35,6 +35,8 @@ pub(super) struct ChoiceState {
     details: Vec<Value>,
     executed: ExecutedTools,
     audio: AudioEnd,
+    /// Fields that belong to this choice alone.
+    pub(super) metadata: Map<String, Value>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +94,7 @@ impl ChoiceState {
             details: Vec::new(),
             executed: ExecutedTools::default(),
             audio: AudioEnd::default(),
+            metadata: Map::new(),
         }
     }
 

@@ -178,10 +178,6 @@ impl Decoder {
         let index =
             choice.index.unsigned().and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
         emitter.ensure_choice(index)?;
-        self.keep_text("nativeFinishReason", choice.native_finish_reason.non_empty());
-        if let Some(raw) = choice.content_filter_results.filter(|raw| raw.get() != "{}") {
-            self.keep_raw("contentFilterResults", Some(raw));
-        }
         let tags = self.think_tags.unwrap_or_default();
         let made_up = MadeUpIds { id: &self.id, salt: &self.salt };
         let at = self.choices.partition_point(|state| state.index < index);
@@ -191,6 +187,15 @@ impl Decoder {
             self.choices.insert(at, ChoiceState::new(index, tags));
         }
         let state = &mut self.choices[at];
+        if let Some(reason) = choice.native_finish_reason.non_empty() {
+            state.metadata.insert("nativeFinishReason".to_owned(), Value::from(reason));
+        }
+        // A chunk whose text was not judged yet has an empty object.
+        if let Some(raw) = choice.content_filter_results.filter(|raw| raw.get() != "{}")
+            && let Ok(value) = nesting::read(raw.get())
+        {
+            state.metadata.insert("contentFilterResults".to_owned(), value);
+        }
         // A stream's chunk may repeat the whole message beside its delta; a body may hold an empty delta
         // beside its message.
         let (first, second) = match mode {

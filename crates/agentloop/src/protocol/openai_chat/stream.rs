@@ -129,6 +129,7 @@ impl Decoder {
                 Some(word) => finish_reason(word).with_tool_calls(!state.calls.is_empty()),
                 None => FinishReason::Stop.with_tool_calls(!state.calls.is_empty()),
             };
+            emitter.choice_metadata(state.index, std::mem::take(&mut state.metadata));
             emitter.finish_choice(state.index, reason, raw);
         }
         emitter.metadata(std::mem::take(&mut self.metadata));

@@ -80,16 +80,18 @@ fn part() -> impl Strategy<Value = Value> {
 }
 
 fn response() -> impl Strategy<Value = ChatResponse> {
-    let choice = (vec(part(), 0..5), "stop|length|tool_calls|content_filter|error|other");
+    let metadata = || btree_map("[a-z]{1,5}", 0i64..9, 0..3);
+    let reason = "stop|length|tool_calls|content_filter|error|other";
+    let choice = (vec(part(), 0..5), reason, metadata());
     let usage = proptest::option::of((0u64..1000, 0u64..1000));
-    (vec(choice, 0..3), usage, btree_map("[a-z]{1,5}", 0i64..9, 0..3), vec(text(), 0..2)).prop_map(
+    (vec(choice, 0..3), usage, metadata(), vec(text(), 0..2)).prop_map(
         |(choices, usage, metadata, warnings)| {
             let choices: Vec<Value> = choices
                 .into_iter()
                 .enumerate()
-                .map(|(index, (content, reason))| {
+                .map(|(index, (content, reason, metadata))| {
                     json!({"index": index, "content": content, "finishReason": reason,
-                           "rawFinishReason": "w"})
+                           "rawFinishReason": "w", "providerMetadata": metadata})
                 })
                 .collect();
             let usage = match usage {

@@ -22,7 +22,7 @@ pub(crate) fn shows(response: &ChatResponse, feature: &str) -> bool {
     matches!(feature, "server_tool" | "search_results")
         && ["groundingMetadata", "urlContextMetadata"]
             .iter()
-            .any(|name| response.provider_metadata.contains_key(*name))
+            .any(|name| response.choices[0].provider_metadata.contains_key(*name))
 }
 
 /// All text, all thinking, all arguments, signatures, blobs and code, counted on both sides.
