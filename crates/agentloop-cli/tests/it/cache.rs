@@ -1,5 +1,7 @@
 //! `[cache]` of the configuration, and how to go past it.
 
+#![cfg(feature = "redis")]
+
 use crate::common;
 #[allow(dead_code, reason = "the library's tests use more of it")]
 #[path = "../../../agentloop/tests/it/cache/redis_server.rs"]

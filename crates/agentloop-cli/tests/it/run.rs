@@ -152,8 +152,12 @@ fn wrong_options_say_what_is_right() {
         (vec!["--max-cost", "much"], "invalid value 'much'"),
         (vec!["--save", "nowhere/run.json"], "there is no such folder"),
         (vec!["--resume", "nowhere.json"], "nowhere.json: "),
+        #[cfg(feature = "mcp")]
         (vec!["--mcp", "no-such-server --now"], "no-such-server"),
+        #[cfg(feature = "mcp")]
         (vec!["--mcp", "sh -c 'open"], "--mcp: the command line ends within a quote"),
+        #[cfg(not(feature = "mcp"))]
+        (vec!["--mcp", "no-such-server --now"], "cargo install agentloop-cli --features mcp"),
     ] {
         let run = agentloop(["run", "-m", "sim/echo", "hi"].into_iter().chain(args)).run();
         assert_eq!(run.code, Some(2), "{run}");

@@ -1,6 +1,6 @@
 //! `agentloop run --mcp`: a server that is a program of a few lines.
 
-#![cfg(unix)]
+#![cfg(all(unix, feature = "mcp"))]
 
 use crate::common;
 

@@ -1,12 +1,14 @@
 //! Tools of MCP servers.
 
 use agentloop::agent::Agent;
+#[cfg(feature = "mcp")]
 use agentloop::agent::mcp::McpServer;
 
 use crate::failure::Failure;
 use crate::notes::Notes;
 
-/// The agent with the tools of these servers, and what they are called.
+/// Connects to the servers and returns the agent with their tools, and the names of those tools.
+#[cfg(feature = "mcp")]
 pub(super) async fn connect(
     mut agent: Agent,
     servers: &[String],
@@ -26,4 +28,21 @@ pub(super) async fn connect(
         agent = agent.tool_source(connection);
     }
     Ok((agent, names))
+}
+
+/// Refuses servers: this build cannot connect to any.
+#[cfg(not(feature = "mcp"))]
+#[expect(clippy::unused_async, reason = "a build that has MCP awaits here")]
+pub(super) async fn connect(
+    agent: Agent,
+    servers: &[String],
+    _: Notes,
+) -> Result<(Agent, Vec<String>), Failure> {
+    match servers {
+        [] => Ok((agent, Vec::new())),
+        _ => Err(Failure::input_with_hint(
+            "--mcp: this build of agentloop has no MCP",
+            "build it with the feature: cargo install agentloop-cli --features mcp",
+        )),
+    }
 }
