@@ -131,11 +131,16 @@ impl RawAnswer {
         self
     }
 
-    fn error(&self, protocol: Protocol, provider: &str) -> Option<Error> {
+    fn error(&self, provider: &Provider, model: Option<&str>) -> Option<Error> {
         let failed = !(200..300).contains(&self.status);
         failed.then(|| {
             let body = self.pieces.concat();
-            protocol::decode_error(protocol, provider, self.status, &self.headers, &body)
+            let (protocol, name) = (provider.protocol, &provider.name);
+            let error = protocol::decode_error(protocol, name, self.status, &self.headers, &body);
+            match model {
+                Some(model) => error.with_model(model),
+                None => error,
+            }
         })
     }
 }
@@ -169,7 +174,7 @@ impl DecodeOptions {
 pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Result<ChatStream> {
     let provider = provider(ai, options, &answer)?;
     let protocol = provider.protocol;
-    if let Some(error) = answer.error(protocol, &provider.name) {
+    if let Some(error) = answer.error(&provider, options.model.as_deref()) {
         return Err(error);
     }
     let content_type = answer
@@ -182,12 +187,9 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
         Emitter::new(provider.name.as_ref(), protocol::request_id(&answer.headers), Vec::new());
     let context = DecodeContext { provider, model: options.model.clone(), audio_format: None };
     let body = Body::stream(Pieces(answer.pieces.into_iter()));
-    Ok(ChatStream::new(Reply::new(
-        body,
-        reading,
-        ChatDecoder::new(protocol, context),
-        Box::new(emitter),
-    )))
+    let decoder = ChatDecoder::new(protocol, context);
+    let reply = Reply::new(body, reading, decoder, Box::new(emitter));
+    Ok(ChatStream::new(Box::new(reply).with_model(options.model.as_deref())))
 }
 
 /// Reads an answer to an embeddings call as `ai` would.
@@ -202,7 +204,7 @@ pub fn decode_embed(
 ) -> Result<EmbedResponse> {
     let provider = provider(ai, options, answer)?;
     let protocol = provider.protocol;
-    if let Some(error) = answer.error(protocol, &provider.name) {
+    if let Some(error) = answer.error(&provider, options.model.as_deref()) {
         return Err(error);
     }
     let embedded = protocol::decode_embed(protocol, &provider, &answer.pieces.concat())?;

@@ -18,6 +18,9 @@ pub const MAX_BODY_BYTES: usize = 128 << 20;
 /// The largest body of an error answer that is read; the rest is left unread.
 pub const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 
+/// How many bytes of a failed response's body an [`Error`](crate::Error) keeps.
+pub const MAX_ERROR_RAW_BYTES: usize = 16 << 10;
+
 /// How long the next piece of an error answer's body is waited for: its status says already what went wrong.
 pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
 

@@ -54,7 +54,7 @@ fn an_answer_over_another_protocol_of_the_provider() {
     ];
     let run =
         decode("--provider openai --protocol openai_responses --stream", &sse(&events, false));
-    insta::assert_snapshot!(run.stdout, @r#"{"error":{"kind":"rate_limit","message":"slow down","provider":"openai","status":429,"code":"rate_limit_exceeded","retryable":false,"retryAfterMs":null,"requestId":null,"partial":{"id":"resp_1","provider":"openai","model":"gpt-5.2","choices":[{"index":0,"content":[{"type":"text","text":"Hi"}],"finishReason":"error"}],"usage":{}}}}"#);
+    insta::assert_snapshot!(run.stdout, @r#"{"error":{"kind":"rate_limit","message":"slow down","provider":"openai","model":null,"status":429,"code":"rate_limit_exceeded","param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":"{\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"slow down\"}","partial":{"id":"resp_1","provider":"openai","model":"gpt-5.2","choices":[{"index":0,"content":[{"type":"text","text":"Hi"}],"finishReason":"error"}],"usage":{}}}}"#);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_stream_that_is_cut_is_an_error_with_what_had_arrived() {
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
-    {"error":{"kind":"incomplete_stream","message":"the stream ended before the answer did","provider":"openai","status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
+    {"error":{"kind":"incomplete_stream","message":"the stream ended before the answer did","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
     --- stderr
     "#);
 }
@@ -113,7 +113,7 @@ fn a_stream_that_is_cut_ends_its_events_with_the_error() {
     {"type":"message.start","id":"chatcmpl-1","model":"gpt-4.1-2025","provider":"openai","created":1700000000}
     {"type":"content.start","choiceIndex":0,"partIndex":0,"part":{"type":"text"}}
     {"type":"content.delta","choiceIndex":0,"partIndex":0,"delta":{"type":"text","text":"Grüß "}}
-    {"type":"error","error":{"kind":"incomplete_stream","message":"the stream ended before the answer did","provider":"openai","status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
+    {"type":"error","error":{"kind":"incomplete_stream","message":"the stream ended before the answer did","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
     --- stderr
     "#);
 }
@@ -125,7 +125,7 @@ fn an_error_before_any_event_is_the_only_event() {
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
-    {"type":"error","error":{"kind":"not_found","message":"no such model","provider":"openai","status":404,"code":"model_not_found","retryable":false,"retryAfterMs":null,"requestId":null,"hint":"check the model's name; `agentloop models PROVIDER` lists the ones that are served","partial":null}}
+    {"type":"error","error":{"kind":"not_found","message":"no such model","provider":"openai","model":null,"status":404,"code":"model_not_found","param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"check the model's name; `agentloop models PROVIDER` lists the ones that are served","raw":"{\"error\":{\"message\":\"no such model\",\"type\":\"invalid_request_error\",\"code\":\"model_not_found\"}}","partial":null}}
     --- stderr
     "#);
 }
@@ -176,7 +176,7 @@ fn headers_say_how_long_to_wait_and_who_it_was() {
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
-    {"error":{"kind":"rate_limit","message":"slow down","provider":"groq","status":429,"code":"rate_limit_exceeded","retryable":true,"retryAfterMs":2000,"requestId":"req_1","partial":null}}
+    {"error":{"kind":"rate_limit","message":"slow down","provider":"groq","model":null,"status":429,"code":"rate_limit_exceeded","param":null,"retryable":true,"retryAfterMs":2000,"requestId":"req_1","raw":"{\"error\":{\"message\":\"slow down\",\"code\":\"rate_limit_exceeded\"}}","partial":null}}
     --- stderr
     "#);
 }
@@ -187,9 +187,20 @@ fn an_error_inside_a_status_of_200_is_an_error() {
     insta::assert_snapshot!(decode("--provider openrouter", body), @r#"
     exit 1
     --- stdout
-    {"error":{"kind":"server","message":"upstream is down","provider":"openrouter","status":502,"code":null,"retryable":true,"retryAfterMs":null,"requestId":null,"partial":null}}
+    {"error":{"kind":"server","message":"upstream is down","provider":"openrouter","model":null,"status":502,"code":null,"param":null,"retryable":true,"retryAfterMs":null,"requestId":null,"raw":"{\"error\":{\"message\":\"upstream is down\",\"code\":502}}","partial":null}}
     --- stderr
     "#);
+}
+
+#[test]
+fn an_error_inside_a_choice_is_an_error_with_what_had_arrived() {
+    let body = r#"{"id":"g","model":"m","choices":[{"index":0,"finish_reason":null,"error":{"code":502,"message":"Upstream error"},"message":{"role":"assistant","content":"Canada is a vast"}}]}"#;
+    let run = decode("--provider openrouter --model m", body);
+    let error = run.error();
+    assert_eq!((&error["kind"], &error["status"]), (&"server".into(), &502.into()), "{run}");
+    assert_eq!((&error["retryable"], &error["model"]), (&true.into(), &"m".into()), "{run}");
+    assert_eq!(error["partial"]["choices"][0]["content"][0]["text"], "Canada is a vast", "{run}");
+    assert_eq!(error["raw"], body, "{run}");
 }
 
 #[test]

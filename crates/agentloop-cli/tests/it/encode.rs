@@ -129,7 +129,7 @@ fn a_request_without_messages_is_refused() {
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"invalid_request","message":"the request has no messages","provider":"openai","status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"add at least one, with `.user(…)`","partial":null}}
+    {"error":{"kind":"invalid_request","message":"the request has no messages","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"add at least one, with `.user(…)`","raw":null,"partial":null}}
     --- stderr
     error: openai: the request has no messages
     hint: add at least one, with `.user(…)`
@@ -141,7 +141,7 @@ fn an_unknown_provider_is_named_with_the_nearest_known_one() {
     insta::assert_snapshot!(encode("", &plain("opnai/gpt-4.1")), @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"status":null,"code":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","partial":null}}
+    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim","raw":null,"partial":null}}
     --- stderr
     error: no provider is called `opnai`
     hint: did you mean `openai`? known are openai, anthropic, google, groq, together, mistral, deepseek, fireworks, perplexity, ollama, cohere, xai, openrouter, cerebras, azure, vertex, huggingface, nvidia, moonshot, deepinfra, sambanova, github, vllm, llamacpp, lmstudio, sim

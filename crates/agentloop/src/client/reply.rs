@@ -288,6 +288,10 @@ impl Reply {
             Reading::Unknown(body) => whole(body, decoder, emitter),
             Reading::Whole(body) => whole(body.bytes(), decoder, emitter),
         };
+        // A body that is an error fails the call, whatever precedes the error in it: the caller has seen nothing.
+        if done.is_err() && matches!(reading, Reading::Unknown(_) | Reading::Whole(_)) {
+            emitter.discard_events();
+        }
         done?;
         *state = State::Ended;
         Ok(())

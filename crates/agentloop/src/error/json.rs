@@ -1,4 +1,4 @@
-//! The error as JSON: `{"kind","message","provider","status","code","retryable",…}`.
+//! The error as JSON: `{"kind","message","provider","model","status","code","param","retryable",…,"raw","partial"}`.
 
 use std::time::Duration;
 
@@ -14,8 +14,10 @@ struct Written<'a> {
     kind: ErrorKind,
     message: &'a str,
     provider: Option<&'a str>,
+    model: Option<&'a str>,
     status: Option<u16>,
     code: Option<&'a str>,
+    param: Option<&'a str>,
     retryable: bool,
     retry_after_ms: Option<u64>,
     request_id: Option<&'a str>,
@@ -23,6 +25,7 @@ struct Written<'a> {
     hint: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     causes: &'a [Error],
+    raw: Option<&'a str>,
     partial: Option<&'a ChatResponse>,
 }
 
@@ -32,14 +35,17 @@ struct Read {
     kind: ErrorKind,
     message: String,
     provider: Option<String>,
+    model: Option<String>,
     status: Option<u16>,
     code: Option<String>,
+    param: Option<String>,
     retryable: bool,
     retry_after_ms: Option<u64>,
     request_id: Option<String>,
     hint: Option<String>,
     #[serde(default)]
     causes: Vec<Error>,
+    raw: Option<String>,
     partial: Option<Box<ChatResponse>>,
 }
 
@@ -49,8 +55,10 @@ impl Serialize for Error {
             kind: self.kind(),
             message: self.message(),
             provider: self.provider(),
+            model: self.model(),
             status: self.status(),
             code: self.code(),
+            param: self.param(),
             retryable: self.is_retryable(),
             retry_after_ms: self
                 .retry_after()
@@ -58,6 +66,7 @@ impl Serialize for Error {
             request_id: self.request_id(),
             hint: self.hint(),
             causes: self.causes(),
+            raw: self.raw(),
             partial: self.partial(),
         }
         .serialize(serializer)
@@ -72,12 +81,36 @@ impl<'de> Deserialize<'de> for Error {
             .with_retry_after(read.retry_after_ms.map(Duration::from_millis))
             .with_request_id(read.request_id)
             .with_causes(read.causes);
+        if let Some(raw) = read.raw {
+            error = error.with_raw(raw.as_bytes());
+        }
         let inner = &mut *error.0;
         inner.provider = read.provider;
+        inner.model = read.model;
         inner.status = read.status;
         inner.code = read.code;
+        inner.param = read.param;
         inner.hint = read.hint;
         inner.partial = read.partial;
         Ok(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_in_no_field_of_the_json() {
+        let mut error = Error::new(ErrorKind::Auth, "the key sk-secret is wrong")
+            .with_code("sk-secret")
+            .with_param("sk-secret")
+            .with_hint("replace sk-secret")
+            .with_request_id(Some("sk-secret".to_owned()))
+            .with_raw(br#"{"error":{"message":"the key sk-secret is wrong"}}"#)
+            .with_causes(vec![Error::new(ErrorKind::Auth, "m").with_raw(b"sk-secret")]);
+        error.hide("sk-secret");
+        let json = serde_json::to_string(&error).unwrap();
+        assert!(!json.contains("secret"), "{json}");
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 pub use kind::ErrorKind;
 
+use crate::limits::MAX_ERROR_RAW_BYTES;
 use crate::response::ChatResponse;
 use crate::secret::MASK;
 
@@ -18,6 +19,7 @@ use crate::secret::MASK;
 /// - [`kind`](Self::kind) is what programs match on; it says what can be done about it.
 /// - [`is_retryable`](Self::is_retryable) is whether the same call may succeed later.
 /// - [`partial`](Self::partial) is what had arrived when a stream failed.
+/// - [`raw`](Self::raw) is the provider's body, for what no field has.
 /// - The text is for people; nothing is promised about it.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
@@ -30,6 +32,7 @@ struct Inner {
     model: Option<String>,
     status: Option<u16>,
     code: Option<String>,
+    param: Option<String>,
     retryable: bool,
     retry_after: Option<Duration>,
     request_id: Option<String>,
@@ -55,6 +58,7 @@ impl Error {
             model: None,
             status: None,
             code: None,
+            param: None,
             retryable: kind.is_retryable(),
             retry_after: None,
             request_id: None,
@@ -97,6 +101,11 @@ impl Error {
         self.0.code.as_deref()
     }
 
+    /// Returns the parameter of the request that the provider complains about, by the provider's name for it.
+    pub fn param(&self) -> Option<&str> {
+        self.0.param.as_deref()
+    }
+
     /// Whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
@@ -117,7 +126,8 @@ impl Error {
         self.0.hint.as_deref()
     }
 
-    /// The body of the answer as it came, or the bytes that could not be understood.
+    /// Returns the body of the response as it came, or the bytes that could not be understood; at most
+    /// [`MAX_ERROR_RAW_BYTES`](crate::limits::MAX_ERROR_RAW_BYTES) of them. Keys are replaced by `***`.
     pub fn raw(&self) -> Option<&str> {
         self.0.raw.as_deref()
     }
@@ -173,7 +183,13 @@ impl Error {
             return;
         }
         let inner = &mut *self.0;
-        let said = [&mut inner.code, &mut inner.request_id, &mut inner.hint, &mut inner.raw];
+        let said = [
+            &mut inner.code,
+            &mut inner.param,
+            &mut inner.request_id,
+            &mut inner.hint,
+            &mut inner.raw,
+        ];
         let id = inner.partial.as_mut().and_then(|partial| partial.request_id.as_mut());
         for text in said.into_iter().flatten().chain([&mut inner.message]).chain(id) {
             if text.contains(secret) {
@@ -200,6 +216,21 @@ impl Error {
     #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         self.0.code = Some(code.into());
+        self
+    }
+
+    /// Sets the parameter of the request that the provider complains about.
+    #[must_use]
+    pub fn with_param(mut self, param: impl Into<String>) -> Self {
+        self.0.param = Some(param.into());
+        self
+    }
+
+    /// Sets the kind, and with it whether the error is retryable.
+    #[must_use]
+    pub(crate) fn with_kind(mut self, kind: ErrorKind) -> Self {
+        self.0.kind = kind;
+        self.0.retryable = kind.is_retryable();
         self
     }
 
@@ -233,12 +264,21 @@ impl Error {
         self
     }
 
-    /// The same, with the bytes that caused it. Only the first 16 KiB are kept.
+    /// Sets the bytes that caused it. Only the first
+    /// [`MAX_ERROR_RAW_BYTES`](crate::limits::MAX_ERROR_RAW_BYTES) are kept.
     #[must_use]
     pub fn with_raw(mut self, raw: &[u8]) -> Self {
-        const KEPT: usize = 16 << 10;
-        let kept = &raw[..raw.len().min(KEPT)];
-        self.0.raw = Some(String::from_utf8_lossy(kept).into_owned());
+        let mut text = String::from_utf8_lossy(&raw[..raw.len().min(MAX_ERROR_RAW_BYTES)]);
+        // The cut may fall into a character, and what is not UTF-8 grows when it is replaced.
+        if text.len() > MAX_ERROR_RAW_BYTES || raw.len() > MAX_ERROR_RAW_BYTES {
+            let mut end = text.len().min(MAX_ERROR_RAW_BYTES);
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            let kept = text[..end].trim_end_matches('\u{fffd}').len();
+            text.to_mut().truncate(kept);
+        }
+        self.0.raw = Some(text.into_owned());
         self
     }
 
@@ -291,6 +331,7 @@ impl fmt::Debug for Error {
             ("provider", &self.0.provider),
             ("model", &self.0.model),
             ("code", &self.0.code),
+            ("param", &self.0.param),
             ("request_id", &self.0.request_id),
             ("hint", &self.0.hint),
             ("raw", &self.0.raw),
@@ -333,8 +374,13 @@ impl PartialEq for Error {
         a.kind == b.kind
             && a.message == b.message
             && a.provider == b.provider
+            && a.model == b.model
             && a.status == b.status
             && a.code == b.code
+            && a.param == b.param
+            && a.hint == b.hint
+            && a.raw == b.raw
+            && a.causes == b.causes
             && a.retryable == b.retryable
             && a.retry_after == b.retry_after
             && a.request_id == b.request_id

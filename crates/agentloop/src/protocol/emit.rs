@@ -108,6 +108,11 @@ impl Emitter {
         self.events.into()
     }
 
+    /// Drops the events that were not taken yet.
+    pub(crate) fn discard_events(&mut self) {
+        self.events.clear();
+    }
+
     pub(crate) fn provider(&self) -> &str {
         &self.provider
     }

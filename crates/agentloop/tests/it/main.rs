@@ -23,6 +23,7 @@ mod client;
 mod costs;
 mod dependencies;
 mod encode_growth;
+mod failed_choices;
 mod faults;
 mod fixtures;
 mod fuzzed;

@@ -33,7 +33,9 @@ fn no_provider_is_named_in_a_protocol() {
     let mut found = Vec::new();
     for file in sources(&source().join("protocol")) {
         let text = std::fs::read_to_string(&file).unwrap();
-        for (number, line) in text.lines().enumerate() {
+        // Comments name whom a workaround is for.
+        let is_code = |(_, line): &(usize, &str)| !line.trim_start().starts_with("//");
+        for (number, line) in text.lines().enumerate().filter(is_code) {
             let words = line.to_ascii_lowercase();
             let mut words = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             if let Some(word) = words.find(|word| names.iter().any(|name| name == word)) {

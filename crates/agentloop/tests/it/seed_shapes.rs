@@ -180,9 +180,9 @@ fn an_error_writes_every_field_also_when_it_is_absent() {
         Error::new(ErrorKind::RateLimit, "slow down").with_provider("groq").with_status(429);
     assert_eq!(
         serde_json::to_value(&error).unwrap(),
-        json!({"kind": "rate_limit", "message": "slow down", "provider": "groq", "status": 429,
-               "code": null, "retryable": true, "retryAfterMs": null, "requestId": null,
-               "partial": null})
+        json!({"kind": "rate_limit", "message": "slow down", "provider": "groq", "model": null,
+               "status": 429, "code": null, "param": null, "retryable": true, "retryAfterMs": null,
+               "requestId": null, "raw": null, "partial": null})
     );
     round_trips::<Error>(&serde_json::to_value(&error).unwrap());
 }

@@ -88,6 +88,8 @@ async fn judge_coming(falls: &OfResponse, all: bool, mut events: ChatStream) -> 
 /// elsewhere would only hide it.
 fn usual(error: &Error) -> bool {
     error.is_retryable()
+        // Each provider accepts bodies of another size.
+        || error.status() == Some(413)
         || matches!(
             error.kind(),
             ErrorKind::Quota

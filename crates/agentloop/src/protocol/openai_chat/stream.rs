@@ -75,6 +75,10 @@ impl Decoder {
 
     fn whole(&mut self, chunk: &mut Chunk<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         if let Some(error) = self.error_in(chunk, body, "") {
+            // What had arrived before it is the partial response.
+            if !chunk.choices.is_empty() {
+                self.chunk(chunk, Mode::Whole, emitter)?;
+            }
             return Err(error);
         }
         if chunk.choices.is_empty() && chunk.id.non_empty().is_none() {
@@ -87,14 +91,21 @@ impl Decoder {
     /// The error that stands in place of an answer, or ends one, inside a status of 200.
     fn error_in(&self, chunk: &Chunk<'_>, data: &[u8], event: &str) -> Option<Error> {
         let provider = self.context.provider.name.as_ref();
-        // Some hosts send an empty error with every chunk.
-        let says_something = |raw: &&RawValue| !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]");
+        // Some providers send an empty error with every chunk.
+        let says_something =
+            |raw: &&RawValue| !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]" | "null");
         let extension = chunk.x_groq.0.as_ref().and_then(|extension| extension.error);
         if chunk.error.filter(says_something).is_some() || event == "error" {
             return Some(error_body::in_answer(provider, data));
         }
         if let Some(raw) = extension.filter(says_something) {
-            return Some(error_body::in_answer(provider, raw.get().as_bytes()));
+            return Some(error_body::in_part_of_answer(provider, raw.get(), data));
+        }
+        // OpenRouter reports the failure of the provider behind it inside the choice, beside what that one had written.
+        // The finish reason may be any: "error", "tool_calls", none.
+        let failed = chunk.choices.iter().find_map(|choice| choice.error.filter(says_something));
+        if let Some(raw) = failed {
+            return Some(error_body::in_part_of_answer(provider, raw.get(), data));
         }
         // An error without its wrapper: `{"object": "error", "message": …}`.
         let bare = chunk.choices.is_empty() && error_body::is_bare_error(data);

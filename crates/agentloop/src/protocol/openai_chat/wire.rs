@@ -78,6 +78,7 @@ pub(super) struct ChunkChoice<'a> {
     pub(super) native_finish_reason: Text<'a>,
     pub(super) logprobs: Option<&'a RawValue>,
     pub(super) content_filter_results: Option<&'a RawValue>,
+    pub(super) error: Option<&'a RawValue>,
 }
 
 fill!(ChunkChoice {
@@ -85,7 +86,8 @@ fill!(ChunkChoice {
     "finish_reason" => finish_reason,
     "native_finish_reason" => native_finish_reason,
     "logprobs" => logprobs,
-    "content_filter_results" => content_filter_results;
+    "content_filter_results" => content_filter_results,
+    "error" => error;
     "delta" => delta,
     "message" => message
 });

@@ -60,6 +60,7 @@ macro_rules! laws_of {
 mod anthropic;
 mod corpus;
 mod embeddings;
+mod errors;
 mod features;
 mod gemini;
 mod laws;
