@@ -55,6 +55,7 @@
 
 #[cfg(feature = "agent")]
 pub mod agent;
+mod canonical;
 mod client;
 mod config;
 mod error;

@@ -106,8 +106,13 @@ pub struct Pending {
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// The arguments, as JSON text.
+    /// The arguments as JSON text: exactly what the tool receives if the call is allowed. They are what the model wrote,
+    /// parsed, checked and written again, so a field that the model wrote twice is here once.
     pub arguments: String,
+    /// The [fingerprint](super::Tool::fingerprint) of the tool's definition. A decision holds for this definition: if the
+    /// tool is another one when the call is about to run, the decision does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
     /// What is wanted.
     pub wants: Wants,
 }

@@ -38,6 +38,8 @@ pub(super) struct Settings {
     pub(super) parallel: usize,
     pub(super) default_policy: Policy,
     pub(super) policies: HashMap<String, Policy>,
+    /// By name, the fingerprints of the tools that may run without asking.
+    pub(super) allowed: HashMap<String, String>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) before_step: Option<BeforeStep>,
     pub(super) repair: Option<Repair>,
@@ -60,6 +62,7 @@ impl Agent {
                 parallel: AGENT_PARALLEL_TOOLS,
                 default_policy: Policy::Allow,
                 policies: HashMap::new(),
+                allowed: HashMap::new(),
                 approver: None,
                 before_step: None,
                 repair: None,
@@ -158,6 +161,18 @@ impl Agent {
         })
     }
 
+    /// Lets this tool run without asking for as long as its [definition](Tool::fingerprint) stays the same.
+    ///
+    /// For tools of servers, prefer it to [`policy`](Self::policy), which holds for a name: if a server puts another
+    /// definition behind the name, each call of it is asked for.
+    #[must_use]
+    pub fn allow(self, tool: &Tool) -> Self {
+        let (name, definition) = (tool.name().to_owned(), tool.fingerprint());
+        self.set(|settings| {
+            settings.allowed.insert(name, definition);
+        })
+    }
+
     /// Sets who is asked whether tools may run.
     #[must_use]
     pub fn approver(self, approver: impl Approver + 'static) -> Self {
@@ -240,7 +255,20 @@ impl Settings {
     /// Whether a tool may run unasked.
     pub(super) fn policy_of(&self, tool: &Tool) -> Policy {
         let said = self.policies.get(tool.name()).copied();
-        said.or(tool.policy).unwrap_or(self.default_policy)
+        let usual = said.or(tool.policy).unwrap_or(self.default_policy);
+        match self.allowed.get(tool.name()) {
+            None => usual,
+            Some(_) if said == Some(Policy::Deny) => Policy::Deny,
+            Some(definition) if *definition == tool.fingerprint() => Policy::Allow,
+            // The name was allowed with another definition.
+            Some(_) if usual == Policy::Deny => Policy::Deny,
+            Some(_) => Policy::Ask,
+        }
+    }
+
+    /// Whether what was decided on a tool holds for its definition, not for its name alone.
+    pub(super) fn is_bound(&self, tool: &Tool) -> bool {
+        self.allowed.contains_key(tool.name()) || self.policy_of(tool) != Policy::Allow
     }
 
     pub(super) fn rules(&self) -> Rules<'_> {

@@ -72,6 +72,7 @@ impl Run {
         last: bool,
     ) -> Result<(Option<ChatRequest>, Arc<Asked>), (ChatRequest, Error)> {
         let mut tools = self.agent.settings.tools.gathered();
+        self.listed = Arc::new(tools.clone());
         let first_choice = std::mem::replace(&mut own.tool_choice, choice);
         let (kept, mut request) = match self.agent.settings.before_step.clone() {
             None => (None, own),

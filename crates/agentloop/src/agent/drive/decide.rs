@@ -14,8 +14,9 @@ const MAX_NAMES: usize = 64;
 
 /// What a call is of.
 enum Found {
-    Tool(Box<Tool>),
-    /// A tool that the caller runs.
+    /// A tool that runs here, or that the caller runs, and the arguments that it receives.
+    Tool(Box<Tool>, String),
+    /// A tool that the caller runs and of which only the declaration is known.
     External,
     /// Why it cannot run.
     Broken(ToolStatus, String),
@@ -45,15 +46,60 @@ impl Run {
                 self.state.is_external(at);
                 self.state.decided(at, Decision::Wait);
             }
-            Found::Tool(tool) => match self.agent.settings.policy_of(&tool) {
-                Policy::Allow => self.state.decided(at, Decision::Allow),
-                Policy::Deny => {
-                    let reason = format!("the tool `{}` may not be used here", tool.name());
-                    self.state.decided(at, Decision::deny(reason));
-                }
-                Policy::Ask => self.ask_approver(at).await,
-            },
+            Found::Tool(tool, arguments) => {
+                self.state.settled(at, arguments, tool.fingerprint());
+                self.decide_on(at, &tool).await;
+            }
         }
+    }
+
+    async fn decide_on(&mut self, at: usize, tool: &Tool) {
+        if tool.is_external() {
+            self.state.is_external(at);
+            return self.state.decided(at, Decision::Wait);
+        }
+        match self.agent.settings.policy_of(tool) {
+            Policy::Allow => self.state.decided(at, Decision::Allow),
+            Policy::Deny => {
+                let reason = format!("the tool `{}` may not be used here", tool.name());
+                self.state.decided(at, Decision::deny(reason));
+            }
+            Policy::Ask => self.ask_approver(at).await,
+        }
+    }
+
+    /// Refuses the calls whose tool was replaced by its source after the decision: a server can change what is behind a
+    /// name while a person thinks. Tools that may run without asking are not affected.
+    pub(super) fn refuse_changed(&mut self, calls: &[usize]) -> bool {
+        let settings = &self.agent.settings;
+        let is_bound = |at: &usize| {
+            let call = self.state.calls().get(*at);
+            let tool = call.and_then(|call| self.listed.get(&call.call.name));
+            tool.is_some_and(|tool| settings.is_bound(tool))
+        };
+        if !settings.tools.has_sources() || !calls.iter().any(is_bound) {
+            return false;
+        }
+        let now = self.agent.settings.tools.gathered();
+        let mut refused = false;
+        for at in calls.iter().copied() {
+            let Some(call) = self.state.calls().get(at) else { continue };
+            let name = &call.call.name;
+            // A hook may have changed the tool for this step, so the two lists of the source are compared.
+            let (Some(then), Some(now)) = (self.listed.get(name), now.get(name)) else { continue };
+            if then.fingerprint() == now.fingerprint()
+                || self.agent.settings.policy_of(now) == Policy::Allow
+            {
+                continue;
+            }
+            let text = format!(
+                "denied: the definition of the tool `{name}` changed after this call was decided on"
+            );
+            let result = call.result(at, ToolStatus::Denied, ToolOutput::text(text));
+            self.state.finished(at, result, false);
+            refused = true;
+        }
+        refused
     }
 
     fn find(&self, at: usize) -> Found {
@@ -63,8 +109,7 @@ impl Run {
         match self.tools.get(&call.name) {
             Some(tool) => match tool.read(&call.arguments) {
                 Err(why) => Found::Broken(ToolStatus::InvalidArguments, why),
-                Ok(_) if tool.is_external() => Found::External,
-                Ok(_) => Found::Tool(Box::new(tool.clone())),
+                Ok(arguments) => Found::Tool(Box::new(tool.clone()), arguments.to_string()),
             },
             None if self.state.request.tools.iter().any(|tool| tool.name() == Some(&call.name)) => {
                 Found::External

@@ -21,7 +21,7 @@ use super::outcome::{Outcome, StopReason};
 use super::request::RunRequest;
 use super::sink::Sink;
 use super::suspended::Suspended;
-use super::tool::{RunData, ToolResult, ToolSet, ToolStatus};
+use super::tool::{RunData, Tool, ToolResult, ToolSet, ToolStatus};
 use crate::error::{Error, Result};
 use crate::structured::{Shape, correction};
 
@@ -34,6 +34,8 @@ struct Run {
     shape: Option<Shape>,
     /// The tools of the step that the run is at.
     tools: Arc<ToolSet>,
+    /// The same tools as their sources listed them, before a hook changed them for the step.
+    listed: Arc<ToolSet>,
     data: RunData,
     sink: Sink,
     began: Instant,
@@ -56,11 +58,13 @@ async fn run(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> O
     let shape = request.shape();
     let tools = agent.settings.tools.gathered();
     let ready = shape.and_then(|shape| tools.check().map(|()| shape));
+    let tools = Arc::new(tools);
     let mut run = Run {
         data: RunData::new(request.state.data.clone()),
         state: request.state,
         cancel: request.cancel,
-        tools: Arc::new(tools),
+        listed: Arc::clone(&tools),
+        tools,
         began: Instant::now(),
         shape: None,
         error: None,
@@ -72,6 +76,8 @@ async fn run(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> O
     match ready {
         Ok(shape) => {
             run.shape = shape;
+            // A run that was stored may be resumed with other tools than the ones it was decided for.
+            run.state.reopen_changed(|name| run.tools.get(name).map(Tool::fingerprint));
             while run.step().await {}
         }
         Err(error) => run.fail(error),
@@ -92,7 +98,11 @@ impl Run {
         match self.state.next() {
             Action::Ask { last } => self.ask(last).await,
             Action::Decide(at) => self.decide(at).await,
-            Action::Run(calls) => self.run_tools(calls).await,
+            Action::Run(calls) => {
+                if !self.refuse_changed(&calls) {
+                    self.run_tools(calls).await;
+                }
+            }
             Action::Review(at) => self.review(at).await,
             Action::Close => self.close().await,
             Action::Suspend => {

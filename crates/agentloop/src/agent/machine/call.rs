@@ -10,10 +10,13 @@ use crate::response::ToolCallPart;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::agent) struct Call {
-    /// The call as it runs: the model's, or as it was repaired.
+    /// The call as it runs: the model's, or as it was repaired, with the arguments that the tool receives.
     pub(in crate::agent) call: ToolCallPart,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) decision: Option<Decision>,
+    /// The fingerprint of the tool for which the decision holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::agent) definition: Option<String>,
     /// Whether the caller runs it.
     #[serde(default)]
     pub(in crate::agent) external: bool,
@@ -44,6 +47,7 @@ impl Call {
         Self {
             call,
             decision: None,
+            definition: None,
             external: false,
             result: None,
             review: Reviewing::No,
@@ -101,6 +105,7 @@ impl Call {
             call_id: self.call.id.clone(),
             tool: self.call.name.clone(),
             arguments: self.call.arguments.clone(),
+            definition: self.definition.clone(),
             wants,
         }
     }

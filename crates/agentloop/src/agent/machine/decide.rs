@@ -26,6 +26,34 @@ impl RunState {
         }
     }
 
+    /// Settles what is decided on: the arguments as the tool receives them, and the tool's definition.
+    pub(in crate::agent) fn settled(&mut self, at: usize, arguments: String, definition: String) {
+        if let Some(call) = self.calls_mut().get_mut(at) {
+            call.call.arguments = arguments;
+            call.definition = Some(definition);
+        }
+    }
+
+    /// Takes back the decisions on calls whose tool is no longer the one they were made for. `now` returns the
+    /// fingerprint of a tool.
+    pub(in crate::agent) fn reopen_changed(&mut self, now: impl Fn(&str) -> Option<String>) {
+        for call in self.calls_mut() {
+            let may_run = matches!(
+                call.decision,
+                Some(Decision::Allow | Decision::AllowWith { .. } | Decision::Wait)
+            );
+            if !may_run || call.external || call.result.is_some() {
+                continue;
+            }
+            // A tool that is missing cannot run, whatever was decided.
+            if let Some(now) = now(&call.call.name)
+                && call.definition.as_ref() != Some(&now)
+            {
+                call.decision = None;
+            }
+        }
+    }
+
     /// The caller runs the call.
     pub(in crate::agent) fn is_external(&mut self, at: usize) {
         if let Some(call) = self.calls_mut().get_mut(at) {

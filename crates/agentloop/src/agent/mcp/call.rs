@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::super::tool::{ToolContext, ToolError, ToolHandler, ToolOutput};
 use super::connection::Link;
-use super::content;
+use super::{content, trouble};
 use crate::transport::BoxFuture;
 
 /// Runs a tool where it is.
@@ -73,7 +73,8 @@ impl Remote {
                 ToolError::new(format!("the server `{server}` of this tool is gone"))
             }
             error => ToolError::new(format!(
-                "the server `{server}` of this tool cannot be reached: {error}"
+                "the server `{server}` of this tool cannot be reached: {}",
+                trouble::of_request(error)
             )),
         }
     }

@@ -59,6 +59,7 @@ impl McpConnection {
         let server = name::server(given.unwrap_or_default());
         shared.set_listing(Listing {
             server: server.clone(),
+            identity: settings.identity.clone(),
             policy: settings.policy,
             timeout: settings.timeout,
         });

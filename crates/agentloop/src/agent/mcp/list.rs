@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::approval::Policy;
 use super::super::tool::Tool;
-use super::name;
+use super::{name, trouble};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_MAX_PAGES, MCP_MAX_TOOLS};
 use crate::request::FunctionDefinition;
@@ -17,6 +17,8 @@ use crate::request::FunctionDefinition;
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
     pub(super) server: String,
+    /// What the tools are bound to: the program or the address of the server.
+    pub(super) identity: String,
     pub(super) policy: Policy,
     pub(super) timeout: Option<Duration>,
 }
@@ -93,7 +95,8 @@ impl Listing {
             parameters: Some(Value::Object(parameters)),
             strict: None,
         })
-        .policy(self.policy);
+        .policy(self.policy)
+        .from_server(&format!("{} {} {}", self.server, self.identity, tool.name));
         match self.timeout {
             Some(timeout) => made.timeout(timeout),
             None => made,
@@ -101,7 +104,8 @@ impl Listing {
     }
 
     fn failed(&self, error: &ServiceError) -> Error {
-        let message = format!("the MCP server `{}` does not list its tools: {error}", self.server);
+        let why = trouble::of_request(error);
+        let message = format!("the MCP server `{}` does not list its tools: {why}", self.server);
         Error::new(ErrorKind::Protocol, message)
     }
 }
@@ -113,7 +117,12 @@ mod tests {
     use super::*;
 
     fn listing() -> Listing {
-        Listing { server: "s".to_owned(), policy: Policy::Ask, timeout: None }
+        Listing {
+            server: "s".to_owned(),
+            identity: "pipe".to_owned(),
+            policy: Policy::Ask,
+            timeout: None,
+        }
     }
 
     fn remote(name: &str, schema: &Value) -> rmcp::model::Tool {

@@ -43,6 +43,7 @@ mod name;
 mod open;
 mod process;
 mod server;
+mod trouble;
 mod words;
 
 pub use connection::McpConnection;

@@ -17,6 +17,7 @@ use super::connection::McpConnection;
 use super::http;
 use super::process::{self, Process};
 use super::server::{Address, McpServer, Program, Reach, Settings};
+use super::trouble;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_MAX_MESSAGE_BYTES;
 use crate::secret::mask;
@@ -179,7 +180,10 @@ impl Meeting<'_> {
             ),
             error => Error::new(
                 ErrorKind::Connection,
-                format!("the MCP server `{who}` could not be reached: {error}"),
+                format!(
+                    "the MCP server `{who}` could not be reached: {}",
+                    trouble::of_opening(error)
+                ),
             ),
         }
     }

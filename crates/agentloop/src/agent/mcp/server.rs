@@ -69,6 +69,22 @@ pub(super) struct Settings {
     pub(super) connect_timeout: Duration,
     /// The first thing that was wrong, told when it is connected.
     pub(super) problem: Option<Error>,
+    /// What the tools of the server are bound to: its program or its address.
+    pub(super) identity: String,
+}
+
+impl Reach {
+    /// Returns what tells this server from others, without secrets.
+    fn identity(&self) -> String {
+        match self {
+            Self::Program(program) => {
+                // Escaped, so the words of two command lines cannot run into each other.
+                format!("program {:?} {:?}", program.command, program.args)
+            }
+            Self::Address(address) => format!("address {}", mask::address(&address.url)),
+            Self::Pipes(..) => "pipe".to_owned(),
+        }
+    }
 }
 
 impl McpServer {
@@ -79,6 +95,7 @@ impl McpServer {
             timeout: None,
             connect_timeout: MCP_CONNECT_TIMEOUT,
             problem: None,
+            identity: String::new(),
         };
         Self { reach, settings }
     }
@@ -220,7 +237,8 @@ impl McpServer {
     ///
     /// When it cannot be started or reached, does not speak MCP, or takes too long. The hint has the last words of a program
     /// that ended.
-    pub async fn connect(self) -> Result<McpConnection> {
+    pub async fn connect(mut self) -> Result<McpConnection> {
+        self.settings.identity = self.reach.identity();
         super::open::open(self).await
     }
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod context;
 mod error;
+mod fingerprint;
 mod handler;
 mod output;
 mod result;
@@ -68,6 +69,8 @@ pub struct Tool {
     handler: Option<Arc<dyn ToolHandler>>,
     /// Why it cannot be used, if its schema is none. A run that is given it says so before it asks anybody.
     checker: Result<Checker>,
+    /// The server that runs it, if one does: part of what it is.
+    origin: Option<Arc<str>>,
     pub(super) policy: Option<Policy>,
     pub(super) reviewed: bool,
     pub(super) sequential: bool,
@@ -134,7 +137,14 @@ impl Tool {
         Self::build(definition, None)
     }
 
-    /// The same, run by `handler`.
+    /// Binds the tool to the server that runs it.
+    #[cfg(any(feature = "mcp", test))]
+    pub(super) fn from_server(mut self, identity: &str) -> Self {
+        self.origin = Some(Arc::from(identity));
+        self
+    }
+
+    /// Replaces what runs the tool.
     #[cfg(feature = "mcp")]
     pub(super) fn run_by(mut self, handler: impl ToolHandler) -> Self {
         self.handler = Some(Arc::new(handler));
@@ -150,6 +160,7 @@ impl Tool {
             definition: Arc::new(definition),
             handler,
             checker,
+            origin: None,
             policy: None,
             reviewed: false,
             sequential: false,

@@ -84,6 +84,11 @@ impl ToolSet {
         self.tools.is_empty() && self.provider_tools.is_empty() && self.sources.is_empty()
     }
 
+    /// Whether tools come from elsewhere, so they may change.
+    pub(in crate::agent) fn has_sources(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
     /// The same, with the tools that its sources have now, and no sources.
     pub(in crate::agent) fn gathered(&self) -> Self {
         let mut gathered = self.clone();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::canonical::Canonical;
+use crate::canonical::Canonical;
 use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Next, Request};

@@ -1,6 +1,5 @@
 //! Answers what was asked before.
 
-mod canonical;
 mod config;
 mod flight;
 mod guarded;

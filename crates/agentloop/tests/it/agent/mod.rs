@@ -5,6 +5,7 @@ mod broken;
 mod cancel;
 mod choice;
 mod clock;
+mod definition;
 mod document;
 mod events;
 mod external;

@@ -1,32 +1,32 @@
-//! One form for everything that is equal, and another for everything that is not.
+//! Digests of JSON values: equal values have the same digest, whatever the order of their fields.
 
 use ring::digest::{Context, SHA256};
 use serde_json::{Number, Value};
 
-/// Takes in values, and gives a digest of them.
+/// Computes a digest over a sequence of values.
 ///
-/// Every value is written with its kind and its length, so that no two different sequences of values have the same bytes.
+/// Each value is written with its kind and its length, so two different sequences of values never have the same bytes.
 /// The fields of objects are taken in the order of their names.
-pub(super) struct Canonical(Context);
+pub(crate) struct Canonical(Context);
 
 impl Canonical {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Context::new(&SHA256))
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.head(b's', text.len());
         self.0.update(text.as_bytes());
     }
 
-    pub(super) fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    pub(crate) fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.head(b'a', items.len());
         for item in items {
             each(self, item);
         }
     }
 
-    pub(super) fn value(&mut self, value: &Value) {
+    pub(crate) fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.0.update(b"n"),
             Value::Bool(false) => self.0.update(b"f"),
@@ -64,7 +64,7 @@ impl Canonical {
         self.0.update(&(length as u64).to_be_bytes());
     }
 
-    pub(super) fn finish(self) -> [u8; 32] {
+    pub(crate) fn finish(self) -> [u8; 32] {
         let mut bytes = [0; 32];
         bytes.copy_from_slice(self.0.finish().as_ref());
         bytes
