@@ -36,6 +36,14 @@ pub const MAX_PARTS: usize = 1 << 16;
 /// The most choices that one answer may have.
 pub const MAX_CHOICES: usize = 1 << 10;
 
+/// How many converted schemas of tools and responses are kept, so that they are not converted at every call. Those that
+/// were used longest ago are forgotten first.
+pub const MAX_KEPT_SCHEMAS: usize = 1_024;
+
+/// The most memory that these schemas may take together, in bytes, as estimated from their text. One that takes more
+/// than an eighth of it is not kept.
+pub const MAX_KEPT_SCHEMA_BYTES: usize = 8 << 20;
+
 /// How many levels of a provider's own JSON (in opaque parts, states, arguments and results of its tools, metadata and
 /// citations) are kept as a tree. What lies deeper is kept as its text, so that an answer can always be stored as JSON and
 /// read again; when it goes back to its provider, it is a tree again.

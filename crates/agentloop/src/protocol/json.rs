@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fill::Fill;
 use crate::error::{Error, ErrorKind, Result};
+use crate::request::{ChatMessage, ContentPart, MessageContent};
 
 /// A body without what stands around it: hosts that keep the connection alive send blank lines before it.
 pub(super) fn bare(body: &[u8]) -> &[u8] {
@@ -159,6 +160,27 @@ impl ObjectWriter {
         let mut out = Vec::with_capacity(512);
         out.push(b'{');
         Self { out }
+    }
+
+    /// Makes room for messages that are long, so that the body does not grow by copies of itself. Short ones fit anyway.
+    pub(crate) fn reserve_for(&mut self, messages: &[ChatMessage]) {
+        const LONG: usize = 64 << 10;
+        let part = |part: &ContentPart| match part {
+            ContentPart::Text(text) => text.text.len(),
+            ContentPart::ToolCall(call) => call.arguments.len(),
+            ContentPart::Thinking(thinking) => thinking.thinking.len(),
+            _ => 0,
+        };
+        let content = |message: &ChatMessage| match &message.content {
+            Some(MessageContent::Text(text)) => text.len(),
+            Some(MessageContent::Parts(parts)) => parts.iter().map(part).sum(),
+            None => 0,
+        };
+        let length: usize = messages.iter().map(content).sum();
+        if length > LONG {
+            // Line breaks and quotes are written as two bytes.
+            self.out.reserve(length + length / 16);
+        }
     }
 
     pub(crate) fn field<T: Serialize + ?Sized>(&mut self, name: &str, value: &T) -> Result<()> {

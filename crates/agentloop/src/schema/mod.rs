@@ -6,6 +6,7 @@
 mod anthropic;
 mod children;
 mod gemini;
+mod kept;
 mod merge;
 mod openai;
 mod plain;
@@ -18,6 +19,7 @@ mod wrap;
 
 use serde_json::Value;
 
+pub(crate) use kept::{Sent, converted};
 pub(crate) use wrap::{WRAPPER, is_object, wrap};
 
 /// How deep a schema may be nested; what lies deeper is cut, and said.
@@ -27,7 +29,7 @@ pub(crate) const MAX_DEPTH: usize = 64;
 pub(crate) const MAX_NODES: usize = 10_000;
 
 /// What a host makes of a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Dialect {
     /// Every object closed, all properties required, optionals nullable, no references beside other words.
     OpenAiStrict,
@@ -52,7 +54,7 @@ pub(crate) struct Converted {
     pub(crate) narrowed: bool,
 }
 
-/// Converts a schema. Never fails: what cannot be said is left out and listed.
-pub(crate) fn convert(schema: &Value, dialect: Dialect) -> Converted {
+/// Converts a schema. Never fails: what cannot be said is left out and listed. Requests are encoded with [`converted`].
+fn convert(schema: &Value, dialect: Dialect) -> Converted {
     walk::Walk::new(schema, dialect).convert()
 }

@@ -22,6 +22,7 @@ mod cache;
 mod client;
 mod costs;
 mod dependencies;
+mod encode_cost;
 mod encode_growth;
 mod failed_choices;
 mod faults;

@@ -18,7 +18,7 @@ use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{ChatRequest, ResponseFormat};
 use crate::response::WarningKind;
-use crate::schema::{self, Dialect};
+use crate::schema::{self, Dialect, Sent};
 
 /// The longest answer, where neither the request nor what is known of the model says one: the host wants a number.
 pub(crate) const DEFAULT_MAX_TOKENS: u64 = 8_192;
@@ -270,11 +270,12 @@ fn output(
         config.insert("effort".to_owned(), json!(effort));
     }
     if let Some(ResponseFormat::JsonSchema { json_schema }) = &request.response_format {
-        let converted = schema::convert(&json_schema.schema, Dialect::Anthropic);
-        for lost in converted.lost {
-            params.dropped("response_format", &lost);
+        let converted = schema::converted(&json_schema.schema, Dialect::Anthropic);
+        for lost in converted.lost() {
+            params.dropped("response_format", lost);
         }
-        let format = json!({ "type": "json_schema", "schema": converted.schema });
+        let schema = Sent::Converted(converted).into_value();
+        let format = json!({ "type": "json_schema", "schema": schema });
         config.insert("format".to_owned(), format);
     }
     if config.is_empty() { Ok(()) } else { params.field("output_config", &Value::Object(config)) }

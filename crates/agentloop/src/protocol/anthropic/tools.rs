@@ -1,5 +1,7 @@
 //! Tools, and whether they must be called.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -12,7 +14,7 @@ use crate::provider::model::ModelTraits;
 use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
 use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
 use crate::response::WarningKind;
-use crate::schema::{self, Dialect};
+use crate::schema::{self, Dialect, Sent};
 
 /// A tool on the wire.
 #[derive(Debug, Serialize)]
@@ -22,7 +24,7 @@ pub(super) enum WireTool<'a> {
         name: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         description: Option<&'a str>,
-        input_schema: Value,
+        input_schema: Sent<'a>,
         #[serde(skip_serializing_if = "Option::is_none")]
         strict: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,30 +69,43 @@ pub(super) fn definitions<'a>(
 }
 
 /// The parameters' schema, which must be an object's, also where there are none.
-fn input_schema(
+fn input_schema<'a>(
     params: &mut Params<'_>,
     name: &str,
-    parameters: Option<&Value>,
+    parameters: Option<&'a Value>,
     strict: Option<bool>,
-) -> Value {
-    let mut schema = match parameters {
-        Some(Value::Object(fields)) => Value::Object(fields.clone()),
-        _ => json!({}),
+) -> Sent<'a> {
+    let schema = object_schema(parameters);
+    if strict != Some(true) {
+        return match schema {
+            Cow::Borrowed(schema) => Sent::AsIs(schema),
+            Cow::Owned(schema) => Sent::Changed(schema),
+        };
+    }
+    let converted = schema::converted(&schema, Dialect::Anthropic);
+    for lost in converted.lost() {
+        params.warn(WarningKind::Dropped, &format!("tools.{name}.parameters"), lost);
+    }
+    Sent::Converted(converted)
+}
+
+fn object_schema(parameters: Option<&Value>) -> Cow<'_, Value> {
+    let is_whole = |schema: &&Value| match schema.get("type") {
+        Some(kind) => kind != "object" || schema.get("properties").is_some(),
+        None => false,
     };
+    let parameters = parameters.filter(|schema| schema.is_object());
+    if let Some(schema) = parameters.filter(is_whole) {
+        return Cow::Borrowed(schema);
+    }
+    let mut schema = parameters.cloned().unwrap_or_else(|| json!({}));
     if schema.get("type").is_none() {
         schema["type"] = json!("object");
     }
     if schema["type"] == "object" && schema.get("properties").is_none() {
         schema["properties"] = json!({});
     }
-    if strict != Some(true) {
-        return schema;
-    }
-    let converted = schema::convert(&schema, Dialect::Anthropic);
-    for lost in converted.lost {
-        params.warn(WarningKind::Dropped, &format!("tools.{name}.parameters"), &lost);
-    }
-    converted.schema
+    Cow::Owned(schema)
 }
 
 /// What a forced call does to thinking.

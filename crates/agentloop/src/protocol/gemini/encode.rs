@@ -14,7 +14,7 @@ use crate::protocol::{Encoded, headers};
 use crate::provider::{Param, Provider, Rule, Sampling};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role};
 use crate::response::{Warning, WarningKind};
-use crate::schema::{self, Dialect};
+use crate::schema::{self, Dialect, Sent};
 
 /// The chat call.
 pub(crate) fn chat(
@@ -70,9 +70,7 @@ pub(super) fn body<'a>(
         config.warn_of(WarningKind::Converted, "system", "sent as the first words of the user");
         first_words = instructions;
     }
-    if let Some(tools) = tools::tools(&mut config, request, &prepared.names) {
-        fields.insert("tools".to_owned(), tools);
-    }
+    let tools = tools::tools(&mut config, request, &prepared.names);
     if let Some(choice) = tools::choice(&mut config, provider, model, request, &prepared.names) {
         fields.insert("toolConfig".to_owned(), choice);
     }
@@ -85,7 +83,9 @@ pub(super) fn body<'a>(
         fields.insert("generationConfig".to_owned(), Value::Object(settings));
     }
     for rule in &provider.rules {
-        if let Rule::Default(name, value) = rule {
+        if let Rule::Default(name, value) = rule
+            && (name != "tools" || tools.is_none())
+        {
             fields.entry(name.as_ref()).or_insert_with(|| value.clone());
         }
     }
@@ -101,8 +101,11 @@ pub(super) fn body<'a>(
     warnings.append(&mut config.warnings);
     let mut out = ObjectWriter::new();
     for name in ["systemInstruction", "tools", "toolConfig", "generationConfig"] {
-        if let Some(value) = fields.remove(name) {
-            out.field(name, &value)?;
+        match (fields.remove(name), &tools) {
+            (Some(value), _) => out.field(name, &value)?,
+            // Those of `extra_body` take the place of the request's.
+            (None, Some(tools)) if name == "tools" => out.field(name, tools)?,
+            (None, _) => {}
         }
     }
     for (name, value) in &fields {
@@ -117,8 +120,9 @@ pub(super) fn body<'a>(
             .with_provider(provider.name.as_ref())
             .with_hint("add a turn of the user, with `.user(…)`"));
     }
+    out.reserve_for(&prepared.messages);
     out.field("contents", &contents)?;
-    drop(contents);
+    drop((contents, tools));
     Ok((out, warnings, prepared))
 }
 
@@ -247,12 +251,12 @@ fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
             if config.name_of(Param::ResponseFormat, "responseMimeType").is_none() {
                 return Ok(());
             }
-            let converted = schema::convert(&json_schema.schema, Dialect::GeminiJsonSchema);
-            for lost in &converted.lost {
+            let converted = schema::converted(&json_schema.schema, Dialect::GeminiJsonSchema);
+            for lost in converted.lost() {
                 config.warn(WarningKind::Converted, Param::ResponseFormat, lost);
             }
             config.set("responseMimeType", "application/json");
-            config.set("responseJsonSchema", converted.schema);
+            config.set("responseJsonSchema", Sent::Converted(converted).into_value());
             Ok(())
         }
     }

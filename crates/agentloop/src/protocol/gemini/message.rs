@@ -341,15 +341,18 @@ impl<'a, 'w> Conversation<'a, 'w> {
         for (place, at, message) in sorted {
             let call = self.calls.get(place).copied();
             let name = call.map(|call| call.name.as_str()).or(message.name.as_deref());
-            let mut text = String::new();
+            let mut text = Cow::Borrowed("");
             let mut shown = Vec::new();
             match &message.content {
                 None => {}
-                Some(MessageContent::Text(plain)) => text.push_str(plain),
+                Some(MessageContent::Text(plain)) => text = Cow::Borrowed(plain.as_str()),
                 Some(MessageContent::Parts(list)) => {
                     for (part_at, content) in list.iter().enumerate() {
                         match content {
-                            ContentPart::Text(plain) => text.push_str(&plain.text),
+                            ContentPart::Text(plain) if text.is_empty() => {
+                                text = Cow::Borrowed(plain.text.as_str());
+                            }
+                            ContentPart::Text(plain) => text.to_mut().push_str(&plain.text),
                             other => {
                                 let part = self.part(other, message);
                                 let part = self.taken(part, (at, part_at), self.lenient)?;
@@ -368,7 +371,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 function_response: Some(CallResult {
                     id: call.and_then(|call| self.call_id(call)),
                     name: self.names.sent(name.unwrap_or_default()),
-                    response: response(&text, message.is_error),
+                    response: response(text, message.is_error),
                     parts: within,
                 }),
                 ..Fields::default()

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 use super::parts::Media;
-use super::wire::compact;
+use super::wire::{compact, is_compact};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Content<'a> {
@@ -53,7 +54,7 @@ pub(super) struct Call<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,
-    pub(super) args: Box<RawValue>,
+    pub(super) args: Arguments<'a>,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,7 +62,7 @@ pub(super) struct CallResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id: Option<&'a str>,
     pub(super) name: &'a str,
-    pub(super) response: Box<RawValue>,
+    pub(super) response: Outcome<'a>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<Media<'a>>,
 }
@@ -74,38 +75,95 @@ pub(super) fn plain(text: &str) -> Part<'_> {
     part(Fields { text: Some(Cow::Borrowed(text)), ..Fields::default() })
 }
 
-/// JSON text that is known to be good, as it stands.
-fn raw(json: String) -> Box<RawValue> {
-    RawValue::from_string(json).unwrap_or_else(|_| RawValue::NULL.to_owned())
+/// JSON text without white space between its tokens, borrowed where it has none; `None` if the text is not JSON.
+fn compacted(text: &str) -> Option<Cow<'_, RawValue>> {
+    let raw = serde_json::from_str::<&RawValue>(text).ok()?;
+    match is_compact(text) {
+        true => Some(Cow::Borrowed(raw)),
+        false => RawValue::from_string(compact(text)).ok().map(Cow::Owned),
+    }
 }
 
-/// Whether the text is a JSON object, and no more than that.
-fn is_object(text: &str) -> bool {
-    text.starts_with('{') && serde_json::from_str::<&RawValue>(text).is_ok()
+/// The arguments of a call: an object. What a model wrote wrongly is sent under a name.
+#[derive(Debug)]
+pub(super) enum Arguments<'a> {
+    None,
+    Object(Cow<'a, RawValue>),
+    Text(&'a str),
 }
 
-/// Arguments must be an object. What a model wrote wrongly is told under a name.
-pub(super) fn arguments(text: &str) -> Box<RawValue> {
+/// Arguments as they are sent.
+pub(super) fn arguments(text: &str) -> Arguments<'_> {
     let text = text.trim();
     if text.is_empty() {
-        return raw("{}".to_owned());
+        return Arguments::None;
     }
-    if is_object(text) {
-        return raw(compact(text));
+    match text.starts_with('{').then(|| compacted(text)).flatten() {
+        Some(object) => Arguments::Object(object),
+        None => Arguments::Text(text),
     }
-    raw(json!({ "arguments": text }).to_string())
 }
 
-/// A result must be an object: one that is goes as it is, anything else under a name.
-pub(super) fn response(text: &str, is_error: bool) -> Box<RawValue> {
-    let trimmed = text.trim();
-    let json = match trimmed.as_bytes().first() {
-        Some(b'{' | b'[') if serde_json::from_str::<&RawValue>(trimmed).is_ok() => compact(trimmed),
-        _ => Value::from(text).to_string(),
+impl Serialize for Arguments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_map(Some(0))?.end(),
+            Self::Object(object) => object.serialize(serializer),
+            Self::Text(text) => named("arguments", text, serializer),
+        }
+    }
+}
+
+/// What a tool returned: an object. One that is an object goes as it is, anything else under a name.
+///
+/// It is written straight into the body: results can be large, and each form in between would be a copy.
+#[derive(Debug)]
+pub(super) struct Outcome<'a> {
+    name: Option<&'static str>,
+    value: Returned<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Returned<'a> {
+    Json(Cow<'a, RawValue>),
+    Text(Cow<'a, str>),
+}
+
+/// A result as it is sent.
+pub(super) fn response(text: Cow<'_, str>, is_error: bool) -> Outcome<'_> {
+    fn json(text: &str) -> Option<Cow<'_, RawValue>> {
+        let trimmed = text.trim();
+        trimmed.starts_with(['{', '[']).then(|| compacted(trimmed)).flatten()
+    }
+    let json = match &text {
+        Cow::Borrowed(text) => json(text),
+        Cow::Owned(text) => json(text).map(|json| Cow::Owned(json.into_owned())),
     };
-    raw(match is_error {
-        true => format!("{{\"error\":{json}}}"),
-        false if json.starts_with('{') => json,
-        false => format!("{{\"output\":{json}}}"),
-    })
+    let name = match (&json, is_error) {
+        (_, true) => Some("error"),
+        (Some(json), false) if json.get().starts_with('{') => None,
+        _ => Some("output"),
+    };
+    Outcome { name, value: json.map_or(Returned::Text(text), Returned::Json) }
+}
+
+impl Serialize for Outcome<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.name {
+            Some(name) => named(name, &self.value, serializer),
+            None => self.value.serialize(serializer),
+        }
+    }
+}
+
+/// Writes an object with one field.
+fn named<S: Serializer, T: Serialize + ?Sized>(
+    name: &str,
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut object = serializer.serialize_map(Some(1))?;
+    object.serialize_entry(name, value)?;
+    object.end()
 }

@@ -1,5 +1,6 @@
 //! Tools and the choice among them.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::params::Config;
@@ -7,7 +8,7 @@ use crate::history::ToolNames;
 use crate::provider::{ForcedTools, Param, Provider};
 use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
 use crate::response::WarningKind;
-use crate::schema::{self, Dialect};
+use crate::schema::{self, Dialect, Sent};
 
 /// The host's own tools: each is a field of an entry of `tools`.
 const OWN_TOOLS: [&str; 10] = [
@@ -23,12 +24,33 @@ const OWN_TOOLS: [&str; 10] = [
     "retrieval",
 ];
 
+/// An entry of `tools`.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Entry<'a> {
+    Functions {
+        #[serde(rename = "functionDeclarations")]
+        declarations: Vec<Declaration<'a>>,
+    },
+    /// One of the provider's own.
+    Own(Value),
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Declaration<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(rename = "parametersJsonSchema", skip_serializing_if = "Option::is_none")]
+    parameters: Option<Sent<'a>>,
+}
+
 /// The entries of `tools`; none when there are no tools.
-pub(super) fn tools(
+pub(super) fn tools<'a>(
     config: &mut Config<'_>,
-    request: &ChatRequest,
-    names: &ToolNames,
-) -> Option<Value> {
+    request: &'a ChatRequest,
+    names: &'a ToolNames,
+) -> Option<Vec<Entry<'a>>> {
     if request.tools.is_empty() || config.name_of(Param::Tools, "tools").is_none() {
         return None;
     }
@@ -43,36 +65,35 @@ pub(super) fn tools(
                 }
                 functions.push(declaration(config, function, names));
             }
-            ToolDefinition::Provider(fields) => entries.push(own_tool(fields)),
+            ToolDefinition::Provider(fields) => entries.push(Entry::Own(own_tool(fields))),
         }
     }
     if !functions.is_empty() {
-        entries.insert(0, json!({ "functionDeclarations": functions }));
+        entries.insert(0, Entry::Functions { declarations: functions });
     }
-    Some(Value::Array(entries))
+    Some(entries)
 }
 
-fn declaration(config: &mut Config<'_>, function: &FunctionDefinition, names: &ToolNames) -> Value {
+fn declaration<'a>(
+    config: &mut Config<'_>,
+    function: &'a FunctionDefinition,
+    names: &'a ToolNames,
+) -> Declaration<'a> {
     let FunctionDefinition { name, description, parameters, strict } = function;
     if *strict == Some(true) {
         let what = format!("tools.{name}.strict");
         config.warn_of(WarningKind::Dropped, &what, "arguments are not held to the schema here");
     }
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), names.sent(name).into());
-    if let Some(description) = description {
-        fields.insert("description".to_owned(), description.as_str().into());
-    }
     // An object without properties is refused; no parameters are no schema at all.
-    if let Some(parameters) = parameters.as_ref().filter(|schema| !is_empty(schema)) {
-        let converted = schema::convert(parameters, Dialect::GeminiJsonSchema);
-        for lost in &converted.lost {
+    let parameters = parameters.as_ref().filter(|schema| !is_empty(schema)).map(|parameters| {
+        let converted = schema::converted(parameters, Dialect::GeminiJsonSchema);
+        for lost in converted.lost() {
             let what = format!("tools.{name}.parameters");
             config.warn_of(WarningKind::Converted, &what, lost);
         }
-        fields.insert("parametersJsonSchema".to_owned(), converted.schema);
-    }
-    Value::Object(fields)
+        Sent::Converted(converted)
+    });
+    Declaration { name: names.sent(name), description: description.as_deref(), parameters }
 }
 
 /// Whether a schema says nothing but that there is an object.

@@ -167,6 +167,20 @@ pub(super) struct Tool<'a> {
     pub(super) response: Option<&'a RawValue>,
 }
 
+/// Whether JSON text has no white space between its tokens.
+pub(super) fn is_compact(json: &str) -> bool {
+    let (mut in_string, mut escaped) = (false, false);
+    json.bytes().all(|byte| {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ => return in_string || !byte.is_ascii_whitespace(),
+        }
+        true
+    })
+}
+
 /// JSON text without the white space between its tokens. The order of its names and the spelling of its numbers stay.
 pub(super) fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());

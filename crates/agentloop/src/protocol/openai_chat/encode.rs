@@ -19,7 +19,7 @@ use crate::provider::quirks::{
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat};
 use crate::response::{Warning, WarningKind};
-use crate::schema::{self, Dialect};
+use crate::schema::{self, Dialect, Sent};
 
 /// The chat call.
 pub(crate) fn chat(
@@ -176,7 +176,7 @@ fn response_format(
             let mut json_schema = json_schema.clone();
             let (schema, strict) =
                 strictly(&json_schema.schema, json_schema.strict, subject, &mut params.warnings);
-            (json_schema.schema, json_schema.strict) = (schema.into_owned(), strict);
+            (json_schema.schema, json_schema.strict) = (schema.into_value(), strict);
             Cow::Owned(ResponseFormat::JsonSchema { json_schema })
         }
         _ => Cow::Borrowed(format),
@@ -191,20 +191,20 @@ pub(in crate::protocol) fn strictly<'s>(
     strict: Option<bool>,
     subject: &str,
     warnings: &mut Vec<Warning>,
-) -> (Cow<'s, Value>, Option<bool>) {
+) -> (Sent<'s>, Option<bool>) {
     if strict != Some(true) {
-        return (Cow::Borrowed(schema), strict);
+        return (Sent::AsIs(schema), strict);
     }
-    let converted = schema::convert(schema, Dialect::OpenAiStrict);
-    let mut warn = |why: String| {
+    let converted = schema::converted(schema, Dialect::OpenAiStrict);
+    let mut warn = |why: &str| {
         let message = format!("{subject}: {why}");
         warnings.push(Warning::new(WarningKind::Converted, subject, message));
     };
-    if converted.narrowed {
-        let why = converted.lost.join("; ");
-        warn(format!("the schema cannot be strict, and is sent without `strict` ({why})"));
-        return (Cow::Borrowed(schema), Some(false));
+    if converted.is_narrowed() {
+        let why = converted.lost().join("; ");
+        warn(&format!("the schema cannot be strict, and is sent without `strict` ({why})"));
+        return (Sent::AsIs(schema), Some(false));
     }
-    converted.lost.into_iter().for_each(warn);
-    (Cow::Owned(converted.schema), strict)
+    converted.lost().iter().for_each(|why| warn(why));
+    (Sent::Converted(converted), strict)
 }

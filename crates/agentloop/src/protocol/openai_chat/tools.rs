@@ -12,6 +12,7 @@ use crate::history::ToolNames;
 use crate::provider::{Param, Provider};
 use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
 use crate::response::{Warning, WarningKind};
+use crate::schema::Sent;
 
 /// A function as hosts of this family take it.
 #[derive(Serialize)]
@@ -19,7 +20,7 @@ pub(in crate::protocol) struct Function<'a> {
     pub(in crate::protocol) name: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::protocol) description: Option<&'a str>,
-    pub(in crate::protocol) parameters: Cow<'a, Value>,
+    pub(in crate::protocol) parameters: Sent<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::protocol) strict: Option<bool>,
 }
@@ -83,7 +84,7 @@ fn declared<'a>(
     }
     let (parameters, strict) = match parameters {
         Some(schema) => strictly(schema, *strict, &format!("tools.{name}.parameters"), warnings),
-        None => (Cow::Owned(json!({ "type": "object", "properties": {} })), *strict),
+        None => (Sent::Changed(json!({ "type": "object", "properties": {} })), *strict),
     };
     let description = description.as_deref();
     Declared::Function(Function { name: names.sent(name), description, parameters, strict })

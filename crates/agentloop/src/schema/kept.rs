@@ -1,0 +1,227 @@
+//! Conversions that were made before.
+//!
+//! A conversion is pure, and an agent asks for the same ones at every step: converting a tool's schema costs more than
+//! everything else that is done for it. The results are kept for the whole process, because the definition of a tool is
+//! plain data that callers change and copy, and has no place for them. Where a result comes from changes nothing
+//! that is sent.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{Converted, Dialect, convert};
+use crate::limits::{MAX_KEPT_SCHEMA_BYTES, MAX_KEPT_SCHEMAS};
+
+/// A conversion, with what it was made from.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    original: Value,
+    converted: Converted,
+    /// The converted schema, as it is written.
+    text: Option<Box<RawValue>>,
+}
+
+impl Kept {
+    /// What the dialect cannot say.
+    pub(crate) fn lost(&self) -> &[String] {
+        &self.converted.lost
+    }
+
+    /// Whether the converted schema refuses something that the original takes.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.converted.narrowed
+    }
+}
+
+/// A schema as it is sent.
+#[derive(Clone, Debug)]
+pub(crate) enum Sent<'a> {
+    /// As the caller wrote it.
+    AsIs(&'a Value),
+    Changed(Value),
+    Converted(Arc<Kept>),
+}
+
+impl Sent<'_> {
+    /// Returns the schema itself.
+    pub(crate) fn into_value(self) -> Value {
+        match self {
+            Self::AsIs(schema) => schema.clone(),
+            Self::Changed(schema) => schema,
+            Self::Converted(kept) => kept.converted.schema.clone(),
+        }
+    }
+}
+
+impl Serialize for Sent<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::AsIs(schema) => schema.serialize(serializer),
+            Self::Changed(schema) => schema.serialize(serializer),
+            Self::Converted(kept) => match &kept.text {
+                Some(text) => text.serialize(serializer),
+                None => kept.converted.schema.serialize(serializer),
+            },
+        }
+    }
+}
+
+/// Converts a schema, or finds the conversion that was made of the same one before.
+pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
+    static SCHEMAS: LazyLock<Mutex<Schemas>> = LazyLock::new(Mutex::default);
+    let mut hasher = DefaultHasher::new();
+    let bytes = hash(schema, &mut hasher);
+    let key = (hasher.finish(), dialect);
+    let find = || SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner).get(key);
+    // Comparing is done without the lock.
+    if let Some(kept) = find().filter(|kept| is_same(&kept.original, schema)) {
+        return kept;
+    }
+    let converted = convert(schema, dialect);
+    let text = serde_json::value::to_raw_value(&converted.schema).ok();
+    let bytes = bytes + text.as_ref().map_or(0, |text| 2 * text.get().len());
+    let kept = Arc::new(Kept { original: schema.clone(), converted, text });
+    if bytes <= MAX_KEPT_SCHEMA_BYTES / 8 {
+        let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+        schemas.insert(key, Arc::clone(&kept), bytes);
+    }
+    kept
+}
+
+type Key = (u64, Dialect);
+
+/// Two generations: when the younger one is full, the older one is forgotten. What is used moves to the younger one.
+#[derive(Debug, Default)]
+struct Schemas {
+    young: HashMap<Key, (Arc<Kept>, usize)>,
+    old: HashMap<Key, (Arc<Kept>, usize)>,
+    /// What the younger generation holds, estimated.
+    bytes: usize,
+}
+
+impl Schemas {
+    fn get(&mut self, key: Key) -> Option<Arc<Kept>> {
+        if let Some((kept, _)) = self.young.get(&key) {
+            return Some(Arc::clone(kept));
+        }
+        let (kept, bytes) = self.old.remove(&key)?;
+        self.insert(key, Arc::clone(&kept), bytes);
+        Some(kept)
+    }
+
+    fn insert(&mut self, key: Key, kept: Arc<Kept>, bytes: usize) {
+        if self.young.len() >= MAX_KEPT_SCHEMAS / 2
+            || self.bytes + bytes > MAX_KEPT_SCHEMA_BYTES / 2
+        {
+            self.old = std::mem::take(&mut self.young);
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        if let Some((_, before)) = self.young.insert(key, (kept, bytes)) {
+            self.bytes = self.bytes.saturating_sub(before);
+        }
+    }
+}
+
+/// Hashes a value with the order of its names, and estimates its size in memory.
+fn hash(value: &Value, hasher: &mut DefaultHasher) -> usize {
+    /// A value, with its share of the list or the table that it is in.
+    const NODE: usize = 96;
+    std::mem::discriminant(value).hash(hasher);
+    NODE + match value {
+        Value::Null => 0,
+        Value::Bool(flag) => {
+            flag.hash(hasher);
+            0
+        }
+        Value::Number(number) => {
+            number.hash(hasher);
+            0
+        }
+        Value::String(text) => {
+            text.hash(hasher);
+            text.len()
+        }
+        Value::Array(items) => {
+            items.len().hash(hasher);
+            items.iter().map(|item| hash(item, hasher)).sum()
+        }
+        Value::Object(fields) => {
+            fields.len().hash(hasher);
+            let field = |(name, value): (&String, &Value)| {
+                name.hash(hasher);
+                name.len() + hash(value, hasher)
+            };
+            fields.iter().map(field).sum()
+        }
+    }
+}
+
+/// Whether two values are equal, the order of their names included: it is the order in which they are sent.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(a, b)| a.0 == b.0 && is_same(a.1, b.1))
+        }
+        (one, other) => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const DIALECT: Dialect = Dialect::GeminiJsonSchema;
+
+    #[test]
+    fn a_schema_is_converted_once() {
+        let schema = json!({ "type": "object", "properties": { "kept_once": { "const": 1 } } });
+        let first = converted(&schema, DIALECT);
+        assert!(Arc::ptr_eq(&first, &converted(&schema.clone(), DIALECT)));
+        assert!(!Arc::ptr_eq(&first, &converted(&schema, Dialect::Anthropic)));
+        assert_eq!(first.converted, convert(&schema, DIALECT));
+        let sent = serde_json::to_value(Sent::Converted(first)).unwrap();
+        assert_eq!(sent, convert(&schema, DIALECT).schema);
+    }
+
+    #[test]
+    fn the_order_of_names_is_part_of_a_schema() {
+        let text = |order: &str| {
+            let schema: Value = serde_json::from_str(order).unwrap();
+            serde_json::to_string(&Sent::Converted(converted(&schema, DIALECT))).unwrap()
+        };
+        let one =
+            text(r#"{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"null"}}}"#);
+        let other =
+            text(r#"{"type":"object","properties":{"b":{"type":"null"},"a":{"type":"string"}}}"#);
+        assert!(one.find("\"a\"") < one.find("\"b\"") && other.find("\"a\"") > other.find("\"b\""));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_what_is_used_stays() {
+        let mut schemas = Schemas::default();
+        let kept = |number: usize| {
+            let original = json!({ "const": number });
+            Arc::new(Kept { converted: convert(&original, DIALECT), original, text: None })
+        };
+        let key = |number: usize| (number as u64, DIALECT);
+        schemas.insert(key(0), kept(0), 1_000);
+        for number in 1..3 * MAX_KEPT_SCHEMAS {
+            schemas.insert(key(number), kept(number), 1_000);
+            assert!(schemas.get(key(0)).is_some(), "{number}");
+            assert!(schemas.young.len() + schemas.old.len() <= MAX_KEPT_SCHEMAS);
+            assert!(schemas.bytes <= MAX_KEPT_SCHEMA_BYTES / 2);
+        }
+        assert!(schemas.get(key(1)).is_none());
+    }
+}
