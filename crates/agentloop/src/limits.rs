@@ -203,3 +203,30 @@ pub const MCP_RECONNECTS: usize = 5;
 
 /// How many addresses of calls are kept so that they are not made again. With more, all are forgotten.
 pub const MAX_KNOWN_ADDRESSES: usize = 64;
+
+/// The most steps that checking a value against a schema may take. A schema of a few kilobytes can ask for more than a
+/// computer can do, and a schema may come from an MCP server.
+pub const MAX_SCHEMA_CHECKS: u64 = 1 << 20;
+
+/// The most references and subschemas that may lie within each other while a value is checked against a schema.
+pub const MAX_SCHEMA_DEPTH: usize = 256;
+
+/// The most JSON values in one message of an MCP server, counted by the `{`, `[` and `,` outside of its strings. A value takes
+/// much more memory once it is read. A message with more ends the connection.
+pub const MCP_MAX_MESSAGE_VALUES: usize = 1 << 17;
+
+/// The most requests of an MCP server that wait for our response. While there are as many, nothing more is read from the
+/// server.
+pub const MCP_MAX_SERVER_REQUESTS: usize = 32;
+
+/// The most bytes of names, descriptions and schemas of the tools of one MCP server. Tools beyond that are left out.
+pub const MCP_MAX_LIST_BYTES: usize = 8 << 20;
+
+/// The shortest time between two lists of the tools of an MCP server that keeps announcing that they have changed.
+pub const MCP_LIST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long an MCP server may take to list its tools after it announced that they have changed.
+pub const MCP_LIST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The shortest time between two requests for the event stream of an MCP server, whatever the server asks for.
+pub const MCP_STREAM_PAUSE: Duration = Duration::from_secs(1);

@@ -32,6 +32,7 @@ mod request;
 mod shape;
 mod stream;
 mod strict;
+mod work;
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

@@ -1,13 +1,13 @@
 //! The schema of an answer, and whether an answer matches it.
 
-use jsonschema::Validator;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::extract::extract;
-use super::{StructuredRequest, nulls, reasons};
+use super::reasons::Matcher;
+use super::{StructuredRequest, nulls};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_KEPT_DEPTH;
 use crate::nesting;
@@ -21,7 +21,7 @@ const MAX_NAME_CHARS: usize = 64;
 /// What an answer must be.
 pub(crate) struct Shape {
     format: JsonSchemaFormat,
-    validator: Validator,
+    matcher: Matcher,
     /// Whether hosts may be sent an object around it.
     wraps: bool,
 }
@@ -68,7 +68,7 @@ impl Shape {
 
     pub(super) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
         nesting::check_schema("the schema of the answer", &mut schema)?;
-        let validator = reasons::validator("the schema", &schema)?;
+        let matcher = Matcher::new("the schema", &schema)?;
         let title = match &mut schema {
             Value::Object(fields) => {
                 // It says which words are meant, which hosts know anyway, or refuse.
@@ -86,7 +86,7 @@ impl Shape {
                 strict: Some(true),
                 schema,
             },
-            validator,
+            matcher,
         })
     }
 
@@ -164,7 +164,7 @@ impl Shape {
             Ok(value) => return Ok(value),
             Err(found) => found,
         };
-        let reasons = reasons::of(&self.validator, &found);
+        let reasons = self.matcher.reasons(&found);
         Err(self.mismatch(format!("it does not match the schema ({reasons})")))
     }
 
@@ -172,7 +172,7 @@ impl Shape {
     fn fitting(&self, value: &Value) -> Result<Value, Value> {
         let mut whole = value.clone();
         self.tidy(&mut whole);
-        if self.validator.is_valid(&whole) {
+        if self.matcher.matches(&whole) {
             return Ok(whole);
         }
         if self.wraps
@@ -180,7 +180,7 @@ impl Shape {
         {
             let mut inner = inner.clone();
             self.tidy(&mut inner);
-            if self.validator.is_valid(&inner) {
+            if self.matcher.matches(&inner) {
                 return Ok(inner);
             }
         }

@@ -14,6 +14,7 @@ use rmcp::service::{NotificationContext, Peer, RoleClient};
 use super::super::tool::ToolContext;
 use super::list::{Listed, Listing};
 use crate::error::Result;
+use crate::limits::{MCP_LIST_PAUSE, MCP_LIST_TIMEOUT};
 
 /// How many pieces of news wait for a call of which nothing is known yet.
 const MAX_EARLY: usize = 64;
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     /// How often the list has changed, and which change was last seen.
     changes: AtomicU64,
     seen: AtomicU64,
+    /// How many announced changes wait for a list, the one that is under way included.
+    announced: AtomicU64,
     turn: tokio::sync::Mutex<()>,
     news: Mutex<HashMap<ProgressToken, News>>,
 }
@@ -69,9 +72,7 @@ impl ClientHandler for Client {
     }
 
     async fn on_tool_list_changed(&self, context: NotificationContext<RoleClient>) {
-        if let Err(error) = self.0.changed(&context.peer).await {
-            tracing::warn!(%error, "the changed tools of an MCP server could not be listed");
-        }
+        self.0.announced(&context.peer).await;
     }
 }
 
@@ -89,7 +90,37 @@ impl Shared {
         Arc::clone(&lock(&self.listed))
     }
 
-    /// Lists the tools anew, once for all changes that are known when it begins.
+    /// Lists the tools after the server has announced a change.
+    ///
+    /// One task does it, whatever the server announces meanwhile, and not more often than once in [`MCP_LIST_PAUSE`].
+    async fn announced(&self, peer: &Peer<RoleClient>) {
+        if self.announced.fetch_add(1, Ordering::SeqCst) > 0 {
+            return;
+        }
+        loop {
+            let seen = self.announced.load(Ordering::SeqCst);
+            let listed = tokio::time::timeout(MCP_LIST_TIMEOUT, self.changed(peer)).await;
+            let error = match listed {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some(format!("it did not list them within {MCP_LIST_TIMEOUT:?}")),
+            };
+            if let Some(error) = error {
+                tracing::warn!(%error, "the changed tools of an MCP server could not be listed");
+            }
+            if peer.is_transport_closed() {
+                return;
+            }
+            if self.announced.compare_exchange(seen, 0, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+            {
+                return;
+            }
+            self.announced.store(1, Ordering::SeqCst);
+            tokio::time::sleep(MCP_LIST_PAUSE).await;
+        }
+    }
+
+    /// Lists the tools again, once for all changes that are known when it begins.
     pub(super) async fn changed(&self, peer: &Peer<RoleClient>) -> Result<()> {
         let wanted = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
         let _turn = self.turn.lock().await;

@@ -7,14 +7,17 @@ use bytes::Bytes;
 use futures_core::Stream;
 use sse_stream::{Error as SseError, Sse, SseStream};
 
+use super::values::Values;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MCP_MAX_MESSAGE_VALUES;
 use crate::transport::Body;
 
 pub(super) type Events = Pin<Box<dyn Stream<Item = std::result::Result<Sse, SseError>> + Send>>;
 
 /// The events of a body.
 pub(super) fn events(body: Body, max_event: usize) -> Events {
-    let bytes = Bounded { body, max_event, line: 0, event: 0, over: false };
+    let values = Values::default();
+    let bytes = Bounded { body, max_event, line: 0, event: 0, values, over: false };
     Box::pin(SseStream::from_bytes_stream(bytes))
 }
 
@@ -26,6 +29,7 @@ struct Bounded {
     line: usize,
     /// How large the event is so far.
     event: usize,
+    values: Values,
     over: bool,
 }
 
@@ -33,8 +37,14 @@ impl Bounded {
     fn fits(&mut self, bytes: &[u8]) -> bool {
         for byte in bytes {
             self.event += 1;
+            if !self.values.take(*byte) {
+                return false;
+            }
             match byte {
-                b'\n' if self.line == 0 => self.event = 0,
+                b'\n' if self.line == 0 => {
+                    self.event = 0;
+                    self.values = Values::default();
+                }
                 b'\n' => self.line = 0,
                 b'\r' => {}
                 _ => self.line += 1,
@@ -58,8 +68,10 @@ impl Stream for Bounded {
         Poll::Ready(match next {
             Some(Ok(bytes)) if !self.fits(&bytes) => {
                 self.over = true;
-                let message =
-                    format!("a message of the server is larger than {} bytes", self.max_event);
+                let message = format!(
+                    "a message of the server is larger than {} bytes or has more than {MCP_MAX_MESSAGE_VALUES} values",
+                    self.max_event
+                );
                 Some(Err(Error::new(ErrorKind::TooLarge, message)))
             }
             next => next,

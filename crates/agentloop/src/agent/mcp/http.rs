@@ -19,10 +19,12 @@ use rmcp::transport::streamable_http_client::{
 
 use super::events::{Events, events};
 use super::server::Address;
+use super::streams::Streams;
+use super::values::Values;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{
     ERROR_BODY_WAIT, MAX_ERROR_BODY_BYTES, MCP_CLOSE_WAIT, MCP_CONNECT_TIMEOUT,
-    MCP_MAX_MESSAGE_BYTES, MCP_RECONNECTS,
+    MCP_MAX_MESSAGE_BYTES, MCP_MAX_MESSAGE_VALUES, MCP_RECONNECTS,
 };
 use crate::transport::{Body, HttpTransport, SendOptions, Transport};
 
@@ -40,6 +42,7 @@ pub(super) struct HttpClient {
     transport: Arc<dyn Transport>,
     headers: Arc<HeaderMap>,
     trouble: Trouble,
+    streams: Streams,
 }
 
 /// The last thing that went wrong.
@@ -76,6 +79,7 @@ pub(super) fn transport(
         transport: address.transport.clone().unwrap_or_else(|| Arc::new(HttpTransport::new())),
         headers: Arc::new(headers),
         trouble: trouble.clone(),
+        streams: Streams::default(),
     };
     let mut again = ExponentialBackoff::default();
     again.max_times = Some(MCP_RECONNECTS);
@@ -211,7 +215,7 @@ impl StreamableHttpClient for HttpClient {
             };
         }
         if is(&answer, EVENT_STREAM_MIME_TYPE) {
-            let events = events(answer.into_body(), MCP_MAX_MESSAGE_BYTES);
+            let events = self.streams.watch(events(answer.into_body(), MCP_MAX_MESSAGE_BYTES));
             return Ok(StreamableHttpPostResponse::Sse(events, begun));
         }
         if !wants_answer {
@@ -224,6 +228,11 @@ impl StreamableHttpClient for HttpClient {
         }
         let body = answer.into_body().collect(MCP_MAX_MESSAGE_BYTES).await;
         let body = body.map_err(|error| self.trouble.met(error))?;
+        if !Values::are_few(&body) {
+            return Err(
+                self.unreadable(format!("it has more than {MCP_MAX_MESSAGE_VALUES} values"))
+            );
+        }
         match serde_json::from_slice(&body) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, begun)),
             Err(error) => Err(self.unreadable(error)),
@@ -244,13 +253,17 @@ impl StreamableHttpClient for HttpClient {
                 .map_err(|error| self.unreadable(error))?;
             extra.push((name, last));
         }
+        if !self.streams.may_begin().await {
+            let message = format!("{MCP_RECONNECTS} streams in a row ended without a message");
+            return Err(self.trouble.met(Error::new(ErrorKind::Connection, message)));
+        }
         let session = session.as_deref();
         let answer = self.send(Method::GET, &uri, session, custom, &extra, Bytes::new()).await?;
         match answer.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
             status if !status.is_success() => Err(self.refused(answer).await),
             _ if is(&answer, EVENT_STREAM_MIME_TYPE) => {
-                Ok(events(answer.into_body(), MCP_MAX_MESSAGE_BYTES))
+                Ok(self.streams.watch(events(answer.into_body(), MCP_MAX_MESSAGE_BYTES)))
             }
             _ => Err(StreamableHttpError::ServerDoesNotSupportSse),
         }

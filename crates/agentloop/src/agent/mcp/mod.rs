@@ -37,13 +37,17 @@ mod connection;
 mod content;
 mod environment;
 mod events;
+mod guard;
 mod http;
 mod list;
 mod name;
 mod open;
 mod process;
 mod server;
+mod streams;
+mod tree;
 mod trouble;
+mod values;
 mod words;
 
 pub use connection::McpConnection;

@@ -14,10 +14,12 @@ use tokio::time::timeout;
 
 use super::client::Client;
 use super::connection::McpConnection;
+use super::guard::Guard;
 use super::http;
 use super::process::{self, Process};
 use super::server::{Address, McpServer, Program, Reach, Settings};
 use super::trouble;
+use super::values::FewValues;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_MAX_MESSAGE_BYTES;
 use crate::secret::mask;
@@ -61,12 +63,13 @@ pub(super) async fn open(server: McpServer) -> Result<McpConnection> {
     }
 }
 
-/// Messages as lines, as long as they may be.
+/// Reads and writes messages as lines, of bounded length and number of values.
 fn lines<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static>(
     reader: R,
     writer: W,
-) -> AsyncRwTransport<RoleClient, R, W> {
-    AsyncRwTransport::new(reader, writer).with_max_line_length(MCP_MAX_MESSAGE_BYTES)
+) -> AsyncRwTransport<RoleClient, FewValues<R>, W> {
+    AsyncRwTransport::new(FewValues::new(reader), writer)
+        .with_max_line_length(MCP_MAX_MESSAGE_BYTES)
 }
 
 /// Why it failed, and whether the other opening may do better.
@@ -161,10 +164,12 @@ impl Meeting<'_> {
             }
         };
         let client = Client::new(Arc::default());
-        serve_client_with_lifecycle(client, transport, lifecycle).await.map_err(|error| {
-            let newer = self.opening == Opening::Initialize && is_newer(&error);
-            (self.refused(&error), newer)
-        })
+        serve_client_with_lifecycle(client, Guard::new(transport), lifecycle).await.map_err(
+            |error| {
+                let newer = self.opening == Opening::Initialize && is_newer(&error);
+                (self.refused(&error), newer)
+            },
+        )
     }
 
     fn refused(&self, error: &ClientInitializeError) -> Error {

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use super::super::cancel::CancelToken;
 use super::environment::passed_on;
 use super::server::Program;
+use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_CLOSE_WAIT, MCP_STDERR_BYTES};
 
@@ -46,14 +47,13 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
         command.current_dir(folder);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    // A group of its own, so that it ends as a whole, and by us: an interrupt at the terminal is for the run to take.
-    #[cfg(unix)]
-    command.process_group(0);
+    let mut tree = Tree::new(&mut command);
     let failed = |why: &str| {
         Error::new(ErrorKind::Config, format!("the MCP server `{name}` cannot be started: {why}"))
             .with_hint("is it installed, and on the PATH?")
     };
     let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
+    tree.began(&child);
     let pipes = (child.stdout.take(), child.stdin.take(), child.stderr.take());
     let (Some(stdout), Some(stdin), Some(stderr)) = pipes else {
         return Err(failed("it has no pipes"));
@@ -61,62 +61,36 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
     let cancel = CancelToken::new();
     let (ended, over) = watch::channel(false);
     let said = Said::default();
-    tokio::spawn(keep(child, stderr, cancel.clone(), Arc::clone(&said), ended));
+    tokio::spawn(keep(child, tree, stderr, cancel.clone(), Arc::clone(&said), ended));
     Ok((stdout, stdin, Process { cancel, over, said }))
 }
 
-/// Waits until the process has ended, or shall end, so that it is never left behind.
+/// Waits until the process has ended, or shall end, and ends everything that it has started.
 async fn keep(
     mut child: Child,
+    tree: Tree,
     stderr: ChildStderr,
     cancel: CancelToken,
     said: Said,
     ended: watch::Sender<bool>,
 ) {
     let mut listening = tokio::spawn(listen(stderr, said));
-    // Once it is to end its standard input is closed: that is how a server is asked to.
+    // Its standard input is closed by then, which asks a server to end.
     if cancel.stops(child.wait()).await.is_none()
         && timeout(MCP_CLOSE_WAIT, child.wait()).await.is_err()
     {
-        signal(&child, Ending::Ask);
+        tree.ask();
         if timeout(ASKED_WAIT, child.wait()).await.is_err() {
-            signal(&child, Ending::Kill);
             // It fails only when the process has ended meanwhile.
             let _ = child.kill().await;
         }
     }
-    // What it started itself may still hold the pipe.
+    tree.end().await;
+    // A process out of reach may still hold the pipe.
     let _ = timeout(LAST_WORDS, &mut listening).await;
     listening.abort();
     ended.send_replace(true);
 }
-
-/// How a process is made to end.
-#[derive(Clone, Copy)]
-enum Ending {
-    Ask,
-    Kill,
-}
-
-/// Sends a signal to the process and to what it has started: `npx`, for example, starts the server that is meant.
-#[cfg(unix)]
-fn signal(child: &Child, ending: Ending) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-
-    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let signal = match ending {
-        Ending::Ask => Signal::TERM,
-        Ending::Kill => Signal::KILL,
-    };
-    if let Some(group) = group {
-        // It fails only when there is nobody left.
-        let _ = kill_process_group(group, signal);
-    }
-}
-
-/// There is no asking here: the process is killed by its handle.
-#[cfg(not(unix))]
-fn signal(_: &Child, _: Ending) {}
 
 /// Reads what it writes, so that it never waits for a reader, and keeps the end of it.
 async fn listen(mut stderr: ChildStderr, said: Said) {

@@ -3,23 +3,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use serde_json::Value;
 
 use crate::error::Result;
-use crate::structured::{drop_optional_nulls, reasons};
+use crate::structured::drop_optional_nulls;
+use crate::structured::reasons::Matcher;
 
 /// Checks arguments against a tool's schema.
 #[derive(Clone)]
-pub(super) struct Checker {
-    schema: Arc<Value>,
-    validator: Arc<Validator>,
-}
+pub(super) struct Checker(Arc<Matcher>);
 
 impl Checker {
     pub(super) fn new(tool: &str, schema: &Value) -> Result<Self> {
-        let validator = reasons::validator(&format!("the schema of the tool `{tool}`"), schema)?;
-        Ok(Self { schema: Arc::new(schema.clone()), validator: Arc::new(validator) })
+        let matcher = Matcher::new(&format!("the schema of the tool `{tool}`"), schema)?;
+        Ok(Self(Arc::new(matcher)))
     }
 
     /// The arguments of a call, if they are JSON and match; else why not, for the model.
@@ -28,14 +25,11 @@ impl Checker {
         let mut value: Value = serde_json::from_str(if text.is_empty() { "{}" } else { text })
             .map_err(|error| format!("the arguments are not JSON: {error}"))?;
         // Hosts that keep to a schema strictly fill in what is optional with nulls.
-        drop_optional_nulls(&self.schema, &mut value);
-        if self.validator.is_valid(&value) {
+        drop_optional_nulls(self.0.schema(), &mut value);
+        if self.0.matches(&value) {
             return Ok(value);
         }
-        Err(format!(
-            "the arguments do not match the schema: {}",
-            reasons::of(&self.validator, &value)
-        ))
+        Err(format!("the arguments do not match the schema: {}", self.0.reasons(&value)))
     }
 }
 

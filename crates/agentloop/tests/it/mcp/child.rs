@@ -34,6 +34,21 @@ pub(crate) fn wrapped(plays: &str) -> McpServer {
         .policy(Policy::Allow)
 }
 
+/// Returns the server with two processes that it starts and leaves behind, one of them in a session of its own. They can be
+/// recognised by how long they sleep.
+pub(crate) fn with_descendants(plays: &str, sleep: u32) -> McpServer {
+    let this = std::env::current_exe().unwrap();
+    let command = format!(
+        "sleep {sleep} & setsid sleep {sleep} & exec '{}' --exact mcp::child::plays_the_server --ignored --nocapture",
+        this.display()
+    );
+    McpServer::stdio("sh")
+        .args(["-c", &command])
+        .env(PLAYS, plays)
+        .named("child")
+        .policy(Policy::Allow)
+}
+
 #[test]
 #[ignore = "it is the server, for the tests that start it"]
 fn plays_the_server() {

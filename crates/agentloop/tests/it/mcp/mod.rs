@@ -5,8 +5,11 @@ mod changes;
 mod child;
 mod everything;
 mod fake;
+mod hostile;
 mod http;
 mod npm;
 mod process;
 mod refused;
 mod run;
+#[cfg(target_os = "linux")]
+mod trees;

@@ -1,0 +1,297 @@
+//! How much work it is to check a value against a schema.
+//!
+//! A validator applies every subschema again wherever it is referred to. Two references per definition, forty definitions
+//! deep, are a few kilobytes of schema and 2^40 checks, so the work is counted before it is done: each pair of a
+//! subschema and a place of the value is looked at once, however often the validator would.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::limits::{MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH};
+
+/// A schema with the places that its references lead to.
+#[derive(Debug)]
+pub(crate) struct Work {
+    schema: Value,
+    /// The JSON pointers of subschemas that have a name of their own.
+    names: HashMap<String, String>,
+}
+
+impl Work {
+    pub(crate) fn new(schema: &Value) -> Self {
+        let mut names = HashMap::new();
+        name(schema, &mut String::new(), &mut names);
+        Self { schema: schema.clone(), names }
+    }
+
+    pub(crate) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    /// Returns whether checking `value` takes at most [`MAX_SCHEMA_CHECKS`] steps.
+    pub(crate) fn is_bounded(&self, value: &Value) -> bool {
+        let mut count = Count { work: self, known: HashMap::new() };
+        count.of(&self.schema, value, 0).is_some_and(|checks| checks <= MAX_SCHEMA_CHECKS)
+    }
+
+    fn target(&self, reference: &str) -> Option<&Value> {
+        let pointer = match reference.strip_prefix('#') {
+            Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => pointer.to_owned(),
+            _ => match (self.names.get(reference), reference.split_once('#')) {
+                (Some(pointer), _) => pointer.clone(),
+                (None, Some((base, rest))) if rest.is_empty() || rest.starts_with('/') => {
+                    format!("{}{rest}", self.names.get(base)?)
+                }
+                _ => return None,
+            },
+        };
+        let plain = || self.schema.pointer(&pointer);
+        plain().or_else(|| self.schema.pointer(&percent_decoded(&pointer)))
+    }
+}
+
+/// Collects the subschemas that can be referred to by a name.
+fn name(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) {
+    let length = path.len();
+    match schema {
+        Value::Object(fields) => {
+            for (word, value) in fields {
+                if let (true, Some(text)) = (is_name(word), value.as_str()) {
+                    let text = if word == "$id" || word == "id" {
+                        text.to_owned()
+                    } else {
+                        format!("#{text}")
+                    };
+                    names
+                        .entry(text.trim_end_matches('#').to_owned())
+                        .or_insert_with(|| path.clone());
+                }
+                path.push('/');
+                path.push_str(&word.replace('~', "~0").replace('/', "~1"));
+                name(value, path, names);
+                path.truncate(length);
+            }
+        }
+        Value::Array(items) => {
+            for (number, item) in items.iter().enumerate() {
+                path.push_str(&format!("/{number}"));
+                name(item, path, names);
+                path.truncate(length);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_name(word: &str) -> bool {
+    matches!(word, "$id" | "id" | "$anchor" | "$dynamicAnchor")
+}
+
+fn percent_decoded(pointer: &str) -> String {
+    String::from_utf8_lossy(&crate::media::unescaped(pointer)).into_owned()
+}
+
+struct Count<'a> {
+    work: &'a Work,
+    /// What was counted, by the addresses of subschema and value; `None` while it is being counted.
+    known: HashMap<(usize, usize), Option<u64>>,
+}
+
+impl<'a> Count<'a> {
+    /// Returns the checks of a schema on a value; `None` when there is no end to them, or too many to count.
+    fn of(&mut self, schema: &'a Value, value: &'a Value, depth: usize) -> Option<u64> {
+        let Value::Object(words) = schema else { return Some(1) };
+        let key = (std::ptr::from_ref(schema).addr(), std::ptr::from_ref(value).addr());
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        if depth > MAX_SCHEMA_DEPTH || self.known.len() as u64 >= MAX_SCHEMA_CHECKS / 8 {
+            return None;
+        }
+        self.known.insert(key, None);
+        let mut sum: u64 = 1;
+        for (word, inner) in words {
+            sum = sum.saturating_add(self.word(word, inner, value, depth)?);
+            if sum > MAX_SCHEMA_CHECKS {
+                return None;
+            }
+        }
+        if words.contains_key("unevaluatedProperties") || words.contains_key("unevaluatedItems") {
+            // What is evaluated is found out by evaluating it once more.
+            sum = sum.saturating_mul(2);
+        }
+        self.known.insert(key, Some(sum));
+        Some(sum)
+    }
+
+    fn word(
+        &mut self,
+        word: &str,
+        inner: &'a Value,
+        value: &'a Value,
+        depth: usize,
+    ) -> Option<u64> {
+        let next = depth + 1;
+        match (word, inner) {
+            ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
+                // The schemas of the standard are no part of this one.
+                if reference.contains("://json-schema.org/") {
+                    return Some(1_000);
+                }
+                let target = self.work.target(reference)?;
+                self.of(target, value, next)
+            }
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => self.each(all, value, next),
+            ("not" | "if" | "then" | "else", inner) => self.of(inner, value, next),
+            ("dependentSchemas" | "dependencies", Value::Object(all)) => {
+                self.each(all.values(), value, next)
+            }
+            ("properties", Value::Object(properties)) => {
+                let Value::Object(fields) = value else { return Some(0) };
+                let mut sum: u64 = 0;
+                // The shorter of the two leads: both can be long.
+                for (name, schema) in properties.iter().filter(|_| properties.len() <= fields.len())
+                {
+                    if let Some(field) = fields.get(name) {
+                        sum = sum.saturating_add(self.of(schema, field, next)?);
+                    }
+                }
+                for (name, field) in fields.iter().filter(|_| properties.len() > fields.len()) {
+                    if let Some(schema) = properties.get(name) {
+                        sum = sum.saturating_add(self.of(schema, field, next)?);
+                    }
+                }
+                Some(sum)
+            }
+            ("patternProperties", Value::Object(all)) => {
+                let mut sum: u64 = 0;
+                for schema in all.values() {
+                    sum = sum.saturating_add(self.children(schema, value, next)?);
+                }
+                Some(sum)
+            }
+            ("items" | "prefixItems", Value::Array(tuple)) => {
+                let Value::Array(items) = value else { return Some(0) };
+                let mut sum: u64 = 0;
+                for (schema, item) in tuple.iter().zip(items) {
+                    sum = sum.saturating_add(self.of(schema, item, next)?);
+                }
+                Some(sum)
+            }
+            ("propertyNames", schema) => match value {
+                Value::Object(fields) => {
+                    let one = self.of(schema, &Value::Null, next)?;
+                    Some(one.saturating_mul(fields.len() as u64))
+                }
+                _ => Some(0),
+            },
+            (
+                "additionalProperties"
+                | "unevaluatedProperties"
+                | "items"
+                | "additionalItems"
+                | "unevaluatedItems"
+                | "contains",
+                schema,
+            ) => self.children(schema, value, next),
+            ("enum" | "required", Value::Array(all)) => Some(all.len() as u64),
+            _ => Some(0),
+        }
+    }
+
+    fn each(
+        &mut self,
+        all: impl IntoIterator<Item = &'a Value>,
+        value: &'a Value,
+        depth: usize,
+    ) -> Option<u64> {
+        let mut sum: u64 = 0;
+        for schema in all {
+            sum = sum.saturating_add(self.of(schema, value, depth)?);
+        }
+        Some(sum)
+    }
+
+    /// Returns the checks of a schema on every child of a value.
+    fn children(&mut self, schema: &'a Value, value: &'a Value, depth: usize) -> Option<u64> {
+        let mut sum: u64 = 0;
+        match value {
+            Value::Array(items) => {
+                for item in items {
+                    sum = sum.saturating_add(self.of(schema, item, depth)?);
+                }
+            }
+            Value::Object(fields) => {
+                for field in fields.values() {
+                    sum = sum.saturating_add(self.of(schema, field, depth)?);
+                }
+            }
+            _ => {}
+        }
+        Some(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn is_bounded(schema: Value, value: Value) -> bool {
+        Work::new(&schema).is_bounded(&value)
+    }
+
+    /// Definitions that each apply the next one twice.
+    fn doubled(levels: usize, refer: impl Fn(usize) -> Value) -> Value {
+        let mut definitions = serde_json::Map::new();
+        for level in 0..levels {
+            let next = refer(level + 1);
+            let definition = json!({ "$anchor": format!("a{level}"), "allOf": [next, next] });
+            definitions.insert(format!("d{level}"), definition);
+        }
+        let last = json!({ "$anchor": format!("a{levels}"), "type": "object" });
+        definitions.insert(format!("d{levels}"), last);
+        json!({ "allOf": [refer(0)], "$defs": definitions })
+    }
+
+    #[test]
+    fn references_that_double_at_each_level_are_too_much_work() {
+        let by_pointer = |level: usize| json!({ "$ref": format!("#/$defs/d{level}") });
+        assert!(is_bounded(doubled(10, by_pointer), json!({})));
+        assert!(!is_bounded(doubled(39, by_pointer), json!({})));
+        let by_anchor = |level: usize| json!({ "$ref": format!("#a{level}") });
+        assert!(is_bounded(doubled(10, by_anchor), json!({})));
+        assert!(!is_bounded(doubled(39, by_anchor), json!({})));
+    }
+
+    #[test]
+    fn a_value_that_nests_multiplies_the_work_of_a_recursive_schema() {
+        let both = json!({ "properties": { "x": { "$ref": "#" } } });
+        let schema = json!({ "allOf": [both, both] });
+        let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "x": inner }));
+        assert!(is_bounded(schema.clone(), nested(10)));
+        assert!(!is_bounded(schema, nested(60)));
+    }
+
+    #[test]
+    fn a_reference_to_itself_or_to_nowhere_has_no_end() {
+        assert!(!is_bounded(json!({ "$ref": "#" }), json!({})));
+        assert!(!is_bounded(json!({ "$ref": "https://example.com/other.json" }), json!({})));
+        assert!(is_bounded(
+            json!({ "$ref": "http://json-schema.org/draft-07/schema#" }),
+            json!({})
+        ));
+    }
+
+    #[test]
+    fn ordinary_schemas_and_long_values_are_little_work() {
+        let tree = json!({ "type": "object", "properties": {
+            "name": { "type": "string" },
+            "children": { "type": "array", "items": { "$ref": "#" } },
+        } });
+        let leaves: Vec<Value> = (0..10_000).map(|at| json!({ "name": at.to_string() })).collect();
+        assert!(is_bounded(tree, json!({ "name": "root", "children": leaves })));
+    }
+}
