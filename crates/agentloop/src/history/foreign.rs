@@ -29,7 +29,7 @@ pub(super) fn degrade<'a>(
     rules: &Rules<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Option<Turn<'a>> {
-    let provider = rules.provider;
+    let provider = rules.provider.name.as_ref();
     let fates: Vec<Fate> =
         turn.message.parts().iter().map(|part| fate(part, &turn.message, rules)).collect();
     if fates.iter().all(|fate| matches!(fate, Fate::Stays)) {
@@ -90,17 +90,45 @@ fn owner<'a>(part: &'a ContentPart, from: Option<&'a str>) -> Option<&'a str> {
     own.or(from)
 }
 
+/// Returns the model that made a part, if that is known.
+fn maker<'a>(part: &'a ContentPart, message: &'a ChatMessage) -> Option<&'a str> {
+    let own = state(part).and_then(|state| state.model.as_deref());
+    own.or_else(|| message.origin.as_ref().map(|origin| origin.model.as_str()))
+        .filter(|model| !model.is_empty())
+}
+
 fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
     let from = message.origin.as_ref().map(|origin| origin.provider.as_str());
-    if owner(part, from).is_none_or(|owner| owner == rules.provider) {
+    let answer = message.role == Role::Assistant;
+    let own = match owner(part, from) {
+        Some(owner) => owner == rules.provider.name,
+        // What only its maker understands is taken for another provider's. Thinking without a signature is text, which
+        // every provider that takes thinking back as text understands.
+        None => match part {
+            ContentPart::Thinking(part) => rules.thoughts && part.signature.is_none(),
+            ContentPart::RedactedThinking(_)
+            | ContentPart::CodeExecution(_)
+            | ContentPart::CodeResult(_)
+            | ContentPart::ServerToolCall(_)
+            | ContentPart::ServerToolResult(_)
+            | ContentPart::Opaque(_) => false,
+            _ => true,
+        },
+    };
+    if own {
         return match part {
+            ContentPart::Thinking(_) | ContentPart::RedactedThinking(_)
+                if maker(part, message)
+                    .is_some_and(|maker| !rules.provider.takes_signatures(rules.model, maker)) =>
+            {
+                Fate::Goes
+            }
             _ if rules.items => Fate::Stays,
             ContentPart::Opaque(opaque) if is_item(&opaque.data) => Fate::Goes,
             part if state(part).is_some_and(|state| is_foreign_item(&state.data)) => Fate::Stripped,
             _ => Fate::Stays,
         };
     }
-    let answer = message.role == Role::Assistant;
     match part {
         ContentPart::Thinking(_)
         | ContentPart::RedactedThinking(_)

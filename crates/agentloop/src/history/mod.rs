@@ -18,6 +18,8 @@ mod tests;
 
 use std::borrow::Cow;
 
+use serde_json::json;
+
 pub(crate) use ids::IdPattern;
 pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::{Shown, Shows};
@@ -25,21 +27,30 @@ pub(crate) use shown::{Shown, Shows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::provider::Provider;
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolChoice};
-use crate::response::{ToolCallPart, Warning, WarningKind};
+use crate::request::{
+    ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolCall, ToolChoice, vendor_state,
+};
+use crate::response::{ProviderState, ToolCallPart, Warning, WarningKind};
 
 /// What a call that never got a result is answered with.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
+
+/// The provider whose form calls of tools without a schema have, where the message does not name its origin.
+const CUSTOM_PROVIDER: &str = "openai";
 
 /// What a target takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules<'a> {
     /// The provider that the conversation goes to: its own state stays, all other goes.
-    pub(crate) provider: &'a str,
+    pub(crate) provider: &'a Provider,
+    /// The model that it goes to, which may take only its own thinking.
+    pub(crate) model: &'a str,
     /// What ids of tool calls must look like.
     pub(crate) ids: IdPattern,
     /// What names of tools must look like.
     pub(crate) names: NamePattern,
+    /// Whether thinking goes back as text, so that thinking of an unknown provider can, too.
+    pub(crate) thoughts: bool,
     /// Whether it speaks in items, and takes them back: another protocol of the same provider cannot read them.
     pub(crate) items: bool,
 }
@@ -184,9 +195,18 @@ fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
         Some(MessageContent::Parts(parts)) => parts,
         _ => Vec::new(),
     };
+    let origin = message.origin.as_ref().map(|origin| origin.provider.clone());
+    let of = |known: &str| origin.clone().unwrap_or_else(|| known.to_owned());
     parts.extend(std::mem::take(&mut message.tool_calls).into_iter().map(|call| {
-        let function = call.function;
-        ContentPart::ToolCall(ToolCallPart::new(call.id, function.name, function.arguments))
+        let ToolCall { id, kind, function, extra_content } = call;
+        let mut part = ToolCallPart::new(id, function.name, function.arguments);
+        let mut state = extra_content.map(|extra| vendor_state(&extra, &of));
+        if kind == "custom" {
+            let made = || ProviderState::new(of(CUSTOM_PROVIDER), json!({}));
+            state.get_or_insert_with(made).data["type"] = json!(kind);
+        }
+        part.provider_state = state.map(Box::new);
+        ContentPart::ToolCall(part)
     }));
     message.content = Some(MessageContent::Parts(parts));
     Cow::Owned(message)

@@ -233,8 +233,10 @@ impl Emitter {
         }
         let part = self.fold.close(choice_index, part_index).map_err(Self::out_of_order)?;
         complete(part);
-        if !self.quiet {
-            let part = part.clone();
+        let tagged = self.fold.tag(choice_index, part_index);
+        if !self.quiet
+            && let Some(part) = tagged.cloned()
+        {
             self.events.push_back(ChatStreamEvent::ContentDone { choice_index, part_index, part });
         }
         Ok(())

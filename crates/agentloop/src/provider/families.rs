@@ -1,7 +1,7 @@
 //! What is known of families of models, wherever they are served under their own names.
 
 use super::Provider;
-use super::model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkingControl};
+use super::model::{ForcedTools, ModelRule, NativeSchema, Sampling, Signatures, ThinkingControl};
 use crate::protocol::Protocol;
 
 /// What is known of OpenAI's reasoning models. Chat takes tools from them only while they do not think, and loses what
@@ -45,15 +45,18 @@ pub(super) fn with_claude(row: Provider) -> Provider {
     let old = |pattern: &'static str, most: u64| {
         ModelRule::new(pattern).with_json_schema(NativeSchema::No).with_max_output_tokens(most)
     };
+    // From Opus 5.5 and Fable 5.1 on, thinking is bound to the model that thought it.
+    let bound = |rule: ModelRule| rule.with_signatures(Signatures::OfModel);
     let rules = [
-        always("*claude-opus-5-5*").with_forced_tools(ForcedTools::Refused),
-        always("*claude-sonnet-5-5*").with_forced_tools(ForcedTools::Refused),
-        always("*claude-fable-5-*").with_forced_tools(ForcedTools::Refused),
-        always("*claude-mythos-5-*").with_forced_tools(ForcedTools::Refused),
+        bound(always("*claude-opus-5-5*")).with_forced_tools(ForcedTools::Refused),
+        bound(always("*claude-sonnet-5-5*")).with_forced_tools(ForcedTools::Refused),
+        bound(always("*claude-fable-5-*")).with_forced_tools(ForcedTools::Refused),
+        bound(always("*claude-mythos-5-*")).with_forced_tools(ForcedTools::Refused),
         always("*claude-fable-5*"),
         always("*claude-mythos*"),
         level("*claude-opus-5*").with_forced_tools(ForcedTools::WithoutThinking),
         level("*claude-sonnet-5*").with_forced_tools(ForcedTools::WithoutThinking),
+        bound(level("*claude-haiku-5-5*")).with_forced_tools(ForcedTools::WithoutThinking),
         level("*claude-haiku-5*").with_forced_tools(ForcedTools::WithoutThinking),
         level("*claude-opus-4-8*"),
         level("*claude-opus-4-7*"),

@@ -19,7 +19,9 @@ use serde_json::Value;
 pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
-pub use model::{ForcedTools, ModelRule, NativeSchema, Sampling, ThinkTags, ThinkingControl};
+pub use model::{
+    ForcedTools, ModelRule, NativeSchema, Sampling, Signatures, ThinkTags, ThinkingControl,
+};
 pub use param::{Param, Rule};
 pub use quirks::Quirks;
 
@@ -363,6 +365,12 @@ impl Provider {
         let mut traits = self.ruled_traits(model);
         traits.complete(&self.catalog.hints(&self.name, model));
         traits
+    }
+
+    /// Whether `model` takes back thinking that `maker` signed, another model of the provider.
+    pub(crate) fn takes_signatures(&self, model: &str, maker: &str) -> bool {
+        let free = |model| self.ruled_traits(model).signatures == Signatures::OfProvider;
+        model::is_same(model, maker) || (free(model) && free(maker))
     }
 
     /// What is known of a model by the row's own rules alone.

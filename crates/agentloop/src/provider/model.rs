@@ -38,6 +38,9 @@ pub struct ModelRule {
     /// The protocol in which the model is asked when tools are in play, where it is not the provider's own.
     #[serde(default)]
     pub tools_in: Option<Protocol>,
+    /// Which models take thinking back that the model signed.
+    #[serde(default)]
+    pub signatures: Signatures,
 }
 
 macro_rules! knowledge {
@@ -89,6 +92,17 @@ knowledge! {
     }
 }
 
+knowledge! {
+    /// Which models take signed thinking back.
+    Signatures {
+        /// Every model of the provider.
+        #[default]
+        OfProvider,
+        /// Only the model that signed it.
+        OfModel,
+    }
+}
+
 /// Whether temperature, penalties and the like can be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,6 +141,7 @@ pub(crate) struct ModelTraits {
     pub(crate) json_schema: NativeSchema,
     pub(crate) max_output_tokens: Option<u64>,
     pub(crate) tools_in: Option<Protocol>,
+    pub(crate) signatures: Signatures,
     /// Whether it thinks at all, if somebody says.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
@@ -161,6 +176,7 @@ impl ModelRule {
             json_schema: NativeSchema::default(),
             max_output_tokens: None,
             tools_in: None,
+            signatures: Signatures::default(),
         }
     }
 
@@ -206,6 +222,12 @@ impl ModelRule {
         Self { tools_in: Some(protocol), ..self }
     }
 
+    /// Sets which models take thinking back that these sign.
+    #[must_use]
+    pub fn with_signatures(self, signatures: Signatures) -> Self {
+        Self { signatures, ..self }
+    }
+
     /// Whether the rule is about `model`.
     pub fn matches(&self, model: &str) -> bool {
         matches(self.pattern.as_bytes(), model.as_bytes())
@@ -238,6 +260,21 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
         }
     }
     pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// Whether two names are of one model: a date behind the name, and what stands before a slash, are not part of it.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    fn bare(name: &str) -> &str {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        match name.rsplit_once(['-', '@']) {
+            Some((bare, date)) if date == "latest" || is_date(date) => bare,
+            _ => name,
+        }
+    }
+    fn is_date(text: &str) -> bool {
+        text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit())
+    }
+    bare(one).eq_ignore_ascii_case(bare(other))
 }
 
 /// Models that write their thoughts between tags wherever they are served, if the server does not take them
@@ -306,6 +343,7 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             json_schema: rule.json_schema,
             max_output_tokens: rule.max_output_tokens,
             tools_in: rule.tools_in,
+            signatures: rule.signatures,
             reasoning: None,
             efforts: None,
         };
@@ -334,6 +372,19 @@ mod tests {
             ("", "", true),
         ] {
             assert_eq!(ModelRule::new(pattern).matches(name), expected, "{pattern} on {name}");
+        }
+    }
+
+    #[test]
+    fn a_date_and_a_path_are_not_part_of_the_name() {
+        for (one, other, same) in [
+            ("claude-opus-5-5", "claude-opus-5-5-20260801", true),
+            ("claude-opus-5-5-latest", "claude-opus-5-5", true),
+            ("anthropic/claude-opus-5-5", "claude-opus-5-5@20260801", true),
+            ("claude-opus-5-5", "claude-opus-5", false),
+            ("claude-opus-5-5", "claude-sonnet-5-5", false),
+        ] {
+            assert_eq!(is_same(one, other), same, "{one} and {other}");
         }
     }
 

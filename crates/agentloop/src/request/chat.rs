@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::headers::ExtraHeaders;
+use super::read::nullable;
 use super::{
     AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy,
     ResponseFormat, Thinking, ToolChoice, ToolDefinition,
@@ -67,7 +68,7 @@ pub struct ChatRequest {
     pub presence_penalty: Option<f64>,
 
     /// The tools that the model may call.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolDefinition>,
     /// Whether it may, must or must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -80,7 +81,7 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// What kinds of output are wanted: `text`, `audio`, `image`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub modalities: Vec<String>,
     /// How spoken output shall sound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,21 +133,25 @@ pub struct ChatRequest {
 
     /// More fields for the request's body, under the provider's own names. They are sent untouched and win
     /// over everything that the library writes.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
     /// More headers. They never replace the ones that authenticate.
-    #[serde(default, skip_serializing_if = "ExtraHeaders::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "ExtraHeaders::is_empty"
+    )]
     pub extra_headers: ExtraHeaders,
 
     /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Leave out, with a warning, the parts of messages that the host cannot take, instead of refusing them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,
     /// Refuse a conversation that has holes (a tool call without a result, a result without a call), instead of
     /// mending it with a warning.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
     /// How a schema of `response_format` is asked for, if it shall not be the best way that the model has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,7 +161,7 @@ pub struct ChatRequest {
     pub protocol: Option<Protocol>,
     /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
     /// middleware, which does it: without it this is a warning. It is not sent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
     /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -404,7 +409,9 @@ impl<T: Into<String>> From<Vec<T>> for Stop {
 
 /// Options of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct StreamOptions {
     /// Whether to end with the usage.
+    #[serde(default, deserialize_with = "nullable")]
     pub include_usage: bool,
 }

@@ -6,6 +6,7 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::read::nullable;
 use crate::response::{
     AudioPart, CacheControl, CodeExecutionPart, CodeResultPart, FilePart, ImagePart, OpaquePart,
     RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart, TextPart,
@@ -98,8 +99,10 @@ impl<const N: usize> From<[ContentPart; N]> for MessageContent {
 }
 
 /// A piece of a message: what a caller sends, or any part of an earlier answer.
+///
+/// A field that a kind of part does not have is an error that names it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ContentPart {
     /// Text.
@@ -285,10 +288,10 @@ pub enum ImageDetail {
 #[serde(deny_unknown_fields)]
 pub struct AudioInput {
     /// The sound in base64; empty when it is given by address.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "String::is_empty")]
     pub data: String,
     /// `wav`, `mp3` and the like.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "String::is_empty")]
     pub format: String,
     /// The address, when there is no `data`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::CacheMode;
 use super::headers::ExtraHeaders;
+use super::read::nullable;
 use crate::response::{Cost, Warning};
 use crate::timeouts::Timeouts;
 
@@ -37,17 +38,21 @@ pub struct EmbedRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// More fields for the request's body, under the provider's own names, sent untouched.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
     /// More headers. They never replace the ones that authenticate.
-    #[serde(default, skip_serializing_if = "ExtraHeaders::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "nullable",
+        skip_serializing_if = "ExtraHeaders::is_empty"
+    )]
     pub extra_headers: ExtraHeaders,
     /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
     /// middleware, which does it: without it this is a warning. It is not sent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
     /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,10 +196,10 @@ pub struct EmbedResponse {
     pub request_id: Option<String>,
     /// Whether they come from a [cache](crate::middleware::Cache). Then nobody was asked, and the usage is that of the
     /// call that was stored.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
     /// Every parameter that was dropped, renamed or clamped.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 

@@ -1,6 +1,7 @@
 //! The turns of a conversation.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ContentPart, MessageContent};
 use crate::response::CacheControl;
@@ -39,33 +40,34 @@ impl Role {
 /// nothing. Tool calls stand among the parts (in their place), or, as OpenAI writes them, in `tool_calls`
 /// (after the content); both are read.
 ///
+/// A message as OpenAI and compatible providers return it can be read, too: `refusal`, `annotations`, `audio`,
+/// `function_call`, `reasoning_content`, `reasoning`, `reasoning_details` and `images` become parts.
+///
 /// [`ChatResponse::into_message`]: crate::ChatResponse::into_message
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ChatMessage {
     /// Who says it.
     pub role: Role,
     /// What is said.
-    #[serde(default)]
     pub content: Option<MessageContent>,
     /// The speaker's name; in a tool's turn, the name of the tool.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Tool calls as OpenAI writes them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "nullable")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// In a tool's turn, the call that it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// In a tool's turn, whether the tool failed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
     /// Asks the provider to cache the prompt up to and including this turn.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
     /// Which model said it, for an assistant's turn that was an answer. Thinking goes back only to the
     /// provider it came from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
@@ -76,15 +78,6 @@ pub struct Origin {
     pub provider: String,
     /// The model, as the provider names it.
     pub model: String,
-}
-
-/// An absent list and a null one are both empty.
-fn nullable<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl ChatMessage {
@@ -146,23 +139,20 @@ impl ChatMessage {
 }
 
 /// A tool call as OpenAI writes it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
     /// The call's id.
     pub id: String,
-    /// Always `function`.
-    #[serde(rename = "type", default = "function_type")]
+    /// `function`, or `custom` for a tool that takes free text, which is then in `function.arguments`.
     pub kind: String,
     /// What is called.
     pub function: FunctionCall,
-}
-
-fn function_type() -> String {
-    "function".to_owned()
+    /// State that a provider attached to the call, under the name of its vendor.
+    pub extra_content: Option<Value>,
 }
 
 impl ToolCall {
-    /// A call of `name` with `arguments` (JSON text).
+    /// Returns a call of `name` with `arguments` (JSON text).
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -170,8 +160,9 @@ impl ToolCall {
     ) -> Self {
         Self {
             id: id.into(),
-            kind: function_type(),
+            kind: "function".to_owned(),
             function: FunctionCall { name: name.into(), arguments: arguments.into() },
+            extra_content: None,
         }
     }
 }

@@ -8,6 +8,7 @@ mod headers;
 mod media;
 mod message;
 mod output;
+mod read;
 mod reasoning;
 mod tool;
 
@@ -20,6 +21,7 @@ pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUs
 pub use headers::ExtraHeaders;
 pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
 pub use output::{AudioOutput, ImageOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
+pub(crate) use read::vendor_state;
 pub(crate) use reasoning::Efforts;
 pub use reasoning::{Effort, Thinking};
 pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};

@@ -27,6 +27,13 @@ pub enum Citation {
     Opaque(OpaqueCitation),
 }
 
+impl Citation {
+    /// Whether it points into what was sent along and does not say itself whose it is.
+    pub(crate) fn is_bound(&self) -> bool {
+        !matches!(self, Self::Url(_) | Self::Opaque(_))
+    }
+}
+
 /// A page on the web.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

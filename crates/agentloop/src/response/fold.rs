@@ -185,12 +185,14 @@ impl Fold {
     /// `error`.
     pub fn partial(&self) -> ChatResponse {
         let mut response = self.response.clone();
-        for (choice, progress) in response.choices.iter_mut().zip(&self.progress) {
+        let ChatResponse { choices, provider, model, .. } = &mut response;
+        for (choice, progress) in choices.iter_mut().zip(&self.progress) {
             for (part, text) in &progress.server_arguments {
                 if let Some(ResponsePart::ServerToolCall(call)) = choice.content.get_mut(*part) {
                     call.arguments = parse_arguments(text);
                 }
             }
+            choice.content.iter_mut().for_each(|part| part.tag(provider, model));
         }
         response
     }
@@ -332,6 +334,15 @@ impl Fold {
             call.arguments = parse_arguments(&progress.server_arguments.swap_remove(found).1);
         }
         Ok(part)
+    }
+
+    /// Notes on a part that is complete who made it, and returns it.
+    pub(crate) fn tag(&mut self, choice_index: u32, part_index: u32) -> Option<&ResponsePart> {
+        let ChatResponse { choices, provider, model, .. } = &mut self.response;
+        let at = choices.partition_point(|choice| choice.index < choice_index);
+        let part = choices.get_mut(at)?.content.get_mut(part_index as usize)?;
+        part.tag(provider, model);
+        Some(part)
     }
 
     pub(crate) fn logprobs(&mut self, choice_index: u32, more: &Logprobs) {

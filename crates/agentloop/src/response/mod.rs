@@ -1,5 +1,6 @@
 //! The whole answer, and how it is built from events.
 
+mod cache_control;
 mod citation;
 mod cost;
 mod finish;
@@ -14,6 +15,7 @@ mod warning;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use cache_control::CacheControl;
 pub use citation::{
     BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, SearchResultCitation,
     UrlCitation,
@@ -24,9 +26,9 @@ pub(crate) use fold::parse_arguments;
 pub use fold::{Fold, FoldError};
 pub use logprobs::{Logprobs, TokenLogprob};
 pub use part::{
-    AudioPart, CacheControl, CodeExecutionPart, CodeOutcome, CodeResultPart, FilePart, ImagePart,
-    OpaquePart, ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart,
-    ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart,
+    AudioPart, CodeExecutionPart, CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart,
+    ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart,
+    TextPart, ThinkingPart, ToolCallPart,
 };
 pub use usage::{Usage, UsageDetails};
 pub use warning::{Warning, WarningKind};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Citation;
+use super::{CacheControl, Citation};
 
 /// One piece of an answer: what a provider sent, in the one shape that all of them share.
 ///
@@ -49,18 +49,21 @@ pub enum ResponsePart {
     Opaque(OpaquePart),
 }
 
-/// State of a provider that rides on a part and must go back to that provider, and to no other.
+/// The provider that made a part, and state of that provider that belongs to the part.
 ///
-/// Signatures of thinking, encrypted reasoning and item ids live here. Treat `data` as a closed box.
+/// Both go back to that provider and to no other: signatures of thinking, encrypted reasoning and item ids. Treat
+/// `data` as opaque. Thinking and the provider's own tool calls always carry it in a response, without `data` where the
+/// provider sent no state, so a part says whose it is wherever it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderState {
     /// The provider (the name of its row) that made the state.
     pub provider: String,
-    /// The model that made it, where the state is bound to a model.
+    /// The model that made it, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The state itself, as the provider sent it.
+    /// The state itself, as the provider sent it; null if there is none beside what the part holds.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
@@ -69,20 +72,6 @@ impl ProviderState {
     pub fn new(provider: impl Into<String>, data: Value) -> Self {
         Self { provider: provider.into(), model: None, data }
     }
-}
-
-/// A prompt-cache marker: everything up to here may be kept by the provider between calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum CacheControl {
-    /// Keep it for a short while.
-    #[default]
-    #[serde(rename = "ephemeral")]
-    Ephemeral,
-    /// Keep it for an hour.
-    #[serde(rename = "ephemeral_1h")]
-    EphemeralHour,
 }
 
 /// Text. In an answer it may carry citations, in a request a cache marker.
@@ -299,6 +288,7 @@ pub struct ServerToolCallPart {
     /// The tool's name, `web_search` for example.
     pub name: String,
     /// The arguments: an object, or a string when the provider sent something that is no JSON.
+    #[serde(default)]
     pub arguments: Value,
     /// State of the provider that runs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -312,6 +302,7 @@ pub struct ServerToolResultPart {
     /// The id of the [`ServerToolCallPart`] that this answers.
     pub tool_call_id: String,
     /// The result, as the provider sent it.
+    #[serde(default)]
     pub content: Value,
     /// Whether the tool failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -330,6 +321,7 @@ pub struct OpaquePart {
     /// The provider's own name for its kind.
     pub kind: String,
     /// The piece, as it came; what lies deeper in it than [`MAX_KEPT_DEPTH`](crate::limits::MAX_KEPT_DEPTH), as text.
+    #[serde(default)]
     pub data: Value,
 }
 
@@ -379,5 +371,28 @@ impl ResponsePart {
 
     pub(crate) fn set_provider_state(&mut self, state: ProviderState) {
         each_part_with_state!(self, part => part.provider_state = Some(Box::new(state)), ());
+    }
+
+    /// Notes who made the part, for the kinds that mean something only to their maker. What a decoder noted stays.
+    pub(crate) fn tag(&mut self, provider: &str, model: &str) {
+        let is_thinking = matches!(self, Self::Thinking(_) | Self::RedactedThinking(_));
+        let state = match self {
+            Self::Thinking(part) => &mut part.provider_state,
+            Self::RedactedThinking(part) => &mut part.provider_state,
+            Self::CodeExecution(part) => &mut part.provider_state,
+            Self::CodeResult(part) => &mut part.provider_state,
+            Self::ServerToolCall(part) => &mut part.provider_state,
+            Self::ServerToolResult(part) => &mut part.provider_state,
+            Self::Text(part) if part.citations.iter().any(Citation::is_bound) => {
+                &mut part.provider_state
+            }
+            _ => return,
+        };
+        let state =
+            state.get_or_insert_with(|| Box::new(ProviderState::new(provider, Value::Null)));
+        // Some signatures are bound to the model, so thinking names it.
+        if is_thinking && !model.is_empty() {
+            state.model.get_or_insert_with(|| model.to_owned());
+        }
     }
 }

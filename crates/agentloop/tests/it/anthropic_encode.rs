@@ -330,7 +330,10 @@ fn thinking_goes_back_signed_or_not_at_all() {
     }
     let mut foreign = turn(thought("Hm.", Some("Sig==")));
     foreign.origin = Some(Origin { provider: "google".to_owned(), model: "m".to_owned() });
-    for message in [turn(thought("Hm.", None)), own(turn(thought("Hm.", Some("")))), foreign] {
+    let unknown = turn(thought("Hm.", Some("Sig==")));
+    for message in
+        [turn(thought("Hm.", None)), own(turn(thought("Hm.", Some("")))), foreign, unknown]
+    {
         let (sent, warned) = content(message);
         assert_eq!(sent, "Hi.");
         assert_eq!(warned.len(), 1, "{warned:?}");

@@ -56,4 +56,5 @@ mod strict;
 mod structured;
 mod support;
 mod transport;
+mod vocabulary;
 mod wire;

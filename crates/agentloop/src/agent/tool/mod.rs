@@ -35,6 +35,7 @@ use crate::error::{Error, Result};
 use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
 use crate::nesting;
 use crate::request::{FunctionDefinition, ToolDefinition};
+use crate::response::CacheControl;
 
 /// A line that says what a call is about, from as much of its arguments as is there.
 pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
@@ -78,6 +79,7 @@ pub struct Tool {
     pub(super) retries: u32,
     pub(super) max_output_chars: Option<usize>,
     pub(super) status: Option<StatusLine>,
+    cache_control: Option<CacheControl>,
 }
 
 impl Tool {
@@ -168,6 +170,7 @@ impl Tool {
             retries: 0,
             max_output_chars: None,
             status: None,
+            cache_control: None,
         }
     }
 
@@ -269,9 +272,28 @@ impl Tool {
         self
     }
 
+    /// Asks the provider to cache the prompt up to and including this tool. Tools come before everything else in a
+    /// prompt, so a marker on the last one caches them all.
+    ///
+    /// ```
+    /// # use agentloop::CacheControl;
+    /// # use agentloop::agent::{Tool, ToolError};
+    /// # use serde_json::{Value, json};
+    /// let last = Tool::dynamic("now", "Returns the time", json!({"type": "object"}), |_: Value, _| async { Ok("12:00") })
+    ///     .cache(CacheControl::EphemeralHour);
+    /// ```
+    #[must_use]
+    pub fn cache(mut self, marker: CacheControl) -> Self {
+        self.cache_control = Some(marker);
+        self
+    }
+
     /// The definition, to be sent.
     pub(super) fn to_definition(&self) -> ToolDefinition {
-        ToolDefinition::Function { function: (*self.definition).clone(), cache_control: None }
+        ToolDefinition::Function {
+            function: (*self.definition).clone(),
+            cache_control: self.cache_control,
+        }
     }
 
     /// Why it cannot be used, if it cannot.

@@ -1,6 +1,7 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
+use crate::provider::{ModelRule, Signatures};
 use crate::response::{
     Citation, CodeExecutionPart, CodeOutcome, CodeResultPart, OpaquePart, ProviderState,
     RedactedThinkingPart, ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart,
@@ -56,7 +57,9 @@ fn answer(provider: &str) -> Vec<ContentPart> {
 
 #[test]
 fn own_parts_are_untouched() {
-    for turn in [from("here", answer("here")), ChatMessage::assistant(answer("here"))] {
+    // Without an origin the parts themselves say whose they are, as those of every response do.
+    let tagged = answer("here").into_iter().map(|part| tag(part, "here")).collect::<Vec<_>>();
+    for turn in [from("here", answer("here")), ChatMessage::assistant(tagged)] {
         let request = request([turn.clone(), ChatMessage::tool("a", "1")]);
         let prepared = prepared(&request, &RULES);
         assert_eq!(prepared.messages[1], turn);
@@ -81,6 +84,79 @@ fn foreign_parts_go_or_become_text_with_warnings() {
     let mut expected: Vec<_> = kinds.zip(places.iter().map(String::as_str)).collect();
     expected.push((WarningKind::Dropped, "messages[1].content"));
     assert_eq!(warned(&prepared), expected);
+}
+
+/// The part as it is in a response.
+fn tag(part: ContentPart, provider: &str) -> ContentPart {
+    let kind = part.kind();
+    let mut value = serde_json::to_value(part).unwrap();
+    if kind != "opaque" && value["providerState"].is_null() {
+        value["providerState"] = json!({ "provider": provider });
+    }
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn what_only_its_maker_understands_is_foreign_if_nothing_names_the_maker() {
+    let untagged: Vec<ContentPart> = answer("")
+        .into_iter()
+        .map(|part| {
+            let mut value = serde_json::to_value(part).unwrap();
+            value.as_object_mut().unwrap().remove("providerState");
+            serde_json::from_value(value).unwrap()
+        })
+        .collect();
+    let request = request([ChatMessage::assistant(untagged), ChatMessage::tool("a", "1")]);
+    let prepared = prepared(&request, &RULES);
+    let kinds: Vec<_> = prepared.messages[1].parts().iter().map(ContentPart::kind).collect();
+    assert_eq!(kinds, ["text", "text", "text", "text", "tool_call"]);
+    let text = serde_json::to_string(&prepared.messages).unwrap();
+    assert!(!text.contains("s3cret"), "{text}");
+    assert_eq!(prepared.warnings.len(), 7, "{:?}", prepared.warnings);
+}
+
+#[test]
+fn thinking_without_a_signature_and_a_maker_is_text_where_thinking_is_text() {
+    let request = request([ChatMessage::assistant(vec![
+        ContentPart::Thinking(ThinkingPart::new("Hm")),
+        ContentPart::text("a"),
+    ])]);
+    for thoughts in [true, false] {
+        let rules = Rules { thoughts, ..*RULES };
+        let prepared = prepared(&request, &rules);
+        assert_eq!(prepared.messages[1].parts().len(), if thoughts { 2 } else { 1 });
+        assert_eq!(prepared.warnings.is_empty(), thoughts);
+    }
+}
+
+#[test]
+fn thinking_that_is_bound_to_a_model_goes_back_to_that_model_only() {
+    let bound = ModelRule::new("bound*").with_signatures(Signatures::OfModel);
+    let here = Provider::openai_compatible("here", "http://here.invalid").model(bound);
+    let thinking = |model: &str| {
+        let mut state = ProviderState::new("here", Value::Null);
+        state.model = Some(model.to_owned());
+        ContentPart::Thinking(ThinkingPart {
+            signature: Some("s3cret".to_owned()),
+            provider_state: Some(Box::new(state)),
+            ..ThinkingPart::new("Hm")
+        })
+    };
+    for (maker, model, stays) in [
+        ("bound-1", "bound-1", true),
+        ("bound-1-20260101", "bound-1", true),
+        ("bound-1", "bound-2", false),
+        ("bound-1", "free", false),
+        ("free", "bound-1", false),
+        ("free", "other", true),
+    ] {
+        let parts = vec![thinking(maker), ContentPart::text("a")];
+        let request = request([ChatMessage::assistant(parts)]);
+        let rules = Rules { provider: &here, model, ..*RULES };
+        let prepared = prepared(&request, &rules);
+        assert_eq!(prepared.messages[1].parts().len() == 2, stays, "{maker} to {model}");
+        assert_eq!(prepared.warnings.is_empty(), stays);
+    }
 }
 
 #[test]

@@ -69,10 +69,12 @@ fn anything() -> impl Strategy<Value = ChatRequest> {
 fn rules() -> impl Strategy<Value = Rules<'static>> {
     let ids = select(vec![IdPattern::Any, IdPattern::NineAlphanumeric, IdPattern::Word]);
     let names = select(vec![NamePattern::Word64, NamePattern::Word128, NamePattern::Dotted128]);
-    (ids, names, any::<bool>()).prop_map(|(ids, names, items)| Rules {
-        provider: "here",
+    (ids, names, any::<bool>(), any::<bool>()).prop_map(|(ids, names, items, thoughts)| Rules {
+        provider: &HERE,
+        model: "m",
         ids,
         names,
+        thoughts,
         items,
     })
 }

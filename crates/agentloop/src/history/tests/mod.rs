@@ -6,12 +6,24 @@ mod names;
 mod results;
 mod shown;
 
+use std::sync::LazyLock;
+
 use super::{IdPattern, NamePattern, Prepared, Rules, Shown, prepare};
+use crate::provider::Provider;
 use crate::request::{ChatMessage, ChatRequest, ContentPart, Origin};
 use crate::response::{ToolCallPart, WarningKind};
 
-const RULES: Rules<'static> =
-    Rules { provider: "here", ids: IdPattern::Any, names: NamePattern::Word64, items: false };
+static HERE: LazyLock<Provider> =
+    LazyLock::new(|| Provider::openai_compatible("here", "http://here.invalid"));
+
+static RULES: LazyLock<Rules<'static>> = LazyLock::new(|| Rules {
+    provider: &HERE,
+    model: "m",
+    ids: IdPattern::Any,
+    names: NamePattern::Word64,
+    thoughts: true,
+    items: false,
+});
 
 fn call(id: &str, name: &str) -> ContentPart {
     ContentPart::ToolCall(ToolCallPart::new(id, name, "{}"))

@@ -140,7 +140,7 @@ fn ids_that_do_not_fit_are_mapped_and_stay_apart() {
     let ids = ["a.b", "a|b", "a_b", "", "AbCdEf123"];
     for pattern in [IdPattern::Word, IdPattern::NineAlphanumeric] {
         let request = request([calls(&ids)]);
-        let prepared = prepared(&request, &Rules { ids: pattern, ..RULES });
+        let prepared = prepared(&request, &Rules { ids: pattern, ..*RULES });
         let mapped = results(&prepared);
         let apart: std::collections::BTreeSet<_> = mapped.iter().collect();
         assert_eq!(apart.len(), ids.len(), "{mapped:?}");

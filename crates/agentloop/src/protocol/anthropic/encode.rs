@@ -63,9 +63,11 @@ pub(super) fn encode(
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
     let rules = Rules {
-        provider: &provider.name,
+        provider,
+        model,
         ids: IdPattern::Word,
         names: NamePattern::Word128,
+        thoughts: false,
         items: false,
     };
     let prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))?;

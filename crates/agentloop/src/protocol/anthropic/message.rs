@@ -170,8 +170,8 @@ impl<'a> Messages<'a, '_> {
         blocks
     }
 
-    /// A part of the assistant's, or why it is left out. What the host made goes back as it came; what another made
-    /// does not.
+    /// Returns a part of an assistant message as a block, or why it is left out. What the provider made goes back as it
+    /// came. Parts and state of other providers are gone by now.
     fn assistant_part(
         &mut self,
         part: &'a ContentPart,
@@ -181,37 +181,38 @@ impl<'a> Messages<'a, '_> {
         let provider = self.provider.name.as_ref();
         let origin = message.origin.as_ref().map(|origin| origin.provider.as_str());
         let own = |state: &'a Option<Box<ProviderState>>| {
-            state.as_deref().filter(|state| state.provider == provider).map(|state| &state.data)
-        };
-        let foreign = |state: &'a Option<Box<ProviderState>>| {
-            let made_by = state.as_deref().map(|state| state.provider.as_str()).or(origin);
-            made_by.filter(|made_by| *made_by != provider)
+            let data = state.as_deref().map(|state| &state.data);
+            data.filter(|data| !data.is_null())
         };
         let raw = |value: Cow<'a, Value>| Ok(Some(Block::new(BlockBody::Raw(value))));
         match part {
-            ContentPart::Text(text) => Ok(self.text(text, origin == Some(provider))),
+            ContentPart::Text(text) => {
+                let tag = text.provider_state.as_deref().map(|state| state.provider.as_str());
+                let own = tag.or(origin) == Some(provider);
+                Ok(self.text(text, own, subject))
+            }
             ContentPart::ToolCall(call) => {
                 let more = own(&call.provider_state).and_then(Value::as_object);
                 let ToolCallPart { id, name, arguments, .. } = call;
                 Ok(Some(self.call(id, name, arguments, more, subject)))
             }
-            ContentPart::Thinking(thinking) => {
-                if let Some(made_by) = foreign(&thinking.provider_state) {
-                    return Err(format!("the thinking of {made_by} is not sent to {provider}"));
+            ContentPart::Thinking(thinking) => match thinking.signature.as_deref() {
+                Some(signature) if !signature.is_empty() => {
+                    let thinking = thinking.thinking.as_str();
+                    Ok(Some(Block::new(BlockBody::Thinking { thinking, signature })))
                 }
-                match thinking.signature.as_deref() {
-                    Some(signature) if !signature.is_empty() => {
-                        let thinking = thinking.thinking.as_str();
-                        Ok(Some(Block::new(BlockBody::Thinking { thinking, signature })))
-                    }
-                    _ => Err("thinking without a signature is not taken back".to_owned()),
-                }
+                _ => Err("thinking without a signature is not taken back".to_owned()),
+            },
+            ContentPart::RedactedThinking(redacted) => {
+                Ok(Some(Block::new(BlockBody::RedactedThinking { data: &redacted.data })))
             }
-            ContentPart::RedactedThinking(redacted) => match foreign(&redacted.provider_state) {
-                Some(made_by) => {
-                    Err(format!("the thinking of {made_by} is not sent to {provider}"))
+            ContentPart::Audio(audio) => match audio.transcript.as_deref() {
+                Some(words) if !words.trim().is_empty() => {
+                    let why = format!("{provider} takes no audio back: its transcript is sent");
+                    self.warn(WarningKind::Converted, subject.to_owned(), &why);
+                    Ok(Some(Block::text(words)))
                 }
-                None => Ok(Some(Block::new(BlockBody::RedactedThinking { data: &redacted.data }))),
+                _ => Err(format!("{provider} takes no `audio` back")),
             },
             ContentPart::CodeExecution(code) if own(&code.provider_state).is_some() => {
                 raw(Cow::Owned(with_object_input(own(&code.provider_state))))
@@ -232,16 +233,20 @@ impl<'a> Messages<'a, '_> {
         }
     }
 
-    fn text(&mut self, part: &'a TextPart, own_turn: bool) -> Option<Block<'a>> {
+    fn text(&mut self, part: &'a TextPart, own: bool, subject: &str) -> Option<Block<'a>> {
         if part.text.trim().is_empty() {
             return None;
         }
         let provider = self.provider.name.as_ref();
-        let citations = part
+        let citations: Vec<Value> = part
             .citations
             .iter()
-            .filter_map(|citation| citations::write(citation, provider, own_turn))
+            .filter_map(|citation| citations::write(citation, provider, own))
             .collect();
+        if !own && citations.len() < part.citations.len() {
+            let why = format!("{provider} takes only its own citations back");
+            self.dropped(subject.to_owned(), &why);
+        }
         let body = BlockBody::Text { text: Cow::Borrowed(&part.text), citations };
         Some(Block { body, cache_control: part.cache_control.map(CacheControl::into) })
     }

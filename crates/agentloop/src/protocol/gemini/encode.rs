@@ -50,9 +50,11 @@ pub(super) fn body<'a>(
     let request = shaped.request.as_ref();
     history::require_messages(provider, request)?;
     let rules = Rules {
-        provider: &provider.name,
+        provider,
+        model,
         ids: IdPattern::Any,
         names: NamePattern::Dotted128,
+        thoughts: false,
         items: false,
     };
     let mut prepared = history::prepare(request, &rules, &|_| Shown::InResult)?;

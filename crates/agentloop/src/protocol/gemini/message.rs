@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde_json::json;
 
 use super::parts;
-use super::piece::{Call, CallResult, Content, Fields, Part, arguments, part, plain, response};
+use super::piece::{
+    Arguments, Call, CallResult, Content, Fields, Part, arguments, part, plain, response,
+};
 use super::thinking;
 use crate::error::Result;
 use crate::history::ToolNames;
@@ -132,7 +134,8 @@ impl<'a, 'w> Conversation<'a, 'w> {
             Some(MessageContent::Text(text)) => parts.push(plain(text)),
             Some(MessageContent::Parts(list)) => {
                 for (part_at, content) in list.iter().enumerate() {
-                    let part = self.part(content, message);
+                    let subject = format!("messages[{at}].content[{part_at}]");
+                    let part = self.part(content, &subject);
                     // What a model made must not stop the conversation.
                     let lenient = self.lenient || message.role == Role::Assistant;
                     parts.extend(self.taken(part, (at, part_at), lenient)?);
@@ -189,10 +192,13 @@ impl<'a, 'w> Conversation<'a, 'w> {
     fn part(
         &mut self,
         content: &'a ContentPart,
-        message: &'a ChatMessage,
+        subject: &str,
     ) -> Result<Option<Part<'a>>, Refusal> {
         let signature = |state: &'a Option<Box<ProviderState>>| {
-            self.own(state)?.data.get("thoughtSignature")?.as_str().map(Cow::Borrowed)
+            let data = &self.own(state)?.data;
+            // The second form is the one of the compatible chat endpoint.
+            let compatible = || data.get("extra_content")?.get("google")?.get("thought_signature");
+            data.get("thoughtSignature").or_else(compatible)?.as_str().map(Cow::Borrowed)
         };
         let of_media = |content: &'a ContentPart, thought_signature: Option<Cow<'a, str>>| {
             let media = parts::media(content)?;
@@ -202,8 +208,6 @@ impl<'a, 'w> Conversation<'a, 'w> {
                     .then(|| part(Fields { media, thought_signature, ..Fields::default() })),
             )
         };
-        let foreign =
-            message.origin.as_ref().is_some_and(|origin| origin.provider != self.provider.name);
         Ok(match content {
             ContentPart::Text(text) => {
                 let thought_signature = signature(&text.provider_state);
@@ -214,9 +218,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 })
             }
             ContentPart::Thinking(thoughts) => {
-                let ours =
-                    message.origin.as_ref().is_some_and(|it| it.provider == self.provider.name);
-                let written = thoughts.signature.as_deref().filter(|_| ours).map(Cow::Borrowed);
+                let written = thoughts.signature.as_deref().map(Cow::Borrowed);
                 signature(&thoughts.provider_state).or(written).map(|signature| {
                     part(Fields {
                         text: Some(Cow::Borrowed(thoughts.thinking.as_str())),
@@ -226,23 +228,32 @@ impl<'a, 'w> Conversation<'a, 'w> {
                     })
                 })
             }
-            ContentPart::ToolCall(call) => Some(part(Fields {
-                function_call: Some(Call {
-                    id: self.call_id(call),
-                    name: self.names.sent(&call.name),
-                    args: arguments(&call.arguments),
-                }),
-                thought_signature: signature(&call.provider_state),
-                ..Fields::default()
-            })),
+            ContentPart::ToolCall(call) => {
+                let thought_signature = signature(&call.provider_state);
+                let args = arguments(&call.arguments);
+                let (id, name) = (self.call_id(call), self.names.sent(&call.name));
+                if matches!(args, Arguments::Text(_)) {
+                    let why =
+                        "the arguments are not a JSON object: sent as the field `arguments` of one";
+                    self.warn(WarningKind::Converted, subject.to_owned(), why);
+                }
+                let function_call = Some(Call { id, name, args });
+                Some(part(Fields { function_call, thought_signature, ..Fields::default() }))
+            }
             ContentPart::ImageUrl { .. }
             | ContentPart::VideoUrl { .. }
             | ContentPart::InputAudio { .. }
             | ContentPart::File { .. } => of_media(content, None)?,
             ContentPart::Image(image) => of_media(content, signature(&image.provider_state))?,
+            // Audio that is known only by an id of another provider.
+            ContentPart::Audio(audio) if audio.data.is_empty() && audio.transcript.is_some() => {
+                let why = "audio without data cannot be sent: its transcript is";
+                self.warn(WarningKind::Converted, subject.to_owned(), why);
+                audio.transcript.as_deref().filter(|words| !words.is_empty()).map(plain)
+            }
             ContentPart::Audio(audio) => of_media(content, signature(&audio.provider_state))?,
             ContentPart::GeneratedFile(file) => of_media(content, signature(&file.provider_state))?,
-            ContentPart::CodeExecution(code) if !foreign => {
+            ContentPart::CodeExecution(code) => {
                 let mut fields =
                     json!({ "language": code.language.to_ascii_uppercase(), "code": code.code });
                 if let Some(id) = &code.id {
@@ -254,7 +265,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                     ..Fields::default()
                 }))
             }
-            ContentPart::CodeResult(result) if !foreign => {
+            ContentPart::CodeResult(result) => {
                 let own = self.own(&result.provider_state);
                 let word = own.and_then(|state| state.data.get("outcome")?.as_str());
                 let word = word.unwrap_or(match result.outcome {
@@ -307,12 +318,8 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 Some(Part::Raw(&opaque.data))
             }
             other => {
-                let what = other.kind();
-                self.warn(
-                    WarningKind::Dropped,
-                    what.to_owned(),
-                    "a piece of another provider's answer has no place here",
-                );
+                let why = format!("the `{}` of another provider is not sent", other.kind());
+                self.warn(WarningKind::Dropped, subject.to_owned(), &why);
                 None
             }
         })
@@ -354,7 +361,8 @@ impl<'a, 'w> Conversation<'a, 'w> {
                             }
                             ContentPart::Text(plain) => text.to_mut().push_str(&plain.text),
                             other => {
-                                let part = self.part(other, message);
+                                let subject = format!("messages[{at}].content[{part_at}]");
+                                let part = self.part(other, &subject);
                                 let part = self.taken(part, (at, part_at), self.lenient)?;
                                 if let Some(Part::Fields(fields)) = part {
                                     shown.extend(fields.media);

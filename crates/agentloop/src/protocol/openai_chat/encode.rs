@@ -14,7 +14,7 @@ use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shows};
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
-    JsonSchemaSupport, LogprobsForm, StreamUsage, TokenCap, ToolCallIds,
+    JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, TokenCap, ToolCallIds,
 };
 use crate::provider::{Param, Provider, Sampling};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat};
@@ -30,7 +30,7 @@ pub(crate) fn chat(
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
     let shows = |part: &ContentPart| parts::shown(part, provider);
-    let mut prepared = conversation(provider, request, false, &shows)?;
+    let mut prepared = conversation(provider, model, request, false, &shows)?;
     let mut params = Params::new(provider, &request.extra_body, "messages");
     params.warnings.append(&mut prepared.warnings);
     params.always("model", model)?;
@@ -136,18 +136,21 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
 /// The conversation as the host takes it; `items` says whether state of the Responses protocol goes along.
 pub(in crate::protocol) fn conversation<'a>(
     provider: &Provider,
+    model: &str,
     request: &'a ChatRequest,
     items: bool,
     shows: Shows<'_>,
 ) -> Result<Prepared<'a>> {
     history::require_messages(provider, request)?;
     let rules = Rules {
-        provider: provider.name.as_ref(),
+        provider,
+        model,
         ids: match provider.quirks.tool_call_ids {
             ToolCallIds::Any => IdPattern::Any,
             ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
         },
         names: NamePattern::Word64,
+        thoughts: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
         items,
     };
     history::prepare(request, &rules, shows)

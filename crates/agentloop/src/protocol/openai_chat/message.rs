@@ -206,7 +206,7 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 
     fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
-        let mut turn = Turn::default();
+        let mut turn = Turn { of_response: message.origin.is_some(), ..Turn::default() };
         match &message.content {
             None => {}
             Some(MessageContent::Text(text)) => turn.texts.push(text),
@@ -265,7 +265,11 @@ impl<'a, 'w> Messages<'a, 'w> {
         let why = match part {
             ContentPart::Text(text) => {
                 turn.texts.push(&text.text);
-                return;
+                // In a response they are for the reader. In a history of unknown origin they may be meant to be sent.
+                if turn.of_response || text.citations.is_empty() {
+                    return;
+                }
+                format!("{provider} takes no citations back")
             }
             ContentPart::ToolCall(call) => {
                 let extra = state(&call.provider_state, "extra_content");
@@ -297,7 +301,9 @@ impl<'a, 'w> Messages<'a, 'w> {
                 }
             },
             ContentPart::Audio(audio) => {
-                if let Some(own) = audio.provider_state.as_deref() {
+                if let Some(own) = audio.provider_state.as_deref()
+                    && own.data.get("id").is_some()
+                {
                     turn.audio = Some(&own.data);
                     return;
                 }
@@ -345,4 +351,6 @@ struct Turn<'a> {
     details: Vec<&'a Value>,
     calls: Vec<WireCall<'a>>,
     audio: Option<&'a Value>,
+    /// Whether the message is known to be a response.
+    of_response: bool,
 }

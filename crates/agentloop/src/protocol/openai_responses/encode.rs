@@ -42,7 +42,7 @@ pub(super) fn encode(
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
     let shows = |part: &ContentPart| parts::shown(part, provider);
-    let mut prepared = conversation(provider, request, true, &shows)?;
+    let mut prepared = conversation(provider, model, request, true, &shows)?;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
     let mut params = Params::new(provider, extra, "input");

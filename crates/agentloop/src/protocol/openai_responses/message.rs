@@ -13,7 +13,7 @@ use crate::history::Prepared;
 use crate::provider::Provider;
 use crate::provider::quirks::{IncludeForm, ItemForm};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
-use crate::response::{TextPart, ToolCallPart, Warning, WarningKind};
+use crate::response::{AudioPart, TextPart, ToolCallPart, Warning, WarningKind};
 
 /// An item on the wire.
 #[derive(Debug, Serialize)]
@@ -174,8 +174,19 @@ impl<'a, 'w> Items<'a, 'w> {
             Some(MessageContent::Text(text)) => turn.said.push(text),
             Some(MessageContent::Parts(parts)) => {
                 for (part_at, part) in parts.iter().enumerate() {
-                    if let Err(why) = self.part(part, &mut turn) {
-                        self.dropped(format!("messages[{at}].content[{part_at}]"), &why);
+                    let Err(why) = self.part(part, &mut turn) else { continue };
+                    let subject = format!("messages[{at}].content[{part_at}]");
+                    match part {
+                        ContentPart::Audio(AudioPart { transcript: Some(words), .. })
+                            if !words.is_empty() =>
+                        {
+                            turn.close();
+                            turn.said.push(words);
+                            let message = format!("{subject}: {why}: its transcript is sent");
+                            let kind = WarningKind::Converted;
+                            self.warnings.push(Warning::new(kind, subject, message));
+                        }
+                        _ => self.dropped(subject, &why),
                     }
                 }
             }

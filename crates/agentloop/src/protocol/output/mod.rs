@@ -9,6 +9,8 @@ mod unwrap;
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 pub(crate) use answer::{AnswerForm, Answers};
 
 use super::{Protocol, anthropic};
@@ -60,7 +62,12 @@ pub(crate) fn shape<'r>(
                 format.to_mut().schema = schema::wrap(&json_schema.schema);
             }
             match strategy {
-                OutputStrategy::Native => shaped.natively(format),
+                OutputStrategy::Native => {
+                    if !describes(provider.protocol) {
+                        shaped.describe(&mut format);
+                    }
+                    shaped.natively(format);
+                }
                 OutputStrategy::Tool => shaped.by_tool(provider, model, &format),
                 OutputStrategy::Prompt => shaped.in_words(provider, model, &format),
             }
@@ -131,6 +138,14 @@ fn takes_any_root(protocol: Protocol) -> bool {
     }
 }
 
+/// Whether a schema can have a description beside it.
+fn describes(protocol: Protocol) -> bool {
+    match protocol {
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => true,
+        Protocol::Anthropic | Protocol::Gemini => false,
+    }
+}
+
 /// Whether JSON can be asked for without a schema.
 fn has_json_mode(protocol: Protocol) -> bool {
     match protocol {
@@ -143,6 +158,23 @@ impl Shaped<'_> {
     fn warn(&mut self, why: &str) {
         let message = format!("response_format: {why}");
         self.warnings.push(Warning::new(WarningKind::Converted, "response_format", message));
+    }
+
+    /// Puts the description into the schema, where nothing can stand beside it.
+    fn describe(&mut self, format: &mut Cow<'_, JsonSchemaFormat>) {
+        let Some(about) = format.description.clone() else { return };
+        let known = format.schema.get("description").and_then(Value::as_str);
+        match known {
+            None if format.schema.is_object() => {
+                format.to_mut().schema["description"] = Value::String(about);
+            }
+            Some(known) if known == about => {}
+            _ => {
+                let subject = "response_format.json_schema.description";
+                let message = format!("{subject}: the schema has a description of its own");
+                self.warnings.push(Warning::new(WarningKind::Dropped, subject, message));
+            }
+        }
     }
 
     fn natively(&mut self, format: Cow<'_, JsonSchemaFormat>) {
@@ -198,8 +230,10 @@ impl Shaped<'_> {
             let how = if json_mode { "JSON mode and instructions" } else { "instructions" };
             self.warn(&format!("{who}: sent as {how}"));
         }
+        let about = format.description.as_deref().unwrap_or_default();
+        let gap = if about.is_empty() { "" } else { "\n" };
         self.instructions = Some(format!(
-            "Answer with JSON only, without any text around it, that matches this JSON schema:\n{}",
+            "Answer with JSON only, without any text around it, that matches this JSON schema:\n{about}{gap}{}",
             format.schema
         ));
         self.request.to_mut().response_format = json_mode.then(ResponseFormat::json);

@@ -81,6 +81,8 @@ pub(crate) fn client() -> &'static AgentLoop {
     CLIENT.get_or_init(|| {
         AgentLoop::builder()
             .env("AZURE_RESOURCE_NAME", "r")
+            .env("VERTEX_LOCATION", "l")
+            .env("VERTEX_PROJECT", "p")
             .provider(Provider::openai_compatible("other", "http://other.invalid/v1"))
             .provider(Provider::openai_compatible("openai-responses", "http://openai.invalid/v1"))
             .provider(Provider::openai_compatible("bedrock", "http://bedrock.invalid/v1"))

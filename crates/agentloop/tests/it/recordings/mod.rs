@@ -63,6 +63,7 @@ mod embeddings;
 mod errors;
 mod features;
 mod gemini;
+mod history;
 mod laws;
 mod oracle;
 mod replayed;

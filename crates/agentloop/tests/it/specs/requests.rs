@@ -159,7 +159,7 @@ fn of_anthropic(model: &str) -> Vec<(&'static str, ChatRequest)> {
     let document: ContentPart = serde_json::from_value(json!({
         "type": "file",
         "file": { "file_data": "data:text/plain,hello", "title": "T", "citations": true },
-        "cache_control": { "type": "ephemeral_1h" },
+        "cache_control": { "type": "ephemeral", "ttl": "1h" },
     }))
     .unwrap();
     let search: ToolDefinition =

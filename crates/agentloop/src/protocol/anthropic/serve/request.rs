@@ -145,8 +145,7 @@ fn read_choice(choice: &Value, known: &mut Map<String, Value>) {
 
 fn read_cache(block: &Value) -> Option<Value> {
     let cache = block.get("cache_control").filter(|cache| cache.is_object())?;
-    let kind = if cache["ttl"] == "1h" { "ephemeral_1h" } else { "ephemeral" };
-    Some(json!({ "type": kind }))
+    Some(json!({ "type": "ephemeral", "ttl": cache["ttl"] }))
 }
 
 /// A turn: the results of tools that stand in a user's turn are turns of their own.
