@@ -211,6 +211,9 @@ pub fn decode_embed(
     let model = embedded.model.or_else(|| options.model.clone()).unwrap_or_default();
     let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
     response.usage = embedded.usage;
+    let (cost, invalid) = embedded.cost.split();
+    response.cost = cost;
+    response.warnings.extend(invalid);
     response.request_id = protocol::request_id(&answer.headers);
     Ok(response)
 }

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::media::{Fetcher, MediaOptions};
 use crate::middleware::order::Configured;
 use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
-use crate::models::ModelCatalog;
+use crate::models::{ModelCatalog, PriceBook};
 use crate::provider::Provider;
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
@@ -245,6 +245,7 @@ impl AgentLoopBuilder {
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
             models: self.models.unwrap_or_default(),
+            prices: PriceBook::default(),
             fetcher: Fetcher::new(self.media, self.media_transport),
         }
     }

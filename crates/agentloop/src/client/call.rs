@@ -15,6 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
 use crate::middleware::{Answer, Request};
 use crate::model_info::ModelInfo;
+use crate::models::Pricing;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
 use crate::request::ChatRequest;
@@ -168,9 +169,17 @@ impl Inner {
         let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
             .quietly(!stream && !seen())
             .with_names(names)
+            .with_pricing(self.pricing(target, request.service_tier.as_ref()))
             .with_form(form);
         let hidden = Hidden::of(&http);
         Ok((self.send(provider, http, timeouts), emitter, hidden))
+    }
+
+    /// Returns what a call is paid with.
+    pub(super) fn pricing(&self, target: &Target, tier: Option<&String>) -> Pricing {
+        let Target { provider, model } = target;
+        let model = self.prices.model(&provider.catalog, &provider.name, model);
+        Pricing { model, tier: tier.cloned(), when: None }
     }
 
     /// The request with the media that its provider cannot fetch by itself.

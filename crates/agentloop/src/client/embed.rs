@@ -9,10 +9,11 @@ use super::hidden::Hidden;
 use super::{Inner, Registry, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
+use crate::models::Pricing;
 use crate::protocol;
 use crate::provider::quirks::EmbeddingQuirks;
 use crate::request::{EmbedRequest, EmbedResponse, EmbedUsage};
-use crate::response::Warning;
+use crate::response::{Cost, Usage, Usd, Warning};
 use crate::timeouts::Timeouts;
 
 /// Who is asked, and which texts go together into a call.
@@ -65,6 +66,7 @@ struct Batch {
     model: Option<String>,
     vectors: Vec<Vec<f32>>,
     usage: Option<EmbedUsage>,
+    cost: Option<Cost>,
     request_id: Option<String>,
     warnings: Vec<Warning>,
 }
@@ -93,7 +95,7 @@ impl Inner {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         })?;
         sum.response.warnings.extend(unused_fallbacks(&request.fallbacks));
-        Ok(sum.response())
+        Ok(sum.response(&self.pricing(&target, None)))
     }
 
     async fn embed_batch(
@@ -123,8 +125,10 @@ impl Inner {
             let message = format!("{sent} texts were sent, {came} vectors came");
             return Err(named(Error::new(ErrorKind::Protocol, message)));
         }
-        let protocol::Embedded { model, vectors, usage } = embedded;
-        Ok(Batch { model, vectors, usage, request_id, warnings })
+        let protocol::Embedded { model, vectors, usage, cost } = embedded;
+        let (cost, invalid) = cost.split();
+        let warnings = warnings.into_iter().chain(invalid).collect();
+        Ok(Batch { model, vectors, usage, cost, request_id, warnings })
     }
 }
 
@@ -134,6 +138,7 @@ struct Sum<'a> {
     response: EmbedResponse,
     /// A sum of which a part is not known is not known.
     usage: Option<EmbedUsage>,
+    cost: Option<Cost>,
     /// The batch that the response has its model from, and the one that it has its id from.
     first: usize,
     last: usize,
@@ -147,6 +152,7 @@ impl<'a> Sum<'a> {
             batches,
             response: EmbedResponse::new(&target.model, name, vectors),
             usage: Some(EmbedUsage::default()),
+            cost: Some(Cost::from_provider(Usd::default())),
             first: usize::MAX,
             last: 0,
         }
@@ -172,10 +178,22 @@ impl<'a> Sum<'a> {
             prompt_tokens: sum.prompt_tokens.saturating_add(more.prompt_tokens),
             total_tokens: sum.total_tokens.saturating_add(more.total_tokens),
         });
+        self.cost = self.cost.take().zip(batch.cost).map(|(sum, more)| sum.plus(&more));
     }
 
-    fn response(mut self) -> EmbedResponse {
+    /// Returns the response, with its cost where the provider named it for every batch or the price is known.
+    fn response(mut self, pricing: &Pricing) -> EmbedResponse {
         self.response.usage = self.usage;
+        self.response.cost = self.cost.filter(|_| !self.batches.is_empty()).or_else(|| {
+            let usage = self.usage.map(|usage| Usage {
+                prompt_tokens: Some(usage.prompt_tokens),
+                // Vectors are not counted in tokens.
+                completion_tokens: Some(0),
+                total_tokens: Some(usage.total_tokens),
+                ..Usage::default()
+            });
+            pricing.cost(&usage?, None)
+        });
         self.response
     }
 }

@@ -23,7 +23,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::model_info::ModelInfo;
-use crate::models::ModelCatalog;
+use crate::models::{ModelCatalog, PriceBook};
 use crate::nesting;
 use crate::provider::Provider;
 use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
@@ -56,6 +56,8 @@ pub(crate) struct Inner {
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timeouts: Timeouts,
     pub(crate) models: ModelCatalog,
+    /// The models that were asked, with their prices.
+    pub(crate) prices: PriceBook,
     pub(crate) fetcher: Fetcher,
 }
 

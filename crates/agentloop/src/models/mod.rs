@@ -22,6 +22,7 @@ mod file;
 mod hours;
 mod name;
 mod price;
+mod pricing;
 mod record;
 
 pub use ability::Abilities;
@@ -34,3 +35,4 @@ pub use record::{ModelData, ModelKind};
 
 pub(crate) use catalog::checked;
 pub(crate) use compact::Hints;
+pub(crate) use pricing::{PriceBook, Pricing, served_tier};

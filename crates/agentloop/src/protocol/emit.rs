@@ -8,10 +8,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::history::ToolNames;
 use crate::limits::{MAX_CHOICES, MAX_PARTS, MAX_RESPONSE_BYTES};
+use crate::models::{Pricing, served_tier};
+use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
 use crate::request::OutputStrategy;
 use crate::response::{
-    ChatResponse, Cost, FinishReason, Fold, Logprobs, ResponsePart, Usage, Warning,
+    ChatResponse, Contradiction, Cost, FinishReason, Fold, Logprobs, Reported, ResponsePart, Usage,
+    Warning,
 };
 
 /// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
@@ -25,6 +28,9 @@ pub(crate) struct Emitter {
     /// Warnings from before the answer began.
     early_warnings: Vec<Warning>,
     usage: Option<(Usage, Option<Cost>)>,
+    /// What was wrong with the last usage and cost. Providers repeat both; the warning comes once, at the end.
+    contradiction: Option<Contradiction>,
+    invalid_cost: Option<Warning>,
     content_bytes: usize,
     /// The names under which tools were sent.
     names: ToolNames,
@@ -32,6 +38,8 @@ pub(crate) struct Emitter {
     strategy: Option<OutputStrategy>,
     /// What has to be undone in the answer's text; mostly nothing.
     answers: Option<Box<Answers>>,
+    /// What the response is paid with, if that is known.
+    pricing: Option<Pricing>,
     /// Nobody looks at the steps, so that only the finished response is handed on.
     quiet: bool,
 }
@@ -49,10 +57,13 @@ impl Emitter {
             request_id,
             early_warnings: warnings,
             usage: None,
+            contradiction: None,
+            invalid_cost: None,
             content_bytes: 0,
             names: ToolNames::default(),
             strategy: None,
             answers: None,
+            pricing: None,
             quiet: false,
         }
     }
@@ -79,6 +90,12 @@ impl Emitter {
     /// Undoes the names under which tools were sent.
     pub(crate) fn with_names(mut self: Box<Self>, names: ToolNames) -> Box<Self> {
         self.names = names;
+        self
+    }
+
+    /// Works the cost out where the provider names none.
+    pub(crate) fn with_pricing(mut self: Box<Self>, pricing: Pricing) -> Box<Self> {
+        self.pricing = pricing.model.is_some().then_some(pricing);
         self
     }
 
@@ -318,8 +335,15 @@ impl Emitter {
         });
     }
 
-    /// Notes the usage. Providers repeat it; the last one counts, and one event tells it at the end.
-    pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
+    /// Takes the usage and the cost that the provider reports. Providers repeat them: the last ones count, and one event
+    /// at the end has them.
+    pub(crate) fn usage(&mut self, reported: impl Into<Reported>, cost: ReportedCost) {
+        let (usage, contradiction) = reported.into().reconcile();
+        self.contradiction = contradiction;
+        let (cost, invalid) = cost.split();
+        if invalid.is_some() {
+            self.invalid_cost = invalid;
+        }
         if self.quiet {
             return self.fold.usage(usage, cost);
         }
@@ -329,6 +353,22 @@ impl Emitter {
 
     /// Ends the message.
     pub(crate) fn done(&mut self) -> Result<()> {
+        if let Some(contradiction) = self.contradiction.take() {
+            self.warn(Warning::about_response(contradiction.to_string()));
+        }
+        if let Some(warning) = self.invalid_cost.take() {
+            self.warn(warning);
+        }
+        if let Some(pricing) = &self.pricing
+            && self.fold.response().cost.is_none()
+        {
+            let response = self.fold.response();
+            let cost = pricing.cost(&response.usage, served_tier(&response.provider_metadata));
+            if let Some((_, told)) = &mut self.usage {
+                told.clone_from(&cost);
+            }
+            self.fold.cost(cost);
+        }
         if let Some((usage, cost)) = self.usage.take() {
             self.push(ChatStreamEvent::Usage { usage, cost });
         }

@@ -6,6 +6,7 @@
 pub mod anthropic;
 mod base64_join;
 mod classify;
+mod cost;
 mod count;
 mod embed;
 mod emit;
@@ -30,6 +31,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use cost::ReportedCost;
 pub(crate) use embed::Embedded;
 pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;

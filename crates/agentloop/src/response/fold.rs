@@ -378,6 +378,10 @@ impl Fold {
         self.response.cost = cost;
     }
 
+    pub(crate) fn cost(&mut self, cost: Option<Cost>) {
+        self.response.cost = cost;
+    }
+
     pub(crate) fn response(&self) -> &ChatResponse {
         &self.response
     }

@@ -7,6 +7,7 @@ mod finish;
 mod fold;
 mod logprobs;
 mod part;
+mod reconcile;
 mod save;
 mod unfold;
 mod usage;
@@ -30,6 +31,7 @@ pub use part::{
     ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart,
     TextPart, ThinkingPart, ToolCallPart,
 };
+pub(crate) use reconcile::{Contradiction, Reported};
 pub use usage::{Usage, UsageDetails};
 pub use warning::{Warning, WarningKind};
 

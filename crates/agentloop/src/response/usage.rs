@@ -48,31 +48,6 @@ impl Usage {
             details: self.details.plus(&more.details),
         }
     }
-
-    /// Completes and corrects the numbers so that the invariants of this type hold.
-    ///
-    /// Decoders call it once, on what the provider said.
-    pub(crate) fn normalized(mut self) -> Self {
-        let details = &self.details;
-        if let Some(prompt) = &mut self.prompt_tokens {
-            let special = details
-                .cached_tokens
-                .unwrap_or(0)
-                .saturating_add(details.cache_write_tokens.unwrap_or(0));
-            if *prompt < special {
-                *prompt = prompt.saturating_add(special);
-            }
-        }
-        if let (Some(completion), Some(reasoning)) =
-            (&mut self.completion_tokens, details.reasoning_tokens)
-        {
-            *completion = (*completion).max(reasoning);
-        }
-        if let (Some(prompt), Some(completion)) = (self.prompt_tokens, self.completion_tokens) {
-            self.total_tokens = Some(prompt.saturating_add(completion));
-        }
-        self
-    }
 }
 
 /// Tokens of a special kind. Each is a share of the prompt or of the completion.
@@ -164,26 +139,5 @@ impl UsageDetails {
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_count_is_too_large_to_be_completed() {
-        let details = UsageDetails {
-            cached_tokens: Some(u64::MAX),
-            cache_write_tokens: Some(u64::MAX),
-            ..UsageDetails::default()
-        };
-        let usage = Usage {
-            prompt_tokens: Some(5),
-            completion_tokens: Some(1),
-            details,
-            ..Usage::default()
-        };
-        assert_eq!(usage.normalized().total_tokens, Some(u64::MAX));
     }
 }

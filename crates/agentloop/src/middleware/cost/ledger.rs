@@ -1,7 +1,7 @@
 //! The sums.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::Target;
 use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
-use crate::models::ModelData;
+use crate::models::{ModelData, PriceBook};
 use crate::provider::Provider;
 use crate::response::{Cost, CostSource, Usage, Usd};
 
@@ -41,8 +41,10 @@ pub struct Totals {
 impl Totals {
     fn add(&mut self, spent: &Spent<'_>) {
         self.calls += 1;
+        // Whoever reports a cost below zero, no call gives money back.
+        let amount = |cost: &Cost| cost.usd.max(Usd::default());
         match &spent.cost {
-            Some(cost) => self.usd = self.usd + cost.usd,
+            Some(cost) => self.usd = self.usd + amount(cost),
             None if !spent.usage.is_empty() => self.unpriced += 1,
             None => {}
         }
@@ -50,7 +52,7 @@ impl Totals {
             self.estimated_calls += 1;
         }
         if let Some(cost) = spent.cost.as_ref().filter(|cost| cost.source == CostSource::Estimate) {
-            self.estimated_usd = self.estimated_usd + cost.usd;
+            self.estimated_usd = self.estimated_usd + amount(cost);
         }
         let plus = |sum: &mut u64, more: Option<u64>| *sum = sum.saturating_add(more.unwrap_or(0));
         plus(&mut self.prompt_tokens, spent.usage.prompt_tokens);
@@ -66,26 +68,9 @@ struct Sums {
     /// By provider and model.
     by_model: BTreeMap<String, BTreeMap<String, Totals>>,
     by_tag: BTreeMap<String, Totals>,
-    /// What was looked up, by provider and model.
-    models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
-    /// What was looked up last: mostly it is the same again.
+    /// The models that were looked up, and the last of them: mostly it is the same again.
+    prices: PriceBook,
     last: Option<(Arc<Provider>, String, Option<Arc<ModelData>>)>,
-}
-
-impl Sums {
-    fn look_up(&mut self, target: &Target) -> Option<Arc<ModelData>> {
-        let known = self.models.get(target.provider.name.as_ref());
-        if let Some(found) = known.and_then(|models| models.get(&target.model)) {
-            return found.clone();
-        }
-        let found = target.provider.catalog.lookup(&target.provider.name, &target.model);
-        let found = found.filter(|model| !model.prices.is_empty()).map(Arc::new);
-        let models = self.models.entry(target.provider.name.to_string()).or_default();
-        if models.len() < MAX_COST_MODELS {
-            models.insert(target.model.clone(), found.clone());
-        }
-        found
-    }
 }
 
 /// What one call cost, as it goes into the ledger.
@@ -173,7 +158,8 @@ impl CostLedger {
         {
             return found.clone();
         }
-        let found = sums.look_up(target);
+        let Target { provider, model } = target;
+        let found = sums.prices.model(&provider.catalog, &provider.name, model);
         sums.last = Some((Arc::clone(&target.provider), target.model.clone(), found.clone()));
         found
     }

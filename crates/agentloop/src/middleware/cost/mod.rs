@@ -13,13 +13,13 @@ pub(crate) use config::CostTable;
 pub use ledger::{CostEntry, CostLedger, Totals};
 
 use self::ledger::Spent;
-use self::priced::Pricing;
+use self::priced::Pricer;
 use super::estimate;
 use super::watch::{Ending, Seen, Watch};
 use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Answer, Middleware, Next, Request};
-use crate::models::ModelData;
+use crate::models::{ModelData, Pricing};
 use crate::response::{Cost, CostSource, Usage, Usd};
 use crate::transport::BoxFuture;
 
@@ -164,17 +164,18 @@ impl Middleware for Costs {
             let model = self.ledger.model(&target);
             let reserved = self.reserve(&request, &target, model.as_deref())?;
             let tier = request.chat().and_then(|chat| chat.service_tier.clone());
-            let pricing = Pricing { model, tier, when: self.now() };
+            let pricing = Pricing { model, tier, when: Some(self.now()) };
+            let pricer = Pricer { pricing: pricing.clone(), own_clock: self.clock.is_some() };
             let call = Call {
                 ledger: self.ledger.clone(),
                 tell: self.tell.clone(),
                 target,
                 reserved,
-                pricing: pricing.clone(),
+                pricing,
                 request: request.clone(),
             };
             let watch = Watch::new(move |ending: Ending<'_>, seen: &Seen| call.end(ending, seen));
-            let answer = next.run(request).await.map(|answer| pricing.apply(answer));
+            let answer = next.run(request).await.map(|answer| pricer.apply(answer));
             watch.see(answer)
         })
     }

@@ -1,45 +1,31 @@
 //! Puts the cost on an answer.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::SystemTime;
 
 use futures_core::Stream;
-use serde_json::Value;
 
 use crate::error::Result;
 use crate::event::ChatStreamEvent;
 use crate::middleware::Answer;
-use crate::models::ModelData;
+use crate::models::{Pricing, served_tier};
 use crate::request::EmbedUsage;
-use crate::response::{Cost, Usage};
+use crate::response::{Cost, CostSource, Usage};
 use crate::stream::ChatStream;
 
-/// Where an answer's provider says which tier it was served in.
-const TIER: &str = "serviceTier";
-
-/// What an answer is paid with.
-#[derive(Clone, Debug)]
-pub(super) struct Pricing {
-    /// What is known of the model; `None` when it is not known.
-    pub(super) model: Option<Arc<ModelData>>,
-    /// The tier that was asked for.
-    pub(super) tier: Option<String>,
-    pub(super) when: SystemTime,
+/// Puts the cost on a response.
+pub(super) struct Pricer {
+    pub(super) pricing: Pricing,
+    /// Whether the clock is not the system's: then a cost from the price list is worked out again.
+    pub(super) own_clock: bool,
 }
 
-impl Pricing {
-    /// The cost, if it is known; `served` is the tier that the provider says.
-    pub(super) fn cost(&self, usage: &Usage, served: Option<&str>) -> Option<Cost> {
-        self.model.as_ref()?.cost(usage, self.when, served.or(self.tier.as_deref()))
-    }
-
-    /// The answer, with its cost where its provider named none.
+impl Pricer {
+    /// Returns the response with its cost, unless it has one.
     pub(super) fn apply(self, answer: Answer) -> Answer {
         match answer {
-            Answer::Events(mut events) if self.model.is_some() => {
-                let mut price = Price { pricing: self, served: None, known: None };
+            Answer::Events(mut events) if self.pricing.model.is_some() => {
+                let mut price = Price { pricer: self, served: None, known: None };
                 if let Some(whole) = events.as_whole() {
                     whole.iter_mut().for_each(|event| price.put_on(event));
                     return Answer::Events(events);
@@ -47,14 +33,19 @@ impl Pricing {
                 Answer::Events(ChatStream::new(Priced { events, price }))
             }
             Answer::Embedding(mut response) => {
-                if response.cost.is_none() {
+                if self.is_wanted(response.cost.as_ref()) {
                     let usage = response.usage.map(|usage| usage_of(&usage));
-                    response.cost = usage.and_then(|usage| self.cost(&usage, None));
+                    response.cost = usage.and_then(|usage| self.pricing.cost(&usage, None));
                 }
                 Answer::Embedding(response)
             }
             other => other,
         }
+    }
+
+    /// Whether a cost is to be worked out.
+    fn is_wanted(&self, cost: Option<&Cost>) -> bool {
+        cost.is_none_or(|cost| self.own_clock && cost.source == CostSource::Prices)
     }
 }
 
@@ -70,8 +61,8 @@ pub(super) fn usage_of(usage: &EmbedUsage) -> Usage {
 }
 
 struct Price {
-    pricing: Pricing,
-    /// The tier that the provider says.
+    pricer: Pricer,
+    /// The tier that the provider reports.
     served: Option<String>,
     /// The cost, once the usage has passed.
     known: Option<Cost>,
@@ -79,21 +70,24 @@ struct Price {
 
 impl Price {
     fn put_on(&mut self, event: &mut ChatStreamEvent) {
+        let Self { pricer, served, known } = self;
         match event {
             ChatStreamEvent::Metadata { choice_index: None, provider_metadata } => {
-                if let Some(Value::String(tier)) = provider_metadata.get(TIER) {
-                    self.served = Some(tier.clone());
+                if let Some(tier) = served_tier(provider_metadata) {
+                    *served = Some(tier.to_owned());
                 }
             }
-            ChatStreamEvent::Usage { usage, cost } if cost.is_none() => {
-                self.known = self.pricing.cost(usage, self.served.as_deref());
-                cost.clone_from(&self.known);
+            ChatStreamEvent::Usage { usage, cost } if pricer.is_wanted(cost.as_ref()) => {
+                *known = pricer.pricing.cost(usage, served.as_deref());
+                cost.clone_from(known);
             }
-            ChatStreamEvent::MessageDone { response } if response.cost.is_none() => {
+            ChatStreamEvent::MessageDone { response }
+                if pricer.is_wanted(response.cost.as_ref()) =>
+            {
                 // The usage of the whole is the one that has passed, if its steps have.
-                response.cost = self.known.take().or_else(|| {
-                    let tier = response.provider_metadata.get(TIER).and_then(Value::as_str);
-                    self.pricing.cost(&response.usage, tier.or(self.served.as_deref()))
+                response.cost = known.take().or_else(|| {
+                    let tier = served_tier(&response.provider_metadata).or(served.as_deref());
+                    pricer.pricing.cost(&response.usage, tier)
                 });
             }
             _ => {}

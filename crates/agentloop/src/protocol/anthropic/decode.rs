@@ -8,7 +8,7 @@ use super::usage::Tally;
 use super::wire::{Delta, Message};
 use crate::error::Result;
 use crate::nesting;
-use crate::protocol::{DecodeContext, Emitter};
+use crate::protocol::{DecodeContext, Emitter, ReportedCost};
 use crate::response::FinishReason;
 
 /// Reads one answer.
@@ -100,7 +100,7 @@ impl Decoder {
         if let Some(usage) = usage {
             self.tally.add(usage.get(), &mut self.metadata);
             let (usage, cost) = self.tally.usage();
-            if !usage.is_empty() || cost.is_some() {
+            if !usage.is_empty() || cost != ReportedCost::Absent {
                 emitter.usage(usage, cost);
             }
         }

@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::protocol::ReportedCost;
 use crate::protocol::lenient::{Int, Object, Text};
-use crate::response::{Cost, Usage, UsageDetails};
+use crate::response::{Usage, UsageDetails};
 
 /// What has been told so far.
 #[derive(Debug, Default)]
@@ -19,7 +20,7 @@ pub(super) struct Tally {
     output: Option<u64>,
     thinking: Option<u64>,
     server_tools: BTreeMap<String, u64>,
-    cost: Option<Cost>,
+    cost: ReportedCost,
 }
 
 #[derive(Default, Deserialize)]
@@ -91,9 +92,7 @@ impl Tally {
                 self.server_tools.insert(name, count);
             }
         }
-        if let Some(cost) = wire.cost.and_then(|cost| cost.get().trim_matches('"').parse().ok()) {
-            self.cost = Some(Cost::from_provider(cost));
-        }
+        self.cost = ReportedCost::read(wire.cost).or(std::mem::take(&mut self.cost));
         let words = [
             ("serviceTier", wire.service_tier),
             ("inferenceGeo", wire.inference_geo),
@@ -112,7 +111,7 @@ impl Tally {
     }
 
     /// The sum. The host counts what it read from or wrote to a cache beside the other input.
-    pub(super) fn usage(&self) -> (Usage, Option<Cost>) {
+    pub(super) fn usage(&self) -> (Usage, ReportedCost) {
         let beside = [self.cache_read, self.cache_write];
         let prompt = self.input.map(|input| {
             beside.iter().flatten().fold(input, |sum, tokens| sum.saturating_add(*tokens))
@@ -130,6 +129,6 @@ impl Tally {
                 ..UsageDetails::default()
             },
         };
-        (usage.normalized(), self.cost.clone())
+        (usage, self.cost.clone())
     }
 }

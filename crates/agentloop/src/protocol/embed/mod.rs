@@ -10,6 +10,7 @@ pub(crate) use read::decode;
 pub use write::VectorForm;
 pub(crate) use write::write;
 
+use super::ReportedCost;
 use crate::request::EmbedUsage;
 
 /// The vectors of one call, as they came.
@@ -18,4 +19,5 @@ pub(crate) struct Embedded {
     pub(crate) model: Option<String>,
     pub(crate) vectors: Vec<Vec<f32>>,
     pub(crate) usage: Option<EmbedUsage>,
+    pub(crate) cost: ReportedCost,
 }

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use super::{Embedded, vector};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::error_body;
 use crate::protocol::json::read_json_body;
 use crate::protocol::lenient::{Int, Object, Text};
+use crate::protocol::{ReportedCost, error_body};
 use crate::provider::Provider;
 use crate::provider::quirks::EmbeddingEncoding;
 use crate::request::EmbedUsage;
@@ -35,7 +35,8 @@ struct Wire<'a> {
     /// A list of objects that hold an object that holds the vector.
     #[serde(borrow)]
     predictions: Option<Vec<Prediction<'a>>>,
-    usage: Object<Usage>,
+    #[serde(borrow)]
+    usage: Object<Usage<'a>>,
     #[serde(rename = "usageMetadata")]
     usage_metadata: Object<UsageMetadata>,
     meta: Object<Meta>,
@@ -70,9 +71,12 @@ struct Prediction<'a> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Usage {
+struct Usage<'a> {
     prompt_tokens: Int,
     total_tokens: Int,
+    #[serde(borrow)]
+    cost: Option<&'a RawValue>,
+    cost_in_usd_ticks: Int,
 }
 
 #[derive(Default, Deserialize)]
@@ -116,7 +120,9 @@ pub(crate) fn decode(
     match vectors(&wire, encoding).map_err(broken)? {
         Some(vectors) => {
             let model = wire.model.into_non_empty().map(Cow::into_owned);
-            Ok(Embedded { model, vectors, usage })
+            let told = wire.usage.0.unwrap_or_default();
+            let ticks = ReportedCost::of_ticks(told.cost_in_usd_ticks);
+            Ok(Embedded { model, vectors, usage, cost: ReportedCost::read(told.cost).or(ticks) })
         }
         None if error_body::is_bare_error(body) => Err(in_answer(name, body)),
         None => Err(broken("the answer has no vectors".to_owned())),
@@ -205,7 +211,8 @@ fn usage(wire: &Wire<'_>) -> Option<EmbedUsage> {
         (units.input_tokens, Int(None))
     } else if let Some(predictions) = &wire.predictions {
         let tokens = |one: &Prediction<'_>| one.embeddings.statistics.0.as_ref()?.token_count.0;
-        (Int(predictions.iter().map(tokens).sum()), Int(None))
+        let sum = predictions.iter().try_fold(0i64, |sum, one| sum.checked_add(tokens(one)?));
+        (Int(sum), Int(None))
     } else {
         (wire.prompt_eval_count, Int(None))
     };

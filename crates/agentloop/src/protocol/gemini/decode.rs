@@ -8,7 +8,7 @@ use super::usage::Said;
 use super::wire::{Candidate, Chunk};
 use crate::error::Result;
 use crate::nesting;
-use crate::protocol::{DecodeContext, Emitter};
+use crate::protocol::{DecodeContext, Emitter, ReportedCost};
 use crate::response::{Logprobs, TokenLogprob};
 
 /// Reads one answer.
@@ -79,6 +79,7 @@ impl Decoder {
         // It comes with every chunk.
         if let Some(tokens) = &chunk.usage_metadata.0 {
             self.tokens.keep(tokens);
+            tokens.keep_words(&mut self.metadata);
         }
         if let Some(raw) = chunk.prompt_feedback {
             let feedback = nesting::read(raw.get()).unwrap_or_default();
@@ -102,7 +103,7 @@ impl Decoder {
     /// Tells the usage.
     pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
         if let Some(usage) = std::mem::take(&mut self.tokens).usage() {
-            emitter.usage(usage, None);
+            emitter.usage(usage, ReportedCost::Absent);
         }
     }
 

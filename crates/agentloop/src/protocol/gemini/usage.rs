@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::protocol::fill::{FillFields as _, fill};
-use crate::protocol::lenient::{Int, List, Object};
+use crate::protocol::lenient::{Int, List, Object, Text};
 use crate::response::{Usage, UsageDetails};
 
 /// What the host says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is nested
@@ -22,6 +23,8 @@ pub(super) struct Tokens<'a> {
     prompt_tokens_details: List<&'a RawValue>,
     candidates_tokens_details: List<&'a RawValue>,
     tool_use_prompt_tokens_details: List<&'a RawValue>,
+    service_tier: Text<'a>,
+    traffic_type: Text<'a>,
 }
 
 fill!(Tokens {
@@ -33,13 +36,15 @@ fill!(Tokens {
     "toolUsePromptTokenCount" => tool_use_prompt_token_count,
     "promptTokensDetails" => prompt_tokens_details,
     "candidatesTokensDetails" => candidates_tokens_details,
-    "toolUsePromptTokensDetails" => tool_use_prompt_tokens_details;
+    "toolUsePromptTokensDetails" => tool_use_prompt_tokens_details,
+    "serviceTier" => service_tier,
+    "trafficType" => traffic_type;
 });
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Share {
-    modality: serde_json::Value,
+    modality: Value,
     token_count: Int,
 }
 
@@ -59,6 +64,36 @@ pub(super) struct Said {
     prompt_shares: Vec<String>,
     candidates_shares: Vec<String>,
     tool_use_shares: Vec<String>,
+}
+
+impl Tokens<'_> {
+    /// Keeps the words among the counts: the tier that served the call, in lower case, and how its traffic is paid.
+    ///
+    /// Vertex names the tier in the type of the traffic. Traffic that was paid for in advance is a tier without a price
+    /// per token.
+    pub(super) fn keep_words(&self, metadata: &mut Map<String, Value>) {
+        let traffic = self.traffic_type.non_empty();
+        let of_traffic = || match traffic? {
+            "ON_DEMAND_PRIORITY" => Some("priority"),
+            "ON_DEMAND_FLEX" => Some("flex"),
+            "PROVISIONED_THROUGHPUT" => Some("provisioned_throughput"),
+            _ => None,
+        };
+        let words = [
+            ("serviceTier", self.service_tier.non_empty().or_else(of_traffic)),
+            ("trafficType", traffic),
+        ];
+        for (name, word) in words {
+            let Some(word) = word else { continue };
+            // They come with every chunk.
+            let known = metadata.get(name).and_then(Value::as_str);
+            if !known.is_some_and(|known| known.eq_ignore_ascii_case(word)) {
+                let word =
+                    if name == "serviceTier" { word.to_ascii_lowercase() } else { word.to_owned() };
+                metadata.insert(name.to_owned(), Value::String(word));
+            }
+        }
+    }
 }
 
 impl Said {
@@ -110,7 +145,7 @@ impl Said {
                 ..UsageDetails::default()
             },
         };
-        (!usage.is_empty()).then(|| usage.normalized())
+        (!usage.is_empty()).then_some(usage)
     }
 }
 
@@ -127,8 +162,8 @@ fn add(sums: &mut BTreeMap<String, u64>, shares: &[String]) {
     let read = |share: &String| serde_json::from_str::<Object<Share>>(share).ok()?.0;
     for share in shares.iter().filter_map(read) {
         let name = match &share.modality {
-            serde_json::Value::String(name) => name.clone(),
-            serde_json::Value::Number(number) => {
+            Value::String(name) => name.clone(),
+            Value::Number(number) => {
                 let word = number.as_u64().and_then(|at| MODALITIES.get(usize::try_from(at).ok()?));
                 word.map_or_else(|| number.to_string(), |word| (*word).to_owned())
             }

@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::protocol::ReportedCost;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
 use crate::provider::Quirks;
 use crate::provider::quirks::ReasoningTokens;
-use crate::response::{Cost, Usage, UsageDetails};
+use crate::response::{Reported, Usage, UsageDetails};
 
 /// What stands in `usage`.
 #[derive(Debug, Default)]
@@ -27,6 +28,9 @@ pub(super) struct WireUsage<'a> {
     cache_creation_input_tokens: Int,
     num_search_queries: Int,
     cost: Option<&'a RawValue>,
+    cost_in_usd_ticks: Int,
+    /// Only where the prompt had audio, which some responses count in the total alone.
+    prompt_audio_seconds: Int,
 }
 
 fill!(WireUsage {
@@ -43,7 +47,9 @@ fill!(WireUsage {
     "cache_read_input_tokens" => cache_read_input_tokens,
     "cache_creation_input_tokens" => cache_creation_input_tokens,
     "num_search_queries" => num_search_queries,
-    "cost" => cost;
+    "cost" => cost,
+    "cost_in_usd_ticks" => cost_in_usd_ticks,
+    "prompt_audio_seconds" => prompt_audio_seconds;
 });
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -64,14 +70,14 @@ struct CompletionDetails {
 }
 
 /// The usage of a corner that few hosts have.
-pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> {
+pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Reported, ReportedCost)> {
     let mut wire = WireUsage::default();
     fill_json(raw.as_bytes(), &mut wire).ok()?;
     of(&wire, quirks)
 }
 
 /// The usage, and the cost if the host names one. `None` when nothing of it is a count.
-pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Usage, Option<Cost>)> {
+pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Reported, ReportedCost)> {
     let prompt = wire.prompt_tokens_details.0.or(wire.prompt_token_details.0).unwrap_or_default();
     let completion = wire.completion_tokens_details.0.unwrap_or_default();
     let first = |spellings: &[Int]| spellings.iter().find_map(|number| number.unsigned());
@@ -100,40 +106,14 @@ pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Usage, Option
         total_tokens: wire.total_tokens.unsigned(),
         details,
     };
-    let cost = wire.cost.and_then(|raw| cost(raw.get()));
-    if usage.is_empty() && cost.is_none() {
+    let cost = ReportedCost::read(wire.cost).or(ReportedCost::of_ticks(wire.cost_in_usd_ticks));
+    if usage.is_empty() && cost == ReportedCost::Absent {
         return None;
     }
-    Some((with_reasoning(usage, quirks).normalized(), cost))
-}
-
-/// Adds reasoning to the completion where the host counts it beside: it says so, or its total does.
-fn with_reasoning(mut usage: Usage, quirks: &Quirks) -> Usage {
-    let Some(reasoning) = usage.details.reasoning_tokens.filter(|tokens| *tokens > 0) else {
-        return usage;
+    let reported = Reported {
+        usage,
+        reasoning_beside: quirks.reasoning_tokens == ReasoningTokens::Beside,
+        rest_in_prompt: wire.prompt_audio_seconds.0.is_some(),
     };
-    if let Some(completion) = usage.completion_tokens {
-        let told_by_total = match (usage.prompt_tokens, usage.total_tokens) {
-            (Some(prompt), Some(total)) => total == prompt + completion + reasoning,
-            _ => false,
-        };
-        if told_by_total || quirks.reasoning_tokens == ReasoningTokens::Beside {
-            usage.completion_tokens = Some(completion + reasoning);
-        }
-    }
-    usage
-}
-
-/// A number, or an object with the total: the digits are read as they stand, never through a float.
-pub(in crate::protocol) fn cost(raw: &str) -> Option<Cost> {
-    #[derive(Deserialize)]
-    struct Total<'a> {
-        #[serde(borrow)]
-        total_cost: &'a RawValue,
-    }
-    let text = match serde_json::from_str::<Total<'_>>(raw) {
-        Ok(total) => total.total_cost.get(),
-        Err(_) => raw,
-    };
-    text.trim_matches('"').parse().ok().map(Cost::from_provider)
+    Some((reported, cost))
 }

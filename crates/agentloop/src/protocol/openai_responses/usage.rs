@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::protocol::ReportedCost;
 use crate::protocol::lenient::{Int, Object};
-use crate::protocol::openai_chat::usage::cost;
-use crate::response::{Cost, Usage, UsageDetails, Usd};
+use crate::response::{Usage, UsageDetails};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -52,7 +52,7 @@ struct OutputDetails {
 
 /// The usage, and the cost if the host names one. `tools` is what stands beside it on the host's own tools. `None` when
 /// nothing of it is a count.
-pub(super) fn read(raw: &str, tools: Option<&RawValue>) -> Option<(Usage, Option<Cost>)> {
+pub(super) fn read(raw: &str, tools: Option<&RawValue>) -> Option<(Usage, ReportedCost)> {
     let wire: Wire<'_> = serde_json::from_str(raw).ok()?;
     let input = wire.input_tokens_details.0.unwrap_or_default();
     let output = wire.output_tokens_details.0.unwrap_or_default();
@@ -74,15 +74,11 @@ pub(super) fn read(raw: &str, tools: Option<&RawValue>) -> Option<(Usage, Option
         total_tokens: wire.total_tokens.unsigned(),
         details,
     };
-    let ticks = || {
-        let ticks = wire.cost_in_usd_ticks.unsigned()?;
-        Some(Cost::from_provider(Usd::from_picos(i128::from(ticks) * 100)))
-    };
-    let cost = wire.cost.and_then(|raw| cost(raw.get())).or_else(ticks);
-    if usage.is_empty() && cost.is_none() {
+    let cost = ReportedCost::read(wire.cost).or(ReportedCost::of_ticks(wire.cost_in_usd_ticks));
+    if usage.is_empty() && cost == ReportedCost::Absent {
         return None;
     }
-    Some((with_reasoning(usage).normalized(), cost))
+    Some((usage, cost))
 }
 
 /// How often each tool was used: a number, or an object with one.
@@ -97,18 +93,4 @@ fn requests(raw: Option<&RawValue>, counts: &mut BTreeMap<String, u64>) {
             counts.insert(name, count);
         }
     }
-}
-
-/// Adds reasoning to the output where the host counts it beside, as its total says.
-fn with_reasoning(mut usage: Usage) -> Usage {
-    if let (Some(input), Some(output), Some(total), Some(reasoning)) = (
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.total_tokens,
-        usage.details.reasoning_tokens.filter(|tokens| *tokens > 0),
-    ) && total == input.saturating_add(output).saturating_add(reasoning)
-    {
-        usage.completion_tokens = Some(output + reasoning);
-    }
-    usage
 }

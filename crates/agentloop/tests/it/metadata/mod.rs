@@ -1,6 +1,7 @@
 //! What a provider reports beside the unified fields: metadata of responses and choices, usage, cost, the raw response.
 
 mod choices;
+mod costs;
 
 use agentloop::{ChatResponse, Protocol};
 use serde_json::Value;

@@ -69,6 +69,7 @@ mod oracle;
 mod replayed;
 mod responses;
 mod told;
+mod totals;
 
 use corpus::{Recording, recordings};
 

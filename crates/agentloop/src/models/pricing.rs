@@ -1,0 +1,75 @@
+//! What one call costs, once its usage is known.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use serde_json::{Map, Value};
+
+use super::{ModelCatalog, ModelData};
+use crate::limits::MAX_COST_MODELS;
+use crate::response::{Cost, Usage};
+
+/// The name of the metadata field in which a provider reports the tier that served a call.
+const TIER: &str = "serviceTier";
+
+/// What a call is paid with.
+#[derive(Clone, Debug)]
+pub(crate) struct Pricing {
+    /// The model, with its prices; `None` if they are not known.
+    pub(crate) model: Option<Arc<ModelData>>,
+    /// The tier that was asked for.
+    pub(crate) tier: Option<String>,
+    /// When the call was made; `None` is now.
+    pub(crate) when: Option<SystemTime>,
+}
+
+impl Pricing {
+    /// Returns the cost, if it is known. `served` is the tier that the provider reports.
+    pub(crate) fn cost(&self, usage: &Usage, served: Option<&str>) -> Option<Cost> {
+        let model = self.model.as_ref()?;
+        if usage.prompt_tokens.is_none() {
+            return None;
+        }
+        let when = self.when.unwrap_or_else(SystemTime::now);
+        model.cost(usage, when, served.or(self.tier.as_deref()))
+    }
+}
+
+/// Returns the tier that a provider reports among its metadata.
+pub(crate) fn served_tier(metadata: &Map<String, Value>) -> Option<&str> {
+    if metadata.is_empty() { None } else { metadata.get(TIER)?.as_str() }
+}
+
+/// Models that were looked up, with their prices: reading a record costs more than a call should.
+#[derive(Debug, Default)]
+pub(crate) struct PriceBook(Mutex<Pages>);
+
+#[derive(Debug, Default)]
+struct Pages {
+    /// By provider and model; `None` is known to have no price.
+    models: HashMap<String, HashMap<String, Option<Arc<ModelData>>>>,
+}
+
+impl PriceBook {
+    /// Returns a model that has prices.
+    pub(crate) fn model(
+        &self,
+        catalog: &ModelCatalog,
+        provider: &str,
+        model: &str,
+    ) -> Option<Arc<ModelData>> {
+        // Nothing that is done under the lock panics.
+        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = pages.models.get(provider).and_then(|models| models.get(model)) {
+            return found.clone();
+        }
+        let found = catalog.lookup(provider, model).filter(|model| !model.prices.is_empty());
+        let found = found.map(Arc::new);
+        let models = pages.models.entry(provider.to_owned()).or_default();
+        if models.len() < MAX_COST_MODELS {
+            models.insert(model.to_owned(), found.clone());
+        }
+        found
+    }
+}
