@@ -33,6 +33,8 @@ pub(crate) enum Failure {
     Output(io::Error),
     /// The runtime could not be started.
     Runtime(io::Error),
+    /// Not enough files can be opened.
+    OpenFiles { can: usize, needs: usize, error: io::Error },
     /// Ctrl-C.
     Interrupted,
 }
@@ -76,6 +78,12 @@ impl Failure {
             }
             Self::Runtime(error) => {
                 notes.error(&format!("the runtime cannot be started: {error}"), None);
+                EXIT_ANSWER
+            }
+            Self::OpenFiles { can, needs, error } => {
+                let message =
+                    format!("only {can} more files can be opened, {needs} are needed: {error}");
+                notes.error(&message, Some("raise the limit of open files (`ulimit -n`)"));
                 EXIT_ANSWER
             }
             Self::Interrupted => {

@@ -37,6 +37,7 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
     let _telemetry = telemetry::Telemetry::start(notes);
     // For a server Ctrl-C is the way to end, and a run keeps what it has: they listen for it themselves.
     let listens = matches!(cli.command, Command::Sim(_) | Command::Run(_));
+    check_open_files()?;
     // One thread is enough for one call, and starts faster than a pool of them.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -53,4 +54,25 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
     // A look-up of a name that still runs must not hold the exit up.
     runtime.shutdown_background();
     result
+}
+
+/// How many files the command needs to open at least: the runtime's own, those of signals, a connection and the look-up of a name.
+const OPEN_FILES: usize = 12;
+
+/// Checks that enough files can be opened. The runtime panics if it cannot open its own.
+fn check_open_files() -> Result<(), Failure> {
+    let null = if cfg!(windows) { "NUL" } else { "/dev/null" };
+    let mut open = Vec::with_capacity(OPEN_FILES);
+    for _ in 0..OPEN_FILES {
+        match std::fs::File::open(null) {
+            Ok(file) => open.push(file),
+            // 24: this process has too many open files; 23: the system has.
+            Err(error) if matches!(error.raw_os_error(), Some(23 | 24)) => {
+                return Err(Failure::OpenFiles { can: open.len(), needs: OPEN_FILES, error });
+            }
+            // Where there is no such file, the runtime finds out by itself.
+            Err(_) => break,
+        }
+    }
+    Ok(())
 }

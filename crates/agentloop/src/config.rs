@@ -16,7 +16,7 @@ use crate::middleware::{
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
-use crate::timeouts::Timeouts;
+use crate::timeouts::{self, Timeouts};
 
 /// The name of the file.
 pub(crate) const FILE_NAME: &str = "agentloop.toml";
@@ -244,8 +244,9 @@ impl TimeoutsTable {
         let read = |name: &str, seconds: Option<f64>, usual: Option<Duration>| match seconds {
             None => Ok(usual),
             Some(0.0) => Ok(None),
-            Some(seconds) => Duration::try_from_secs_f64(seconds).map(Some).map_err(|error| {
+            Some(seconds) => timeouts::seconds(seconds).map(Some).map_err(|error| {
                 Error::new(ErrorKind::Config, format!("timeouts.{name}: {error}"))
+                    .with_hint("0 waits without a limit")
             }),
         };
         Ok(Timeouts {
@@ -264,9 +265,12 @@ impl MediaTable {
         options.max_bytes = self.max_bytes.unwrap_or(options.max_bytes);
         options.allow_private = self.allow_private;
         if let Some(seconds) = self.timeout {
-            let timeout = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-            options.timeout = timeout.ok_or_else(|| {
-                Error::new(ErrorKind::Config, "media.timeout: it must be more than 0 seconds")
+            let timeout = match timeouts::seconds(seconds) {
+                Ok(Duration::ZERO) => Err("it must be more than 0 seconds".to_owned()),
+                timeout => timeout,
+            };
+            options.timeout = timeout.map_err(|error| {
+                Error::new(ErrorKind::Config, format!("media.timeout: {error}"))
             })?;
         }
         Ok(options)

@@ -21,8 +21,27 @@ pub const MAX_ERROR_BODY_BYTES: usize = 1 << 20;
 /// How many bytes of a failed response's body an [`Error`](crate::Error) keeps.
 pub const MAX_ERROR_RAW_BYTES: usize = 16 << 10;
 
-/// How long the next piece of an error answer's body is waited for: its status says already what went wrong.
+/// How long reading the body of an error response may take. The status already decides what kind of error it is, so a
+/// body that arrives slowly or never is cut off and never turns the error into a timeout.
 pub const ERROR_BODY_WAIT: Duration = Duration::from_secs(5);
+
+/// The longest time that a configuration or a provider can ask to wait: a year. A longer one in `agentloop.toml` is a configuration error;
+/// 0 there means no limit.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 86_400);
+
+/// How much work reading a response does before control returns to the runtime, in bytes after decompression. Timers, cancellation and
+/// other tasks get their chance then, however fast the bytes arrive. One JSON document (an event, or a body that arrived whole) is still
+/// decoded in one step; [`MAX_EVENT_BYTES`] and [`MAX_BODY_BYTES`] bound those.
+pub const POLL_WORK_BYTES: usize = 256 << 10;
+
+/// The least that one piece of a body or one event counts towards [`POLL_WORK_BYTES`], however small it is.
+pub const POLL_STEP_BYTES: usize = 256;
+
+/// The most bytes of a stream between two events of the response: comments, blank lines, messages that carry no content.
+pub const MAX_BYTES_WITHOUT_EVENT: usize = 64 << 20;
+
+/// The most compressed bytes that may arrive without decompressing to anything, such as empty gzip members.
+pub const MAX_COMPRESSED_WITHOUT_OUTPUT: usize = 1 << 20;
 
 /// The longest arguments of one tool call, in bytes.
 pub const MAX_ARGUMENTS_BYTES: usize = 16 << 20;
@@ -53,8 +72,18 @@ pub const MAX_KEPT_DEPTH: usize = 96;
 /// [invalid request](crate::ErrorKind::InvalidRequest). What was kept of an answer is never as deep.
 pub const MAX_REQUEST_DEPTH: usize = 112;
 
-/// The most pages of a list of models that are asked for.
+/// The most pages of a list of models that are requested.
 pub const MAX_MODEL_PAGES: usize = 50;
+
+/// The most bytes that all pages of a list of models may have together.
+pub const MAX_MODEL_LIST_BYTES: usize = 16 << 20;
+
+/// The most models that a list may have.
+pub const MAX_MODELS: usize = 50_000;
+
+/// How long requesting a list of models may take, all pages together. A shorter
+/// [`Timeouts::total`](crate::Timeouts::total) applies instead.
+pub const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The most texts in one embeddings call, where the host's own limit is not known: what nearly every host takes.
 pub const EMBED_BATCH: usize = 96;
@@ -67,7 +96,7 @@ pub const EMBED_CONCURRENCY: usize = 4;
 /// The most bytes of one medium that is fetched for a host that needs them; a client can be told another number.
 pub const MAX_MEDIA_BYTES: usize = 20 << 20;
 
-/// The most bytes of all media together that are fetched for one request.
+/// The most bytes of all media together that are fetched for one request. A medium that is named several times counts each time.
 pub const MAX_MEDIA_TOTAL_BYTES: usize = 100 << 20;
 
 /// The most media that are fetched for one request.

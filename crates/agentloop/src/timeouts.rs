@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::limits::MAX_TIMEOUT;
+
 /// How long to wait for each stage of a call. Each stage that takes longer is a
 /// [`Timeout`](crate::ErrorKind::Timeout) error that names the stage.
 ///
@@ -25,6 +27,21 @@ pub struct Timeouts {
     pub idle: Option<Duration>,
     /// The whole call.
     pub total: Option<Duration>,
+}
+
+/// Reads a number of seconds as a configuration has it.
+///
+/// # Errors
+///
+/// When it is negative, not a number, or more than [`MAX_TIMEOUT`].
+pub(crate) fn seconds(seconds: f64) -> Result<Duration, String> {
+    let most = MAX_TIMEOUT.as_secs();
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if time <= MAX_TIMEOUT => Ok(time),
+        Err(_) if seconds.is_nan() => Err("it is not a number of seconds".to_owned()),
+        Err(_) if seconds < 0.0 => Err(format!("{seconds} seconds: it must not be negative")),
+        _ => Err(format!("{seconds} seconds are more than a year ({most} seconds)")),
+    }
 }
 
 impl Default for Timeouts {

@@ -63,3 +63,67 @@ fn ctrl_c_is_the_end_of_the_events_too() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(folder.names().is_empty());
 }
+
+/// A server that sends comments without a pause, and never an event.
+fn flood() -> String {
+    use std::io::Write;
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let comments = ": still here\n\n".repeat(4_000);
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n";
+        let mut sent = stream.write_all(head.as_bytes());
+        while sent.is_ok() {
+            sent = stream.write_all(comments.as_bytes());
+        }
+    });
+    url
+}
+
+#[test]
+fn ctrl_c_and_a_timeout_end_a_chat_while_a_server_sends_without_a_pause() {
+    let start = |more: &[&str]| {
+        let config = format!("[providers.flood]\nbase_url = \"{}\"\n", flood());
+        let folder = Folder::with([("agentloop.toml", config.as_str())]);
+        let child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+            .args(["--config", "agentloop.toml", "chat", "-m", "flood/m", "Go"])
+            .args(more)
+            .env_clear()
+            .current_dir(folder.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        (child, folder)
+    };
+    let (child, _folder) = start(&["--timeout", "0.2"]);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("did not come within"), "{stderr}");
+    let (child, _folder) = start(&[]);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(matches!(output.status.code(), Some(130 | 1)), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+}
+
+#[test]
+fn too_few_open_files_are_an_error_that_says_so() {
+    let program = env!("CARGO_BIN_EXE_agentloop");
+    for limit in 3..24 {
+        let line = format!("ulimit -n {limit}; exec '{program}' chat -m sim/echo Hello");
+        let output = Command::new("sh").args(["-c", &line]).env_clear().output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!stderr.contains("panicked"), "{limit}: {stderr}");
+        if limit == 6 {
+            assert_eq!(output.status.code(), Some(1), "{stderr}");
+            assert!(stderr.contains("files can be opened"), "{stderr}");
+        }
+    }
+}

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::timeouts;
 
 /// A number of seconds; the error names the key.
 pub(super) fn duration(key: &str, seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds)
+    timeouts::seconds(seconds)
         .map_err(|error| Error::new(ErrorKind::Config, format!("{key}: {error}")))
 }

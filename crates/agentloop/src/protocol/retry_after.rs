@@ -98,13 +98,16 @@ fn until(text: &str, now: SystemTime) -> Option<Duration> {
     let year = number(&mut words)?;
     let mut clock = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
     let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    if !(1970..10_000).contains(&year) || !(1..=31).contains(&day) || hour > 23 || minute > 59 {
+    // 60 is a leap second.
+    let is_clock = hour < 24 && minute < 60 && second <= 60;
+    if !(1970..10_000).contains(&year) || !(1..=31).contains(&day) || !is_clock {
         return None;
     }
     // Days since 1970 of a civil date, counting years from March so that leap days come last.
     let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
-    let at = UNIX_EPOCH + Duration::from_secs(days * 86_400 + hour * 3_600 + minute * 60 + second);
+    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
+    let at = UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;
     Some(at.duration_since(now).unwrap_or_default())
 }
 
@@ -161,6 +164,35 @@ mod tests {
         let listed =
             serde_json::json!({"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1744230360000"});
         assert_eq!(from_listed_resets(Some(&listed)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_date_with_numbers_that_no_date_has_is_ignored() {
+        let long = "9300000000000000000";
+        for part in ["day", "year", "hour", "minute", "second"] {
+            let at = |name: &str, usual: &str| if name == part { long } else { usual }.to_owned();
+            let (day, year) = (at("day", "06"), at("year", "1994"));
+            let (hour, minute, second) = (at("hour", "08"), at("minute", "49"), at("second", "37"));
+            let text = format!("Sun, {day} Nov {year} {hour}:{minute}:{second} GMT");
+            assert_eq!(until(&text, UNIX_EPOCH), None, "{text}");
+            assert_eq!(from_headers(&headers("retry-after", &text)), None);
+        }
+        assert_eq!(until("Sun, 06 Nov 1994 08:49:61 GMT", UNIX_EPOCH), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_header_makes_reading_a_wait_panic(
+            name in proptest::sample::select(vec![
+                "retry-after", "retry-after-ms", "x-ratelimit-reset", "x-ratelimit-reset-tokens",
+            ]),
+            text in "[ -~]{0,40}|[A-Z][a-z]{2}, [0-9]{1,20} (Jan|Feb|Nov) [0-9]{1,20} [0-9]{1,20}:[0-9]{1,20}:[0-9]{1,20} GMT|-?[0-9.e+]{1,30}(ms|s|m|h|d)?",
+        ) {
+            let mut all = headers(name, &text);
+            all.extend(headers("x-ratelimit-remaining", "0"));
+            all.extend(headers("x-ratelimit-remaining-tokens", "0"));
+            let _ = (from_headers(&all), from_resets(&all));
+        }
     }
 
     #[test]

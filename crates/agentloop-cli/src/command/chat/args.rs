@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use agentloop::limits::MAX_TIMEOUT;
 use agentloop::{CacheMode, ChatRequest, ContentPart, Effort, OutputStrategy};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
@@ -121,8 +122,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
-        Ok(duration) => Ok(duration),
-        Err(error) => Err(error.to_string()),
+        Ok(duration) if duration <= MAX_TIMEOUT => Ok(duration),
+        Err(_) if seconds < 0.0 => Err("must not be negative".to_owned()),
+        _ => Err(format!("must not be more than a year ({} seconds)", MAX_TIMEOUT.as_secs())),
     }
 }
 

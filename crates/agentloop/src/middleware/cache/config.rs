@@ -1,12 +1,11 @@
 //! `[cache]` of `agentloop.toml`.
 
-use std::time::Duration;
-
 use serde::Deserialize;
 
 use super::Cache;
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
+use crate::timeouts;
 
 /// The table, as it is written.
 #[derive(Debug, Default, Deserialize)]
@@ -37,8 +36,8 @@ impl CacheTable {
             (None, None) => cache,
         };
         if let Some(seconds) = self.ttl {
-            let ttl = Duration::try_from_secs_f64(seconds)
-                .map_err(|error| wrong(&format!("ttl: {error}")))?;
+            let ttl =
+                timeouts::seconds(seconds).map_err(|error| wrong(&format!("ttl: {error}")))?;
             cache = cache.ttl(ttl);
         }
         Ok(match self.namespace {

@@ -9,6 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 
 use super::{Limit, Limits};
 use crate::error::{Error, ErrorKind, Result};
+use crate::timeouts;
 
 /// What stands under `[limits]`: a table for each account, and where they are shared.
 #[derive(Debug, Default)]
@@ -136,5 +137,5 @@ fn positive<T: PartialEq + Default>(name: &str, key: &str, number: T) -> Result<
 }
 
 fn time(name: &str, key: &str, seconds: f64) -> Result<Duration> {
-    Duration::try_from_secs_f64(seconds).map_err(|error| wrong(name, key, error))
+    timeouts::seconds(seconds).map_err(|error| wrong(name, key, error))
 }
