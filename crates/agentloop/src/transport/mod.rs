@@ -14,6 +14,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 pub use self::body::Body;
+pub(crate) use self::http::is_this_machine;
 pub use self::http::{HttpTransport, HttpTransportBuilder};
 use crate::error::Result;
 

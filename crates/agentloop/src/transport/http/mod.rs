@@ -29,6 +29,7 @@ use bytes::Bytes;
 pub use self::builder::HttpTransportBuilder;
 use self::compression::{Decompressed, Encoding};
 use self::dial::Dialer;
+pub(crate) use self::origin::is_this_machine;
 use self::pool::Pool;
 use self::proxy::Proxies;
 use self::reach::Reach;
@@ -44,10 +45,11 @@ use crate::error::{Error, ErrorKind, Result};
 /// - A request is sent a second time only if the server has not read it: it said so, or it closed a connection
 ///   that was used before just as the request came.
 /// - Proxies are taken from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Hosts on this machine are
-///   always reached directly.
+///   always reached directly. A variable that is not the URL of a proxy is an error of every request that it is for.
 /// - The public certificate authorities are trusted, and those in the file that `SSL_CERT_FILE` names.
-/// - Redirects are followed, at most five, if the request can be repeated as it is. Keys do not go along to
-///   another origin.
+/// - Redirects are followed, at most five, if the request can be repeated as it is. A body and headers are sent again within one
+///   origin only, or from http to https of the same host; a redirect of a request with a body to another origin is an error that
+///   names both. A GET is followed to another origin with no header but `accept` and `user-agent`.
 /// - Bodies in gzip, deflate and Brotli are decompressed as they arrive.
 /// - Nothing runs in the background. A request is moved on by polling its future and its body, and ends when
 ///   they are dropped.

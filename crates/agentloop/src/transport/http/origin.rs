@@ -37,10 +37,22 @@ impl Origin {
             Some(host) if !host.is_empty() => Ok(Self {
                 https,
                 host: host.to_ascii_lowercase(),
-                port: uri.port_u16().unwrap_or(if https { 443 } else { 80 }),
+                port: port(uri, if https { 443 } else { 80 })?,
             }),
             _ => Err(Error::new(ErrorKind::Config, "the URL has no host")),
         }
+    }
+
+    /// Whether `other` is the same host, reached over https at the usual port instead of http at the usual port.
+    pub(super) fn is_upgraded_by(&self, other: &Self) -> bool {
+        (self.https, self.port) == (false, 80)
+            && (other.https, other.port) == (true, 443)
+            && self.host == other.host
+    }
+
+    /// The origin as a URL has it.
+    pub(super) fn url(&self) -> String {
+        format!("{}://{}", if self.https { "https" } else { "http" }, self.host_header())
     }
 
     /// The host without the brackets of an IPv6 address.
@@ -50,11 +62,7 @@ impl Origin {
 
     /// Whether it is this machine.
     pub(super) fn is_loopback(&self) -> bool {
-        let host = self.bare_host();
-        match host.parse::<IpAddr>() {
-            Ok(address) => address.is_loopback(),
-            Err(_) => host == "localhost" || host.ends_with(".localhost"),
-        }
+        is_this_machine(&self.host)
     }
 
     /// What stands in the `host` header: the port is left out where it is the scheme's own.
@@ -63,6 +71,32 @@ impl Origin {
             (true, 443) | (false, 80) => self.host.clone(),
             (_, port) => format!("{}:{port}", self.host),
         }
+    }
+}
+
+/// Whether the host of a URL is this machine.
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// The port of a URL, or `usual` if it has none. A number that is not a port is an error, not the usual port.
+pub(super) fn port(uri: &Uri, usual: u16) -> Result<u16> {
+    if let Some(port) = uri.port_u16() {
+        return Ok(port);
+    }
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    let after_host = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    let after_host = after_host.strip_prefix(uri.host().unwrap_or_default()).unwrap_or_default();
+    match after_host.strip_prefix(':') {
+        None | Some("") => Ok(usual),
+        Some(port) => Err(Error::new(
+            ErrorKind::Config,
+            format!("the URL has the port {port}, which is not a port (0 to 65535)"),
+        )),
     }
 }
 
@@ -84,6 +118,18 @@ mod tests {
         assert_eq!(origin("http://user:secret@host:81/").host_header(), "host:81");
         assert_eq!(origin("https://[2001:db8::1]/").host_header(), "[2001:db8::1]");
         assert_eq!(origin("https://[2001:db8::1]/").bare_host(), "2001:db8::1");
+    }
+
+    #[test]
+    fn a_number_that_is_not_a_port_is_an_error() {
+        for url in ["http://host:99999/", "https://u:p@host:65536", "http://[::1]:70000/v1"] {
+            let error = Origin::of(&url.parse().unwrap()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Config);
+            assert!(!error.message().contains("u:p"), "{error}");
+        }
+        for (url, port) in [("http://host:65535", 65535), ("http://u:p@host/", 80)] {
+            assert_eq!(Origin::of(&url.parse().unwrap()).unwrap().port, port, "{url}");
+        }
     }
 
     #[test]

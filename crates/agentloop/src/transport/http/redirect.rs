@@ -1,6 +1,6 @@
-//! Where an answer sends the request on to.
+//! Follows redirects.
 
-use ::http::header::{HOST, LOCATION};
+use ::http::header::{ACCEPT, HOST, LOCATION, USER_AGENT};
 use ::http::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use bytes::Bytes;
 
@@ -10,68 +10,70 @@ use crate::error::{Error, ErrorKind, Result};
 /// How many redirects of one request are followed.
 pub(super) const MAX_REDIRECTS: usize = 5;
 
-/// Headers that hold secrets, and go to no other origin than the one they were meant for. So do values that
-/// are marked as sensitive.
-const SECRETS: [&str; 7] = [
-    "authorization",
-    "cookie",
-    "proxy-authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "x-amz-security-token",
-];
-
-/// Turns `request` into the one that the answer asks for; `false` if the answer is no redirect to follow.
+/// Turns `request` into the one that the response asks for. Returns `false` if the response is not a redirect to follow.
 ///
 /// - 307 and 308 repeat the request as it was.
 /// - 301, 302 and 303 are followed for GET and HEAD. For other methods they would mean to ask without the body,
 ///   which is not what the caller asked.
-/// - Never from https to http, and secrets do not go along to another origin.
+/// - A redirect from https to http is an error.
+/// - Within one origin, and from http to https of the same host (at the usual ports), everything is sent again.
+/// - To another origin only GET and HEAD without a body are followed, with no header but `accept` and `user-agent`. Anything
+///   else is an error: reqwest and browsers send the body of a 307 to any origin and leave out the headers that they know to be secret;
+///   here the body is a conversation, and any header may be a secret.
 pub(super) fn follow<B>(request: &mut Request<Bytes>, answer: &Response<B>) -> Result<bool> {
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
     let repeats = match answer.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
-        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => {
-            matches!(*request.method(), Method::GET | Method::HEAD)
-        }
+        StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => reads,
         _ => false,
     };
     let Some(location) = answer.headers().get(LOCATION).filter(|_| repeats) else {
         return Ok(false);
     };
     let from = Origin::of(request.uri())?;
+    let refused = |what: String| Error::new(ErrorKind::Protocol, format!("{} {what}", from.url()));
     let target = location.to_str().ok().and_then(|location| resolve(request.uri(), location));
     let Some(target) = target else {
-        return Err(Error::new(
-            ErrorKind::Protocol,
-            format!("{from} redirects to something that is no URL"),
-        ));
+        return Err(refused("redirects to something that is not an http or https URL".to_owned()));
     };
-    let to = Origin::of(&target)?;
+    let to = Origin::of(&target)
+        .map_err(|error| refused(format!("redirects to a bad URL: {}", error.message())))?;
     if from.https && !to.https {
-        return Err(Error::new(
-            ErrorKind::Protocol,
-            format!("{from} redirects from https to http at {to}, which is not followed"),
-        ));
+        return Err(refused(format!(
+            "redirects to {}, which is not followed: it is not encrypted",
+            to.url()
+        )));
     }
+    if from != to && !from.is_upgraded_by(&to) {
+        if !reads || !request.body().is_empty() {
+            return Err(refused(format!(
+                "redirects to {}, which is not followed: the request is for {} only",
+                to.url(),
+                from.url()
+            ))
+            .with_hint(format!(
+                "if it has moved there, set the provider's `base_url` to {}",
+                to.url()
+            )));
+        }
+        keep_harmless(request.headers_mut());
+    }
+    // It names the origin that was left.
     if from != to {
-        drop_secrets(request.headers_mut());
+        request.headers_mut().remove(HOST);
     }
     *request.uri_mut() = target;
     Ok(true)
 }
 
-fn drop_secrets(headers: &mut HeaderMap) {
-    let secret: Vec<_> = headers
-        .iter()
-        .filter(|(name, value)| value.is_sensitive() || SECRETS.contains(&name.as_str()))
-        .map(|(name, _)| name.clone())
+/// Removes every header that another origin has no need to see.
+fn keep_harmless(headers: &mut HeaderMap) {
+    let kept: HeaderMap = [ACCEPT, USER_AGENT]
+        .into_iter()
+        .filter_map(|name| headers.get(&name).cloned().map(|value| (name, value)))
+        .filter(|(_, value)| !value.is_sensitive())
         .collect();
-    for name in secret {
-        headers.remove(name);
-    }
-    // It named the origin that was left.
-    headers.remove(HOST);
+    *headers = kept;
 }
 
 /// `location` as seen from `base`: a whole URL, `//host/path`, `/path`, `?query` or a relative path.
@@ -148,15 +150,63 @@ mod tests {
         assert_eq!(resolve(&base, "models/a:b").unwrap(), "https://host/v1/models/a:b");
     }
 
+    fn redirected(request: &mut Request<Bytes>, location: &str) -> Result<bool> {
+        follow(
+            request,
+            &Response::builder().status(307).header(LOCATION, location).body(()).unwrap(),
+        )
+    }
+
     #[test]
-    fn a_marked_or_known_secret_does_not_leave_its_origin() {
-        let mut headers = HeaderMap::new();
-        headers.insert("x-api-key", "k".parse().unwrap());
-        headers.insert("x-kept", "v".parse().unwrap());
+    fn a_body_stays_within_its_origin() {
+        let post = |url: &str| {
+            let request = Request::post(url).header("x-custom", "v").header("mcp-session-id", "s");
+            request.body(Bytes::from_static(b"prompt")).unwrap()
+        };
+        for to in ["https://other.test/v1", "https://api.test:8443/v1", "//other.test/"] {
+            let error = redirected(&mut post("https://api.test/v1"), to).unwrap_err();
+            assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Protocol, false));
+            assert!(error.message().contains("https://api.test"), "{error}");
+            assert!(
+                error.message().contains("https://other.test") || to.contains("8443"),
+                "{error}"
+            );
+        }
+        for (from, to) in [
+            ("https://api.test/v1", "/v2"),
+            ("https://api.test/v1", "https://API.test:443/v2"),
+            ("http://api.test/v1", "https://api.test/v1"),
+        ] {
+            let mut request = post(from);
+            assert!(redirected(&mut request, to).unwrap(), "{to}");
+            assert_eq!(request.headers().len(), 2, "{to}");
+        }
+        for to in ["https://api.test:8443/", "http://api.test:81/", "https://other.test"] {
+            assert!(redirected(&mut post("http://api.test/v1"), to).is_err(), "{to}");
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_body_goes_to_another_origin_with_harmless_headers_alone() {
         let mut marked: ::http::HeaderValue = "m".parse().unwrap();
         marked.set_sensitive(true);
-        headers.insert("x-custom", marked);
-        drop_secrets(&mut headers);
-        assert_eq!(headers.keys().map(|name| name.as_str()).collect::<Vec<_>>(), ["x-kept"]);
+        let request = Request::get("https://api.test/v1")
+            .header("authorization", "Bearer k")
+            .header("x-custom", "v")
+            .header("mcp-session-id", "s")
+            .header(HOST, "api.test")
+            .header(USER_AGENT, marked)
+            .header(ACCEPT, "*/*");
+        let mut request = request.body(Bytes::new()).unwrap();
+        assert!(redirected(&mut request, "https://other.test/v1").unwrap());
+        let names: Vec<_> = request.headers().keys().map(|name| name.as_str()).collect();
+        assert_eq!(names, ["accept"]);
+    }
+
+    #[test]
+    fn a_redirect_to_a_port_that_does_not_exist_is_an_error() {
+        let mut request = Request::get("http://api.test/v1").body(Bytes::new()).unwrap();
+        let error = redirected(&mut request, "http://api.test:99999/v1").unwrap_err();
+        assert!(error.message().contains("99999"), "{error}");
     }
 }

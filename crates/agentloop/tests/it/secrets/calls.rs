@@ -99,7 +99,10 @@ async fn no_key_goes_along_to_where_a_server_sends_a_request_on() {
     let there = format!("http://{}/elsewhere", end.address);
     let begin = Echo::start(Manner::Redirect(there)).await;
     let (ai, _) = client(&begin.address);
-    ai.chat(request()).await.unwrap();
+    let error = ai.chat(request()).await.unwrap_err();
+    check("a redirect to another origin", &error);
+    assert!(format!("{error:?}").contains(&end.address), "{error:?}");
+    let _ = ai.models("lab").await;
     assert!(begin.heads.lock().unwrap().concat().contains(&hush("environment")));
     assert_silent("the redirected request", &end.heads.lock().unwrap().concat());
     // A place that is told in an error may hold a secret too.
