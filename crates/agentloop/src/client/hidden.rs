@@ -3,6 +3,7 @@
 use http::{HeaderValue, Request};
 
 use crate::error::Error;
+use crate::secret::echo::Echo;
 use crate::secret::mask;
 
 /// The secrets of one request.
@@ -35,8 +36,8 @@ impl Hidden {
     pub(crate) fn hide(&self, mut error: Error) -> Error {
         let header = self.header.as_ref().and_then(|value| value.to_str().ok());
         for secret in header.into_iter().chain(self.more.iter().map(String::as_str)) {
-            // The word before a key (`Bearer`) is no secret, and need not come with it.
-            error.hide(secret.rsplit(' ').next().unwrap_or(secret));
+            // The word before a key (`Bearer`) is not a secret, and need not come with it.
+            error.hide(&Echo::of(secret.rsplit(' ').next().unwrap_or(secret)));
         }
         error
     }

@@ -12,7 +12,7 @@ pub use kind::ErrorKind;
 
 use crate::limits::MAX_ERROR_RAW_BYTES;
 use crate::response::ChatResponse;
-use crate::secret::MASK;
+use crate::secret::echo::Echo;
 
 /// Why a call failed: what happened, to which provider, and what to do next.
 ///
@@ -175,13 +175,8 @@ impl Error {
         self
     }
 
-    /// Takes a secret out of all that the provider said.
-    pub(crate) fn hide(&mut self, secret: &str) {
-        /// What is shorter is a word that may stand anywhere.
-        const SHORTEST: usize = 6;
-        if secret.len() < SHORTEST {
-            return;
-        }
+    /// Removes a secret from everything that the provider sent.
+    pub(crate) fn hide(&mut self, secret: &Echo) {
         let inner = &mut *self.0;
         let said = [
             &mut inner.code,
@@ -192,15 +187,7 @@ impl Error {
         ];
         let id = inner.partial.as_mut().and_then(|partial| partial.request_id.as_mut());
         for text in said.into_iter().flatten().chain([&mut inner.message]).chain(id) {
-            if text.contains(secret) {
-                *text = text.replace(secret, MASK);
-            }
-            // A text that was cut may end in the middle of it.
-            let begun = (SHORTEST..secret.len()).filter_map(|end| secret.get(..end));
-            if let Some(begun) = begun.rev().find(|begun| text.ends_with(begun)) {
-                text.truncate(text.len() - begun.len());
-                text.push_str(MASK);
-            }
+            secret.remove(text);
         }
         inner.causes.iter_mut().for_each(|cause| cause.hide(secret));
     }
@@ -241,10 +228,10 @@ impl Error {
         self
     }
 
-    /// The same, with the wait that the provider asks for.
+    /// Sets the wait that the provider asks for, [`MAX_TIMEOUT`](crate::limits::MAX_TIMEOUT) at most.
     #[must_use]
     pub fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
-        self.0.retry_after = wait;
+        self.0.retry_after = wait.map(|wait| wait.min(crate::limits::MAX_TIMEOUT));
         self
     }
 

@@ -121,6 +121,16 @@ impl KeySource {
                 None => return Err(missing(provider, variables)),
             },
             Self::File(path) => match std::fs::read_to_string(path) {
+                Ok(text) if text.trim().is_empty() => {
+                    return Err(Error::new(
+                        ErrorKind::MissingKey,
+                        format!("the key file {} is empty", path.display()),
+                    )
+                    .with_provider(provider)
+                    .with_hint(
+                        "put the key into the file, or correct `key_file` in agentloop.toml",
+                    ));
+                }
                 Ok(text) => Some(Secret::new(text.trim())),
                 Err(error) => {
                     return Err(Error::new(
@@ -131,6 +141,11 @@ impl KeySource {
                     .with_hint("correct `key_file` in agentloop.toml, or the file's permissions"));
                 }
             },
+            Self::Value(secret) if secret.expose().trim().is_empty() => {
+                return Err(Error::new(ErrorKind::MissingKey, "the key is empty")
+                    .with_provider(provider)
+                    .with_hint("set the key, or no key at all if the provider needs none"));
+            }
             Self::Value(secret) => Some(secret.clone()),
         };
         match key {
@@ -140,7 +155,7 @@ impl KeySource {
             )
             .with_provider(provider)
             .with_hint("copy the key again, without quotes and line breaks")),
-            key => Ok(key.filter(|key| !key.expose().is_empty())),
+            key => Ok(key),
         }
     }
 }
@@ -161,6 +176,24 @@ mod tests {
         let error = KeySource::env("GROQ_API_KEY").read("groq", |_| None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingKey);
         assert!(error.hint().unwrap().contains("GROQ_API_KEY"));
+    }
+
+    #[test]
+    fn an_empty_key_is_a_missing_key_wherever_it_comes_from() {
+        let file = std::env::temp_dir().join(format!("agentloop-empty-{}", std::process::id()));
+        std::fs::write(&file, " \n").unwrap();
+        for source in [
+            KeySource::File(file.clone()),
+            KeySource::Value(Secret::new(" ")),
+            KeySource::env("EMPTY_KEY"),
+        ] {
+            let error = source.read("groq", |_| Some(" ".to_owned())).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::MissingKey, "{source:?}");
+        }
+        std::fs::remove_file(file).unwrap();
+        // Here a key is optional, and an empty variable is as good as none.
+        let optional = KeySource::EnvIfSet(vec!["EMPTY_KEY".into()]);
+        assert_eq!(optional.read("groq", |_| Some(String::new())).unwrap(), None);
     }
 
     #[test]

@@ -63,4 +63,6 @@ pub enum WarningKind {
     Retried,
     /// Another model than the one that was asked has answered, or was tried.
     Fallback,
+    /// The call was less protected than it should be.
+    Insecure,
 }

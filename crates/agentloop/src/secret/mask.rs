@@ -2,13 +2,54 @@
 
 use super::MASK;
 
-/// Parts of names whose values are nobody's business.
-const SECRET_WORDS: [&str; 6] = ["key", "token", "secret", "password", "auth", "cookie"];
+/// Parts of names whose values are secret.
+const SECRET_WORDS: [&str; 16] = [
+    "assertion",
+    "auth",
+    "bearer",
+    "code",
+    "cookie",
+    "cred",
+    "hmac",
+    "jwt",
+    "key",
+    "pass",
+    "private",
+    "pwd",
+    "secret",
+    "session",
+    "sig",
+    "token",
+];
+
+/// From this length on, letters and digits in a row are no word or number that a person would write.
+const LONGEST_WORD: usize = 16;
 
 /// Whether a header or a parameter of that name holds a secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Whether a value looks generated: a long run of letters and digits, or a UUID. Whatever its name, it may be a secret.
+fn looks_secret(value: &str) -> bool {
+    let is_mixed = |run: &str| {
+        let any = |kind: fn(&u8) -> bool| run.as_bytes().iter().any(kind);
+        let letters = any(u8::is_ascii_lowercase) || any(u8::is_ascii_uppercase);
+        let cases = any(u8::is_ascii_lowercase) && any(u8::is_ascii_uppercase);
+        (letters && any(u8::is_ascii_digit)) || cases
+    };
+    let hexadecimal = |run: &str| run.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parts: Vec<&str> = value.split('-').collect();
+    let uuid = parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12])
+        && parts.iter().all(|part| hexadecimal(part));
+    let mut runs = value.split(|c: char| !c.is_ascii_alphanumeric() && !"%+=".contains(c));
+    uuid || runs.any(|run| run.len() >= LONGEST_WORD && is_mixed(run))
+}
+
+/// Whether a parameter of a query is not shown.
+fn is_hidden(name: &str, value: &str) -> bool {
+    is_secret(name) || looks_secret(value)
 }
 
 /// A header's value, as it may be shown.
@@ -37,7 +78,7 @@ pub fn address(address: &str) -> String {
     let parameters: Vec<String> = query
         .split('&')
         .map(|parameter| match parameter.split_once('=') {
-            Some((name, _)) if is_secret(name) => format!("{name}={MASK}"),
+            Some((name, value)) if is_hidden(name, value) => format!("{name}={MASK}"),
             _ => parameter.to_owned(),
         })
         .collect();
@@ -52,7 +93,7 @@ pub(crate) fn secrets(address: &str) -> Vec<String> {
     let user = host.rfind('@').map(|at| &host[..at]);
     let password = user.map(|user| user.split_once(':').map_or(user, |(_, password)| password));
     let parameters = query.split('&').filter_map(|parameter| parameter.split_once('='));
-    let values = parameters.filter(|(name, _)| is_secret(name)).map(|(_, value)| value);
+    let values = parameters.filter(|(name, value)| is_hidden(name, value)).map(|(_, value)| value);
     password.into_iter().chain(values).map(str::to_owned).collect()
 }
 
@@ -86,6 +127,30 @@ mod tests {
             ("me:pw@api.example/v1", "***@api.example/v1"),
         ] {
             assert_eq!(address(given), shown);
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_hidden_for_its_name_or_for_its_value() {
+        let at = |query: &str| address(&format!("https://a.example/v1?{query}"));
+        for name in ["sig", "code", "X-Amz-Signature", "access_token", "Key", "pwd", "sessionId"] {
+            assert_eq!(at(&format!("{name}=abc")), format!("https://a.example/v1?{name}=***"));
+        }
+        for value in [
+            "9f86d081884c7d659a2feaa0c55ad015",
+            "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2ln",
+            "AbCdEfGhIjKlMnOpQr",
+        ] {
+            assert_eq!(at(&format!("x={value}")), "https://a.example/v1?x=***");
+        }
+        for query in [
+            "api-version=2025-04-01-preview",
+            "model=claude-sonnet-4-5-20250929",
+            "limit=1000&alt=sse&order=created_at",
+            "region=eu-central-1",
+        ] {
+            assert_eq!(at(query), format!("https://a.example/v1?{query}"));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Keys that cannot be printed.
 
+pub(crate) mod echo;
 pub(crate) mod mask;
 
 use std::fmt;

@@ -12,6 +12,7 @@ use super::connection::McpConnection;
 use super::words::words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_CONNECT_TIMEOUT;
+use crate::secret::echo::Echo;
 use crate::secret::{Secret, mask};
 use crate::transport::Transport;
 
@@ -52,10 +53,10 @@ impl Address {
     /// An error of it without what is shown to it alone.
     pub(super) fn hide(&self, mut error: Error) -> Error {
         for (_, value) in &self.headers {
-            error.hide(value.expose().rsplit(' ').next().unwrap_or_default());
+            error.hide(&Echo::of(value.expose().rsplit(' ').next().unwrap_or_default()));
         }
         for secret in mask::secrets(&self.url) {
-            error.hide(&secret);
+            error.hide(&Echo::of(&secret));
         }
         error
     }

@@ -1,5 +1,6 @@
 //! Which requests go through a proxy, and the `CONNECT` that opens a way through it.
 
+use std::ffi::OsString;
 use std::fmt;
 
 use ::http::{HeaderValue, Uri};
@@ -8,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::fault;
 use super::io::Io;
-use super::origin::Origin;
+use super::origin::{self, Origin};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The longest head of a proxy's answer to `CONNECT`, in bytes.
@@ -18,7 +19,19 @@ const MAX_CONNECT_HEAD: usize = 16 << 10;
 const SOCKS_PORT: u16 = 1080;
 
 /// Which requests go through which proxy.
-pub(super) struct Proxies(Option<Matcher>);
+pub(super) struct Proxies {
+    /// `None` uses no proxy.
+    matcher: Option<Matcher>,
+    /// Variables of the environment that are set to something that is not a proxy.
+    unusable: Vec<Unusable>,
+}
+
+/// A variable that cannot be used. The requests that it is for fail: to send them directly would go around the proxy.
+struct Unusable {
+    variable: &'static str,
+    /// Which requests it is for: a matcher that only knows hosts and schemes.
+    requests: Matcher,
+}
 
 /// A proxy that a request goes through.
 pub(super) struct Proxy {
@@ -37,14 +50,19 @@ pub(super) enum ProxyKind {
 }
 
 impl Proxies {
-    /// As `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    /// Uses the proxies that `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` name.
     pub(super) fn from_environment() -> Self {
-        Self(Some(Matcher::from_env()))
+        let unusable = match std::env::var_os("REQUEST_METHOD") {
+            // In a CGI program a client could set them; they are ignored.
+            Some(_) => Vec::new(),
+            None => unusable(|name| std::env::var_os(name)),
+        };
+        Self { matcher: Some(Matcher::from_env()), unusable }
     }
 
-    /// None at all.
+    /// Uses no proxy.
     pub(super) fn none() -> Self {
-        Self(None)
+        Self { matcher: None, unusable: Vec::new() }
     }
 
     /// All requests through one proxy, save those to the hosts of a list like `NO_PROXY`.
@@ -55,20 +73,68 @@ impl Proxies {
                 .with_hint("it must look like http://host:port, https://… or socks5h://…")
         };
         let matcher = Matcher::builder().all(url.to_owned()).no(except.to_owned()).build();
-        let probe = Matcher::builder().all(url.to_owned()).build();
-        let found =
-            probe.intercept(&Uri::from_static("http://host.invalid")).ok_or_else(invalid)?;
-        Proxy::of(found).map_err(|_| invalid())?;
-        Ok(Self(Some(matcher)))
+        if !is_proxy(url) {
+            return Err(invalid());
+        }
+        Ok(Self { matcher: Some(matcher), unusable: Vec::new() })
     }
 
     /// The proxy for a URL. Hosts `here`, on this machine, are always reached directly.
     pub(super) fn proxy_for(&self, uri: &Uri, here: bool) -> Result<Option<Proxy>> {
-        match &self.0 {
-            Some(matcher) if !here => matcher.intercept(uri).map(Proxy::of).transpose(),
-            _ => Ok(None),
+        let Some(matcher) = self.matcher.as_ref().filter(|_| !here) else {
+            return Ok(None);
+        };
+        if let Some(unusable) =
+            self.unusable.iter().find(|one| one.requests.intercept(uri).is_some())
+        {
+            // Its value is not shown: it may hold a password.
+            let message = format!("{} is not the URL of a proxy", unusable.variable);
+            return Err(Error::new(ErrorKind::Config, message)
+                .with_hint("write it as http://host:port, https://… or socks5h://…, or unset it"));
         }
+        matcher.intercept(uri).map(Proxy::of).transpose()
     }
+}
+
+/// Finds the variables that are set to something that is not a proxy.
+fn unusable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Unusable> {
+    let first =
+        |names: [&'static str; 2]| names.into_iter().find_map(|name| Some((name, variable(name)?)));
+    let except = first(["NO_PROXY", "no_proxy"]).and_then(|(_, hosts)| hosts.into_string().ok());
+    let except = except.unwrap_or_default();
+    let builder = || Matcher::builder().no(except.clone());
+    // Any proxy at all: what matters is whether a request would go through one.
+    let some = "http://proxy.invalid".to_owned();
+    let http = first(["HTTP_PROXY", "http_proxy"]).filter(|(_, url)| !url.is_empty());
+    let https = first(["HTTPS_PROXY", "https_proxy"]).filter(|(_, url)| !url.is_empty());
+    let all = first(["ALL_PROXY", "all_proxy"]).filter(|(_, url)| !url.is_empty());
+    let mut for_all = builder();
+    if http.is_none() {
+        for_all = for_all.http(some.clone());
+    }
+    if https.is_none() {
+        for_all = for_all.https(some.clone());
+    }
+    let named = [
+        (http, builder().http(some.clone())),
+        (https, builder().https(some.clone())),
+        (all, for_all),
+    ];
+    named
+        .into_iter()
+        .filter_map(|(named, requests)| {
+            let (variable, url) = named?;
+            let usable = url.to_str().is_some_and(is_proxy);
+            (!usable).then(|| Unusable { variable, requests: requests.build() })
+        })
+        .collect()
+}
+
+/// Whether a URL names a proxy that can be used.
+fn is_proxy(url: &str) -> bool {
+    let probe = Matcher::builder().all(url.to_owned()).build();
+    let found = probe.intercept(&Uri::from_static("http://host.invalid"));
+    found.is_some_and(|found| Proxy::of(found).is_ok())
 }
 
 impl Proxy {
@@ -90,8 +156,11 @@ impl Proxy {
         };
         let origin = Origin {
             https: uri.scheme_str() == Some("https"),
-            host: uri.host().unwrap_or_default().to_ascii_lowercase(),
-            port: uri.port_u16().unwrap_or(default_port),
+            host: match uri.host() {
+                Some(host) if !host.is_empty() => host.to_ascii_lowercase(),
+                _ => return Err(Error::new(ErrorKind::Config, "the proxy's URL has no host")),
+            },
+            port: origin::port(uri, default_port)?,
         };
         Ok(Self { kind, origin, intercept })
     }
@@ -153,9 +222,40 @@ fn refused(proxy: &Origin, origin: &Origin, answer: &str) -> Error {
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The matcher leaves names and passwords out.
-        match &self.0 {
+        match &self.matcher {
             Some(matcher) => matcher.fmt(f),
             None => f.write_str("None"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The variable that keeps a request from being sent.
+    fn blamed(variables: &[(&str, &str)], url: &str) -> Option<&'static str> {
+        let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
+        let found = unusable(|name| find(name).map(|(_, value)| OsString::from(*value)));
+        let url: Uri = url.parse().unwrap();
+        found.iter().find(|one| one.requests.intercept(&url).is_some()).map(|one| one.variable)
+    }
+
+    #[test]
+    fn a_variable_that_is_not_a_proxy_is_blamed_for_the_requests_that_it_is_for() {
+        let (http, https) = ("http://api.test/v1", "https://api.test/v1");
+        for bad in
+            ["http://", "ht tp://x", "ftp://proxy:3128", "http://proxy:99999", "socks4://p:1"]
+        {
+            assert_eq!(blamed(&[("HTTPS_PROXY", bad)], https), Some("HTTPS_PROXY"), "{bad}");
+            assert_eq!(blamed(&[("HTTPS_PROXY", bad)], http), None, "{bad}");
+            assert_eq!(blamed(&[("http_proxy", bad)], http), Some("http_proxy"), "{bad}");
+            assert_eq!(blamed(&[("ALL_PROXY", bad)], http), Some("ALL_PROXY"), "{bad}");
+            assert_eq!(blamed(&[("ALL_PROXY", bad), ("HTTPS_PROXY", "p:1")], https), None);
+            assert_eq!(blamed(&[("HTTPS_PROXY", bad), ("NO_PROXY", "api.test")], https), None);
+        }
+        for good in ["", "proxy:3128", "http://u:p@proxy:3128", "socks5h://proxy"] {
+            assert_eq!(blamed(&[("HTTPS_PROXY", good)], https), None, "{good}");
         }
     }
 }

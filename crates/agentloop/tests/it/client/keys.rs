@@ -92,3 +92,44 @@ async fn a_key_is_in_nothing_that_can_be_printed() {
     }
     assert_eq!(encoded.headers["authorization"], "Bearer ***");
 }
+
+#[tokio::test]
+async fn a_key_that_goes_to_another_machine_over_http_is_warned_of() {
+    for (url, key, warned) in [
+        ("http://lab.test/v1", true, true),
+        ("http://10.0.0.7:8000/v1", true, true),
+        ("http://lab.test/v1", false, false),
+        ("https://lab.test/v1", true, false),
+        ("http://localhost:8000/v1", true, false),
+        ("http://[::1]:8000/v1", true, false),
+        ("http://127.0.0.1:8000/v1", true, false),
+    ] {
+        let fake = Fake::new([Reply::text("hi")]);
+        let lab = Provider::openai_compatible("lab", url);
+        let lab = if key { lab.key(KEY) } else { lab };
+        let ai = fake.builder().provider(lab).build().unwrap();
+        let response = ai.chat(ask()).await.unwrap();
+        let kinds: Vec<_> = response.warnings.iter().map(|warning| warning.kind).collect();
+        let expected = if warned { vec![agentloop::WarningKind::Insecure] } else { Vec::new() };
+        assert_eq!(kinds, expected, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_a_provider_sends_back_in_another_form_is_not_shown() {
+    use base64::Engine;
+    let base64 = base64::engine::general_purpose::STANDARD.encode(format!("Bearer {KEY}"));
+    let reversed: String = KEY.chars().rev().collect();
+    let split = KEY.replace("is-", "is- \n");
+    for form in [KEY, base64.as_str(), &reversed, &split] {
+        let body = serde_json::json!({"error": {"message": format!("wrong key: {form}")}});
+        let fake = Fake::new([Reply::json(body.to_string()).status(401)]);
+        let lab = Provider::openai_compatible("lab", "https://lab.test/v1").key(KEY);
+        let ai = fake.builder().provider(lab).build().unwrap();
+        let error = ai.chat(ask()).await.unwrap_err();
+        // What was encoded together with the key stays.
+        let before = if form == base64 { "QmVhcmVyIH" } else { "" };
+        assert_eq!(error.message(), format!("wrong key: {before}***"), "{form}");
+        assert!(!error.raw().unwrap().contains(form), "{form}");
+    }
+}

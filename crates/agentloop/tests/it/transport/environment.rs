@@ -35,6 +35,13 @@ async fn in_environment(url: &str, variables: &[(&str, &str)]) {
 #[ignore = "the other tests run it, with an environment"]
 async fn child() {
     let Ok(url) = env::var(ASK) else { return };
+    if env::var("HTTP_PROXY").is_ok_and(|proxy| proxy.starts_with("nonsense")) {
+        let error = text(&HttpTransport::new(), get(url)).await.unwrap_err();
+        assert_eq!(error.kind(), agentloop::ErrorKind::Config);
+        assert!(error.message().contains("HTTP_PROXY"), "{error}");
+        assert!(!format!("{error:?}").contains("hush"), "{error:?}");
+        return;
+    }
     assert_eq!(text(&HttpTransport::new(), get(url)).await.unwrap(), SAID);
 }
 
@@ -79,4 +86,14 @@ async fn hosts_in_no_proxy_are_reached_without_it() {
     let variables = [("ALL_PROXY", "http://127.0.0.1:1"), ("NO_PROXY", "10.0.0.0/8,0.0.0.0")];
     in_environment(&format!("http://0.0.0.0:{port}/"), &variables).await;
     server.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_proxy_that_cannot_be_read_is_an_error_and_the_host_is_not_reached() {
+    let (listener, _) = listen().await;
+    let port = listener.local_addr().unwrap().port();
+    let variables = [("HTTP_PROXY", "nonsense://me:hush@proxy:1")];
+    in_environment(&format!("http://0.0.0.0:{port}/"), &variables).await;
+    let nothing = tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept());
+    assert!(nothing.await.is_err(), "the host was reached");
 }

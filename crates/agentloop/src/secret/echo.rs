@@ -1,0 +1,221 @@
+//! Removes a secret from text that a provider sent back.
+//!
+//! Some providers repeat the key that they refuse. It is recognised as it is, URL-encoded, JSON-escaped, in hexadecimal, in base64 (also
+//! inside a longer text), reversed, and with other characters between its own. Other transformations cannot be recognised.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use memchr::memmem;
+
+use super::MASK;
+
+/// What is shorter is a word that may be anywhere.
+const SHORTEST: usize = 6;
+
+/// From this length on a secret is found although other characters are between its letters and digits.
+const SHORTEST_SPLIT: usize = 12;
+
+/// A secret in all the forms that are recognised.
+pub(crate) struct Echo {
+    /// In lower case, letters and digits alone.
+    split: Vec<Vec<u8>>,
+    /// In lower case.
+    exact: Vec<Vec<u8>>,
+}
+
+impl Echo {
+    pub(crate) fn of(secret: &str) -> Self {
+        let mut echo = Self { split: Vec::new(), exact: Vec::new() };
+        if secret.len() < SHORTEST {
+            return echo;
+        }
+        echo.add(secret.as_bytes());
+        if let Some(decoded) = percent_decoded(secret) {
+            echo.add(&decoded);
+        }
+        echo
+    }
+
+    fn add(&mut self, secret: &[u8]) {
+        let reversed: Vec<u8> = secret.iter().rev().copied().collect();
+        let each = |write: fn(u8) -> String| -> Vec<u8> {
+            secret.iter().flat_map(|byte| write(*byte).into_bytes()).collect()
+        };
+        let mut forms = vec![
+            secret.to_vec(),
+            reversed,
+            // Percent signs are not letters or digits, so `%73` and `73` are the same here.
+            each(|byte| format!("%{byte:02x}")),
+            each(|byte| match byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                true => char::from(byte).to_string(),
+                false => format!("%{byte:02x}"),
+            }),
+            each(|byte| format!("\\u{byte:04x}")),
+        ];
+        // In a longer text its first byte may be the first, second or third of a group of base64.
+        for before in 0..3 {
+            let text = [&vec![0; before][..], secret].concat();
+            let encoded = STANDARD_NO_PAD.encode(&text).into_bytes();
+            // The characters at the edges also depend on what is around it.
+            let first = (before * 4).div_ceil(3);
+            let last = text.len() * 4 / 3;
+            forms.extend(encoded.get(first..last).map(<[u8]>::to_vec));
+        }
+        for form in forms {
+            let form = form.to_ascii_lowercase();
+            let split: Vec<u8> = form.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+            if split.len() >= SHORTEST_SPLIT {
+                self.split.push(split);
+            } else if form.len() >= SHORTEST {
+                self.exact.push(form);
+            }
+        }
+    }
+
+    /// Replaces the secret in `text`, also where the text was cut in the middle of it.
+    pub(crate) fn remove(&self, text: &mut String) {
+        if self.split.is_empty() && self.exact.is_empty() {
+            return;
+        }
+        let lower = text.to_ascii_lowercase().into_bytes();
+        let (places, letters): (Vec<usize>, Vec<u8>) = lower
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(|(_, byte)| byte.is_ascii_alphanumeric())
+            .unzip();
+        let mut hidden: Vec<(usize, usize)> = Vec::new();
+        for form in &self.exact {
+            hidden.extend(found(&lower, form));
+        }
+        for form in &self.split {
+            hidden.extend(
+                found(&letters, form).map(|(start, end)| (places[start], places[end - 1] + 1)),
+            );
+        }
+        if hidden.is_empty() {
+            return;
+        }
+        hidden.sort_unstable();
+        let mut shown = String::with_capacity(text.len());
+        let mut at = 0;
+        for (start, end) in hidden {
+            // Forms overlap, and so do their places.
+            if start >= at {
+                shown.push_str(text.get(at..start).unwrap_or_default());
+                shown.push_str(MASK);
+            }
+            at = at.max(end);
+        }
+        shown.push_str(text.get(at..).unwrap_or_default());
+        *text = shown;
+    }
+}
+
+/// Where `form` is in `text`, and where its beginning is at the end of the text.
+fn found(text: &[u8], form: &[u8]) -> impl Iterator<Item = (usize, usize)> {
+    let cut = (SHORTEST..form.len()).rev().find(|length| text.ends_with(&form[..*length]));
+    let cut = cut.map(|length| (text.len() - length, text.len()));
+    let length = form.len();
+    let whole: Vec<usize> = memmem::find_iter(text, form).collect();
+    whole.into_iter().map(move |start| (start, start + length)).chain(cut)
+}
+
+/// The text with its percent escapes resolved, if it has any.
+fn percent_decoded(text: &str) -> Option<Vec<u8>> {
+    text.contains('%').then(|| {
+        let bytes = text.as_bytes();
+        let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
+        while at < bytes.len() {
+            let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+            match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+                Some(byte) => {
+                    decoded.push(byte);
+                    at += 3;
+                }
+                None => {
+                    decoded.push(bytes[at]);
+                    at += 1;
+                }
+            }
+        }
+        decoded
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const KEY: &str = "sk-proj-aB3/dE5+fG7_hI9\"jK";
+
+    fn removed(text: &str) -> String {
+        let mut text = text.to_owned();
+        Echo::of(KEY).remove(&mut text);
+        text
+    }
+
+    #[test]
+    fn a_key_is_recognised_in_every_form() {
+        let reversed: String = KEY.chars().rev().collect();
+        let hex: String = KEY.bytes().map(|byte| format!("{byte:02X}")).collect();
+        let percent: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let escaped: String = KEY.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+        let json = serde_json::to_string(KEY).unwrap();
+        let split = KEY.replace("dE5", "dE5\" + \"").replace("hI9", "h\n  I9");
+        let spaced: String = KEY.chars().flat_map(|letter| [letter, ' ']).collect();
+        let url = KEY.replace('/', "%2F").replace('+', "%2b").replace('"', "%22");
+        for form in [
+            KEY.to_owned(),
+            KEY.to_uppercase(),
+            reversed,
+            hex,
+            percent,
+            escaped,
+            json,
+            split,
+            spaced,
+            url,
+            STANDARD.encode(KEY),
+            URL_SAFE_NO_PAD.encode(KEY),
+            STANDARD.encode(format!("Bearer {KEY}")),
+            STANDARD.encode(format!("user:{KEY}\n")),
+            STANDARD.encode(format!("x{KEY}yz")),
+        ] {
+            let shown = removed(&format!("you sent {form} there"));
+            assert!(shown.contains(MASK), "{form}: {shown}");
+            assert!(shown.starts_with("you sent ") && shown.ends_with(" there"), "{shown}");
+            assert!(shown.len() < 40, "{form}: {shown}");
+        }
+    }
+
+    #[test]
+    fn a_text_that_was_cut_in_the_middle_of_a_key_does_not_show_its_beginning() {
+        assert_eq!(removed(&format!("you sent {}", &KEY[..14])), "you sent ***");
+        assert_eq!(removed("nothing was sent"), "nothing was sent");
+    }
+
+    #[test]
+    fn a_short_secret_is_only_recognised_as_it_is() {
+        let mut text = "pw1234x and p-w-1-2-3-4-x and é".to_owned();
+        Echo::of("pw1234x").remove(&mut text);
+        assert_eq!(text, "*** and p-w-1-2-3-4-x and é");
+    }
+
+    proptest! {
+        #[test]
+        fn removing_never_panics_and_leaves_no_key(
+            text in ".{0,60}", secret in "[!-~]{0,40}", after in ".{0,20}",
+        ) {
+            let mut whole = format!("{text}{secret}{after}");
+            Echo::of(&secret).remove(&mut whole);
+            let letters = secret.bytes().filter(u8::is_ascii_alphanumeric).count();
+            if letters >= SHORTEST_SPLIT {
+                prop_assert!(!whole.contains(&secret));
+            }
+        }
+    }
+}
