@@ -37,7 +37,7 @@ pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;
 pub(crate) use recognize::protocol_of;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
 use crate::history::ToolNames;
 use crate::model_info::ModelInfo;
@@ -158,7 +158,7 @@ pub(crate) fn decode_embed(
     provider: &Provider,
     body: &[u8],
 ) -> Result<Embedded> {
-    embed::decode(
+    let embedded = embed::decode(
         provider,
         body,
         match protocol {
@@ -167,7 +167,26 @@ pub(crate) fn decode_embed(
             }
             Protocol::Gemini => gemini::error::in_answer,
         },
-    )
+    )?;
+    check_lengths(&embedded.vectors)?;
+    Ok(embedded)
+}
+
+/// Checks that all vectors have the same length: others cannot be compared.
+pub(crate) fn check_lengths(vectors: &[Vec<f32>]) -> Result<()> {
+    let Some(first) = vectors.first().map(Vec::len) else {
+        return Ok(());
+    };
+    match vectors.iter().position(|vector| vector.len() != first) {
+        None => Ok(()),
+        Some(at) => Err(Error::new(
+            ErrorKind::Protocol,
+            format!(
+                "the vectors have different lengths: the first has {first} numbers, embeddings[{at}] has {}",
+                vectors[at].len()
+            ),
+        )),
+    }
 }
 
 /// Asks for a page of the list of models: the first, or the one that the page before it named.

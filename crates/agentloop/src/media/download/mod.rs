@@ -103,6 +103,11 @@ impl Fetcher {
         let transport = self.transport(options);
         let distinct: Vec<(usize, &Wanted)> =
             wanted.iter().enumerate().filter(|(_, wanted)| wanted.same_as.is_none()).collect();
+        // A medium is fetched once, and its bytes are in the request as often as it is named.
+        let mut uses: HashMap<usize, usize> = HashMap::new();
+        for (index, wanted) in wanted.iter().enumerate() {
+            *uses.entry(wanted.same_as.unwrap_or(index)).or_default() += 1;
+        }
         let mut left = MAX_MEDIA_TOTAL_BYTES;
         let mut all = HashMap::new();
         for group in distinct.chunks(MAX_MEDIA_AT_ONCE) {
@@ -111,11 +116,12 @@ impl Fetcher {
                 group.iter().map(|(_, wanted)| fetch::one(transport, wanted, options, limit));
             for ((index, wanted), result) in group.iter().zip(join::all(calls).await) {
                 let result = result.and_then(|medium| {
-                    left = left.checked_sub(medium.size).ok_or_else(|| {
-                        fetch::about(wanted, &Error::new(
-                            ErrorKind::TooLarge,
-                            format!("all media together are larger than {MAX_MEDIA_TOTAL_BYTES} bytes"),
-                        ))
+                    let uses = uses.get(index).copied().unwrap_or(1);
+                    left = left.checked_sub(medium.size.saturating_mul(uses)).ok_or_else(|| {
+                        let message = format!(
+                            "all media together are larger than {MAX_MEDIA_TOTAL_BYTES} bytes"
+                        );
+                        fetch::about(wanted, &Error::new(ErrorKind::TooLarge, message))
                     })?;
                     Ok(medium)
                 });

@@ -166,3 +166,19 @@ async fn two_vectors_of_one_index_are_an_error() {
     assert_eq!(error.kind(), ErrorKind::Protocol);
     assert!(error.message().contains("index") && error.raw().is_some(), "{error:?}");
 }
+
+#[tokio::test]
+async fn vectors_of_different_lengths_are_an_error() {
+    let body = r#"{"data":[{"index":0,"embedding":[1,2]},{"index":1,"embedding":[1]}]}"#;
+    let fake = Fake::new([Reply::json(body)]);
+    let error = fake.client().embed(EmbedRequest::new("lab/e", ["a", "b"])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");
+    assert!(error.message().contains("different lengths"), "{error}");
+    // Also where they come from different calls.
+    let other = Reply::json(r#"{"data":[{"index":0,"embedding":[1,2]}]}"#);
+    let fake = Fake::new([vectors(&[(0, 1.0), (1, 2.0)], None), other]);
+    let error =
+        batched(&fake).embed(EmbedRequest::new("lab/e", ["a", "b", "c"])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Protocol, "{error}");
+    assert!(error.message().contains("embeddings[2]"), "{error}");
+}

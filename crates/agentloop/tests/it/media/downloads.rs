@@ -208,3 +208,17 @@ fn the_configuration_file_says_it_too() {
         assert_eq!(error.kind(), ErrorKind::Config, "{wrong}");
     }
 }
+
+#[tokio::test]
+async fn a_medium_that_is_named_several_times_counts_each_time() {
+    let mut large = PNG.to_vec();
+    large.resize(limits::MAX_MEDIA_TOTAL_BYTES / 5, 0);
+    let server = Server::of("image/png", &large).await;
+    let lab = Lab::default();
+    let ai = lab.builder().media(when_needed()).build().unwrap();
+    let image = || ContentPart::image_url(&server.url);
+    let error = ai.chat(look("lab/m", (0..6).map(|_| image()))).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+    assert!(error.message().contains("together"), "{error}");
+    assert_eq!(server.heads().len(), 1);
+}
