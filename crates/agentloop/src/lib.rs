@@ -69,6 +69,7 @@ pub mod middleware;
 mod model_info;
 pub mod models;
 mod nesting;
+mod pace;
 pub mod protocol;
 pub mod provider;
 mod request;

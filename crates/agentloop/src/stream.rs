@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::ChatStreamEvent;
+use crate::pace::Pace;
 use crate::response::ChatResponse;
 
 /// The events of an answer, as they come.
@@ -16,11 +17,14 @@ use crate::response::ChatResponse;
 /// - A stream that breaks off is an error, never a short answer. What had arrived is in
 ///   [`Error::partial`].
 /// - Dropping it closes the connection.
+/// - Events that are all there already do not keep the runtime busy: control returns to it after a bounded number of them
+///   ([`POLL_WORK_BYTES`](crate::limits::POLL_WORK_BYTES), [`POLL_STEP_BYTES`](crate::limits::POLL_STEP_BYTES)).
 ///
 /// It is a [`Stream`]; [`next`](Self::next) is there so that no other crate is needed to read one.
 pub struct ChatStream {
     events: Events,
     ended: bool,
+    pace: Pace,
 }
 
 enum Events {
@@ -39,7 +43,7 @@ impl ChatStream {
     pub(crate) fn boxed(
         events: Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>,
     ) -> Self {
-        Self { events: Events::Coming(events), ended: false }
+        Self { events: Events::Coming(events), ended: false, pace: Pace::new() }
     }
 
     /// The events of an answer that is already there.
@@ -49,7 +53,7 @@ impl ChatStream {
 
     /// These events, all of an answer.
     pub(crate) fn whole(events: Vec<ChatStreamEvent>) -> Self {
-        Self { events: Events::Whole(events.into_iter()), ended: false }
+        Self { events: Events::Whole(events.into_iter()), ended: false, pace: Pace::new() }
     }
 
     /// These events, and then those of `rest`.
@@ -141,10 +145,15 @@ impl Stream for ChatStream {
         if self.ended {
             return Poll::Ready(None);
         }
+        ready!(self.pace.poll_work(context));
         let item = match &mut self.events {
             Events::Whole(events) => Poll::Ready(events.next().map(Ok)),
             Events::Coming(events) => events.as_mut().poll_next(context),
         };
+        match &item {
+            Poll::Ready(_) => self.pace.charge(0),
+            Poll::Pending => self.pace.restart(),
+        }
         // After the last event, and after an error, there is nothing.
         self.ended |= matches!(
             &item,

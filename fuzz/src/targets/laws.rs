@@ -2,10 +2,12 @@
 
 use std::cell::RefCell;
 use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::limits::{POLL_STEP_BYTES, POLL_WORK_BYTES};
 use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{
     AgentLoop, ChatStream, ChatStreamEvent, Error, ErrorKind, Fold, Protocol, Provider, Result,
@@ -108,8 +110,13 @@ pub(crate) fn decode(options: &DecodeOptions, answer: RawAnswer) -> Decoded {
 
 fn collected(stream: &mut ChatStream) -> Decoded {
     let mut events = Vec::new();
+    // How many events came since control last returned to the runtime.
+    let mut at_once = 0;
     loop {
-        match now(stream.next()) {
+        let (next, paused) = counted(stream.next());
+        at_once = if paused { 0 } else { at_once + 1 };
+        assert!(at_once <= POLL_WORK_BYTES / POLL_STEP_BYTES, "one poll does too much");
+        match next {
             Some(Ok(event)) => events.push(event),
             Some(Err(error)) => {
                 assert!(now(stream.next()).is_none(), "something follows an error");
@@ -120,11 +127,33 @@ fn collected(stream: &mut ChatStream) -> Decoded {
     }
 }
 
-/// The outcome of a future that has all that it needs.
+/// The outcome of a future that has all that it needs. It may return control to the runtime, and must wake its task when it does.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("what is all there must not wait"),
+    counted(future).0
+}
+
+/// The outcome of such a future, and whether it returned control to the runtime.
+fn counted<T>(future: impl Future<Output = T>) -> (T, bool) {
+    let mut paused = false;
+    let woken = Arc::<Woken>::default();
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return (value, paused);
+        }
+        paused = true;
+        assert!(woken.0.swap(false, Ordering::Relaxed), "what is all there must not wait");
+    }
+}
+
+/// Whether the task was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

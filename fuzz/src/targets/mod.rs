@@ -6,6 +6,7 @@ mod decode;
 mod embed;
 mod encode;
 mod framing;
+mod headers;
 mod laws;
 mod mcp;
 mod models;
@@ -72,6 +73,7 @@ pub const TARGETS: &[Target] = &[
         || decode::seeds(Protocol::Gemini),
     ),
     target("framing", framing::check, framing::seeds),
+    target("headers", headers::check, headers::seeds),
     target("encode", encode::check, encode::seeds),
     target("embed", embed::check, embed::seeds),
     target("serve", serve::check, serve::seeds),

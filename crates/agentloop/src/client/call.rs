@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse};
+use http::uri::Scheme;
+use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse, Uri};
+use tokio::time::Instant;
 
 use super::hidden::Hidden;
+use super::limit::{Limit, shorter};
 use super::{Inner, Reading, Registry, Reply, Target};
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES, MAX_MODEL_PAGES};
+use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::middleware::{Answer, Request};
-use crate::model_info::ModelInfo;
 use crate::models::Pricing;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
@@ -22,7 +24,7 @@ use crate::request::ChatRequest;
 use crate::response::{ChatResponse, Warning, WarningKind};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
-use crate::transport::{Body, BoxFuture, SendOptions};
+use crate::transport::{Body, BoxFuture, SendOptions, is_this_machine};
 
 /// Resolves and encodes a chat, without sending it.
 pub(crate) fn prepare_chat(
@@ -109,7 +111,7 @@ impl Inner {
     ) -> Result<Box<Reply>> {
         let target = resolve(&self.registry, request, target)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
-        let began = tokio::time::Instant::now();
+        let began = Instant::now();
         // Apart, for the sake of the size of a call that needs no media.
         let fetched = match self.fetcher.is_off(request) {
             true => None,
@@ -122,7 +124,16 @@ impl Inner {
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let (sent, emitter, hidden) = self.sent(&target, request, stream, fetched, &timeouts)?;
+        let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
+        let (stage, limit) = match (timeouts.first_content, left) {
+            (Some(first), Some(left)) if first >= left => ("the whole answer", Some(left)),
+            (None, left) => ("the whole answer", left),
+            (first, _) if stream => ("the first content", first),
+            (first, _) => ("the answer", first),
+        };
+        let limit = Limit::new(stage, limit);
+        let (sent, emitter, hidden) =
+            self.sent(&target, request, stream, fetched, &timeouts, limit.deadline())?;
         // In its place: every move of it would be one more copy of it in the call.
         let first = std::pin::pin!(async {
             let response = sent.await.map_err(|error| hidden.hide(error))?;
@@ -131,14 +142,7 @@ impl Inner {
             reply.prime(!stream).await?;
             Ok(reply)
         });
-        let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
-        let (stage, limit) = match (timeouts.first_content, left) {
-            (Some(first), Some(left)) if first >= left => ("the whole answer", Some(left)),
-            (None, left) => ("the whole answer", left),
-            (first, _) if stream => ("the first content", first),
-            (first, _) => ("the answer", first),
-        };
-        within(limit, stage, first).await.map_err(named)
+        limit.within(first).await.map_err(named)
     }
 
     /// Encodes a chat and gives it to the transport, with what will read its answer. No part of an `async` function, which
@@ -150,6 +154,7 @@ impl Inner {
         stream: bool,
         fetched: Vec<Warning>,
         timeouts: &Timeouts,
+        deadline: Instant,
     ) -> Result<(
         impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>,
         Box<Emitter>,
@@ -172,7 +177,7 @@ impl Inner {
             .with_pricing(self.pricing(target, request.service_tier.as_ref()))
             .with_form(form);
         let hidden = Hidden::of(&http);
-        Ok((self.send(provider, http, timeouts), emitter, hidden))
+        Ok((self.send(provider, http, timeouts, deadline), emitter, hidden))
     }
 
     /// Returns what a call is paid with.
@@ -190,7 +195,7 @@ impl Inner {
         timeouts: &Timeouts,
     ) -> Result<Box<(Cow<'r, ChatRequest>, Vec<Warning>)>> {
         let fetching = self.fetcher.fetch(request, provider);
-        within(timeouts.total, "the media", fetching).await.map(Box::new)
+        Limit::new("the media", timeouts.total).within(fetching).await.map(Box::new)
     }
 
     fn reply(
@@ -218,38 +223,6 @@ impl Inner {
         Box::new(Reply::new(body, reading, decoder, emitter)).with_model(model)
     }
 
-    pub(crate) async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
-        let provider = self.registry.provider(provider)?;
-        let named = |error: Error| error.with_provider(provider.name.as_ref());
-        if !provider.serves.models {
-            return Err(named(Error::new(
-                ErrorKind::Unsupported,
-                format!("{} has no list of its models", provider.name),
-            )));
-        }
-        let mut models = Vec::new();
-        let mut next: Option<String> = None;
-        for _ in 0..MAX_MODEL_PAGES {
-            let encoded = protocol::encode_models(provider.protocol, &provider, next.as_deref())?;
-            let (http, _) = self.http_request(&provider, encoded).map_err(named)?;
-            let hidden = Hidden::of(&http);
-            let body = within(self.timeouts.first_content, "the list of models", async {
-                let response = self.send(&provider, http, &self.timeouts).await?;
-                response.into_body().collect(MAX_BODY_BYTES).await
-            })
-            .await
-            .map_err(|error| named(hidden.hide(error)))?;
-            let page = protocol::decode_models(provider.protocol, &provider, &body)
-                .map_err(|error| hidden.hide(error))?;
-            models.extend(page.models);
-            next = page.next;
-            if next.is_none() {
-                break;
-            }
-        }
-        Ok(models)
-    }
-
     pub(crate) async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
         let target = resolve(&self.registry, request, None)?;
         let provider = &target.provider;
@@ -269,12 +242,12 @@ impl Inner {
         let hidden = Hidden::of(&http);
         let named = |error: Error| named(hidden.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
-        let body = within(timeouts.first_content, "the count", async {
-            let response = self.send(provider, http, &timeouts).await?;
+        let limit = Limit::new("the count", shorter(timeouts.first_content, timeouts.total));
+        let counting = async {
+            let response = self.send(provider, http, &timeouts, limit.deadline()).await?;
             response.into_body().collect(MAX_BODY_BYTES).await
-        })
-        .await
-        .map_err(named)?;
+        };
+        let body = limit.within(counting).await.map_err(named)?;
         protocol::decode_count(provider.protocol, provider, &body).map_err(named)
     }
 
@@ -288,6 +261,7 @@ impl Inner {
         *request.uri_mut() = self.registry.address(provider, &encoded.path)?;
         *request.method_mut() = encoded.method;
         *request.headers_mut() = encoded.headers;
+        let mut warnings = encoded.warnings;
         if let Some(name) = provider.auth.header_name()
             && let Some(key) = self.registry.key(provider)?
         {
@@ -297,24 +271,27 @@ impl Inner {
             })?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
+            warnings.extend(unencrypted(request.uri()));
         }
-        Ok((request, encoded.warnings))
+        Ok((request, warnings))
     }
 
-    /// Sends, and makes an error of every answer that says that the call failed. The request goes to the transport at once,
-    /// so that nobody who waits for the answer carries it.
+    /// Sends the request and returns its response, or the error that its status reports. The request goes to the transport at once,
+    /// so the future that waits for the response does not carry it. Reading the body of an
+    /// error ends by `deadline`, the end of the time that the caller waits.
     pub(super) fn send<'a>(
         &'a self,
         provider: &'a Provider,
         request: HttpRequest<Bytes>,
         timeouts: &Timeouts,
+        deadline: Instant,
     ) -> impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a> {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
         let options = SendOptions { connect_timeout: timeouts.connect };
         let answer = transport.send(request, options);
         let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {
-            let refused = match accepted(provider, answer.await?, wait) {
+            let refused = match accepted(provider, answer.await?, wait, deadline) {
                 Ok(response) => return Ok(response),
                 Err(refused) => refused,
             };
@@ -323,24 +300,36 @@ impl Inner {
     }
 }
 
-/// The answer, or the error that it stands for. Apart, so that a call that succeeds carries nothing of it.
+/// Returns the response if its status is a success, else a future of its error. Boxed, so a call that succeeds carries nothing of it.
 fn accepted(
     provider: &Provider,
     response: HttpResponse<Body>,
     wait: Duration,
+    deadline: Instant,
 ) -> Result<HttpResponse<Body>, BoxFuture<'_, Error>> {
     match response.status().is_success() {
         true => Ok(response),
-        false => Err(Box::pin(refusal(provider, response, wait))),
+        false => Err(Box::pin(refusal(provider, response, deadline.min(Instant::now() + wait)))),
     }
 }
 
-/// What the status says is known, whether or not its explanation comes.
-async fn refusal(provider: &Provider, response: HttpResponse<Body>, wait: Duration) -> Error {
+/// Reads the body of an error response. The status decides the kind of the error, whether or not the body arrives.
+async fn refusal(provider: &Provider, response: HttpResponse<Body>, deadline: Instant) -> Error {
     let (head, body) = response.into_parts();
-    let body = body.head(MAX_ERROR_BODY_BYTES, wait).await;
+    let body = body.head(MAX_ERROR_BODY_BYTES, deadline).await;
     let status = head.status.as_u16();
     protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body)
+}
+
+/// Returns a warning if a key goes to another machine without encryption.
+fn unencrypted(uri: &Uri) -> Option<Warning> {
+    let host = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTP))?;
+    (!is_this_machine(host)).then(|| {
+        let message = format!(
+            "the key is sent to {host} over http, where anyone on the way can read it; use https"
+        );
+        Warning::new(WarningKind::Insecure, "base_url", message)
+    })
 }
 
 /// What is said of other models that nobody will ask.
@@ -349,22 +338,4 @@ pub(super) fn unused_fallbacks(models: &[String]) -> Option<Warning> {
         let message = "no fallback middleware is set up, so that no other model would be asked";
         Warning::new(WarningKind::Dropped, "fallbacks", message)
     })
-}
-
-/// Waits for `future`, but not longer than `limit`.
-pub(super) async fn within<T>(
-    limit: Option<Duration>,
-    stage: &str,
-    future: impl Future<Output = Result<T>>,
-) -> Result<T> {
-    let Some(limit) = limit else {
-        return future.await;
-    };
-    match tokio::time::timeout(limit, future).await {
-        Ok(result) => result,
-        Err(_) => Err(Error::new(
-            ErrorKind::Timeout,
-            format!("{stage} did not come within {} s", limit.as_secs_f64()),
-        )),
-    }
 }

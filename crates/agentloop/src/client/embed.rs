@@ -4,8 +4,9 @@ mod at_once;
 
 use std::ops::Range;
 
-use super::call::{unused_fallbacks, within};
+use super::call::unused_fallbacks;
 use super::hidden::Hidden;
+use super::limit::Limit;
 use super::{Inner, Registry, Target};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
@@ -76,11 +77,12 @@ impl Inner {
         let (target, batches) = prepare_embed(&self.registry, request)?;
         let texts = request.input.as_slice();
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let all = Limit::new("all vectors", timeouts.total);
         let call = |at: usize| {
             let (target, timeouts, range) = (&target, &timeouts, batches[at].clone());
             let several = batches.len() > 1;
             async move {
-                let batch = self.embed_batch(target, request, &texts[range.clone()], timeouts);
+                let batch = self.embed_batch(target, request, &texts[range.clone()], timeouts, all);
                 let said = |error: Error| match several {
                     true => error.about(&format!("input[{}..{}]", range.start, range.end)),
                     false => error,
@@ -91,7 +93,11 @@ impl Inner {
         let mut sum = Sum::new(&target, &batches, texts.len());
         let limit = request.concurrency.unwrap_or(EMBED_CONCURRENCY);
         let calls = at_once::run(batches.len(), limit, call, |at, batch| sum.add(at, batch));
-        within(timeouts.total, "all vectors", calls).await.map_err(|error| {
+        all.within(calls).await.map_err(|error| {
+            error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
+        })?;
+        // Each batch has one length, but another may have another.
+        protocol::check_lengths(&sum.response.embeddings).map_err(|error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         })?;
         sum.response.warnings.extend(unused_fallbacks(&request.fallbacks));
@@ -104,19 +110,22 @@ impl Inner {
         request: &EmbedRequest,
         texts: &[String],
         timeouts: &Timeouts,
+        all: Limit,
     ) -> Result<Batch> {
         let provider = &target.provider;
         let encoded =
             protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)?;
         let (http, warnings) = self.http_request(provider, encoded)?;
         let hidden = Hidden::of(&http);
-        let (request_id, body) = within(timeouts.first_content, "the vectors", async {
-            let response = self.send(provider, http, timeouts).await?;
+        let limit = Limit::new("the vectors", timeouts.first_content);
+        let deadline = limit.deadline().min(all.deadline());
+        let embedding = async {
+            let response = self.send(provider, http, timeouts, deadline).await?;
             let request_id = protocol::request_id(response.headers());
             Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
-        })
-        .await
-        .map_err(|error| hidden.hide(error))?;
+        };
+        let (request_id, body) =
+            limit.within(embedding).await.map_err(|error| hidden.hide(error))?;
         let named =
             |error: Error| hidden.hide(error.with_request_id(request_id.clone()).with_began(true));
         let embedded = protocol::decode_embed(provider.protocol, provider, &body).map_err(named)?;

@@ -5,6 +5,8 @@ mod builder;
 mod call;
 mod embed;
 mod hidden;
+mod limit;
+mod models;
 mod registry;
 mod reply;
 
@@ -124,7 +126,8 @@ impl AgentLoop {
     ///
     /// # Errors
     ///
-    /// When there is no text, the provider has no embeddings, a call fails, or a vector is missing.
+    /// When there is no text, the provider has no embeddings, a call fails, a vector is missing, or the vectors have
+    /// different lengths.
     pub async fn embed(&self, mut request: EmbedRequest) -> Result<EmbedResponse> {
         nesting::check_fields("extra_body", &mut request.extra_body)?;
         match self.run(Request::Embed(Arc::new(request))).await? {
@@ -133,11 +136,15 @@ impl AgentLoop {
         }
     }
 
-    /// The models that a provider serves.
+    /// Returns the models that a provider serves, from all pages of its list.
+    ///
+    /// The whole list must arrive within [`MODEL_LIST_TIMEOUT`](crate::limits::MODEL_LIST_TIMEOUT), or within
+    /// [`Timeouts::total`] if that is shorter.
     ///
     /// # Errors
     ///
-    /// When the provider is not known, has no such list, or does not answer.
+    /// When the provider is not known, has no such list, does not respond in time, or the list is too large
+    /// ([`MAX_MODEL_LIST_BYTES`](crate::limits::MAX_MODEL_LIST_BYTES), [`MAX_MODELS`](crate::limits::MAX_MODELS)).
     pub async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
         self.0.models(provider).await
     }

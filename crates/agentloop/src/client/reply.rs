@@ -11,8 +11,9 @@ use tokio::time::{Instant, Sleep};
 use super::hidden::Hidden;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::ChatStreamEvent;
-use crate::framing::{JsonArrayReader, SseReader, looks_whole};
-use crate::limits::MAX_BODY_BYTES;
+use crate::framing::{Frame, Guess, Guesser, JsonArrayReader, SseReader};
+use crate::limits::{MAX_BODY_BYTES, MAX_BYTES_WITHOUT_EVENT};
+use crate::pace::Pace;
 use crate::protocol::{ChatDecoder, Emitter, Flow};
 use crate::response::ChatResponse;
 use crate::stream::ended_early;
@@ -29,8 +30,11 @@ pub(crate) enum Reading {
     /// As one JSON body.
     Whole(Pieces),
     /// As whatever the first bytes look like.
-    Unknown(BytesMut),
+    Unknown(BytesMut, Guesser),
 }
+
+/// How many bytes of a stream are read in one step. A piece that is larger is read in several.
+const STEP: usize = 64 << 10;
 
 /// The bytes of one body. Most come in one piece, which is then not copied.
 #[derive(Debug, Default)]
@@ -65,7 +69,7 @@ impl Reading {
         if kind.eq_ignore_ascii_case("text/event-stream") {
             Self::Stream(SseReader::new())
         } else if stream && !kind.eq_ignore_ascii_case("text/html") {
-            Self::Unknown(BytesMut::new())
+            Self::Unknown(BytesMut::new(), Guesser::default())
         } else {
             // Also a login page or a proxy's own: no stream of ours looks like that.
             Self::Whole(Pieces::default())
@@ -76,6 +80,11 @@ impl Reading {
 /// An answer while it is read.
 pub(crate) struct Reply {
     body: Body,
+    /// What is left of the last piece of the body.
+    rest: Bytes,
+    pace: Pace,
+    /// How many bytes have been read since the last event.
+    silent: usize,
     reading: Reading,
     decoder: ChatDecoder,
     emitter: Box<Emitter>,
@@ -109,6 +118,9 @@ impl Reply {
     ) -> Self {
         Self {
             body,
+            rest: Bytes::new(),
+            pace: Pace::new(),
+            silent: 0,
             reading,
             decoder,
             emitter,
@@ -140,8 +152,11 @@ impl Reply {
         began: Instant,
     ) -> Box<Self> {
         self.idle = timeouts.idle;
-        self.total =
-            timeouts.total.map(|total| (total, Box::pin(tokio::time::sleep_until(began + total))));
+        self.total = timeouts.total.and_then(|total| {
+            // A limit past the end of the clock is none.
+            let end = began.checked_add(total)?;
+            Some((total, Box::pin(tokio::time::sleep_until(end))))
+        });
         self
     }
 
@@ -195,12 +210,18 @@ impl Reply {
         }
     }
 
-    /// Reads on. What comes of it is with the emitter, or in the state.
+    /// Reads the next bytes. What comes of them is in the emitter, or in the state.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let step = match Pin::new(&mut self.body).poll_next(context) {
+        let step = match self.poll_bytes(context) {
             Poll::Ready(Some(Ok(bytes))) => {
                 self.last_life = Instant::now();
-                self.bytes(bytes)
+                // The timer itself is only polled when there is nothing to read.
+                match &self.total {
+                    Some((limit, timer)) if self.last_life >= timer.deadline() => {
+                        Err(late("the whole answer", *limit))
+                    }
+                    _ => self.bytes(bytes),
+                }
             }
             Poll::Ready(Some(Err(error))) => Err(error),
             Poll::Ready(None) => self.end_of_body(),
@@ -221,51 +242,74 @@ impl Reply {
         Poll::Ready(())
     }
 
-    fn bytes(&mut self, bytes: Bytes) -> Result<()> {
-        let Self { reading, decoder, emitter, state, .. } = self;
-        if let Reading::Unknown(begin) = reading {
+    /// Returns what is left of the last piece, then the next one. Control returns to the runtime after a bounded number of bytes.
+    fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
+        if self.rest.is_empty() {
+            return Pin::new(&mut self.body).poll_next(context);
+        }
+        ready!(self.pace.poll_work(context));
+        let rest = std::mem::take(&mut self.rest);
+        self.pace.charge(rest.len().min(STEP));
+        Poll::Ready(Some(Ok(rest)))
+    }
+
+    fn bytes(&mut self, mut bytes: Bytes) -> Result<()> {
+        if let Reading::Unknown(begin, guesser) = &mut self.reading {
             begin.extend_from_slice(&bytes);
-            let Some(whole) = looks_whole(begin) else {
-                return Ok(());
+            let Some(guess) = guesser.guess(begin) else {
+                return self.count_silent(bytes.len());
             };
-            let begin = std::mem::take(begin);
-            *reading = if whole && decoder.streams_lists() && starts_list(&begin) {
-                Reading::List(JsonArrayReader::new())
-            } else if whole {
-                Reading::Whole(Pieces::default())
-            } else {
-                Reading::Stream(SseReader::new())
+            bytes = std::mem::take(begin).freeze();
+            self.reading = match guess {
+                Guess::Events => Reading::Stream(SseReader::new()),
+                Guess::List if self.decoder.streams_lists() => {
+                    Reading::List(JsonArrayReader::new())
+                }
+                Guess::List | Guess::Whole => Reading::Whole(Pieces::default()),
             };
-            return self.bytes(begin.freeze());
         }
-        match reading {
-            Reading::Stream(reader) => {
-                let flow = reader.feed(&bytes, &mut |frame| decoder.frame(&frame, emitter))?;
-                if flow == Flow::Done {
-                    *state = State::Ended;
-                }
-                Ok(())
+        let Self { reading, decoder, emitter, .. } = self;
+        if let Reading::Whole(body) = reading {
+            if body.bytes().len() + bytes.len() > MAX_BODY_BYTES {
+                return Err(Error::new(
+                    ErrorKind::TooLarge,
+                    format!("the response is larger than {MAX_BODY_BYTES} bytes"),
+                ));
             }
-            Reading::List(reader) => {
-                let flow = reader.feed(&bytes, &mut |frame| decoder.frame(&frame, emitter))?;
-                if flow == Flow::Done {
-                    *state = State::Ended;
-                }
-                Ok(())
-            }
-            // The unknown is known above.
-            Reading::Unknown(_) => Ok(()),
-            Reading::Whole(body) => {
-                if body.bytes().len() + bytes.len() > MAX_BODY_BYTES {
-                    return Err(Error::new(
-                        ErrorKind::TooLarge,
-                        format!("the answer is larger than {MAX_BODY_BYTES} bytes"),
-                    ));
-                }
-                body.push(bytes);
-                Ok(())
-            }
+            body.push(bytes);
+            return Ok(());
         }
+        if bytes.len() > STEP {
+            self.rest = bytes.split_off(STEP);
+        }
+        let before = emitter.progress();
+        let mut take = |frame: Frame<'_>| decoder.frame(&frame, emitter);
+        let flow = match reading {
+            Reading::Stream(reader) => reader.feed(&bytes, &mut take)?,
+            Reading::List(reader) => reader.feed(&bytes, &mut take)?,
+            // These were dealt with above.
+            Reading::Whole(_) | Reading::Unknown(..) => Flow::Continue,
+        };
+        if flow == Flow::Done {
+            self.state = State::Ended;
+        }
+        if self.emitter.progress() != before {
+            self.silent = 0;
+            return Ok(());
+        }
+        self.count_silent(bytes.len())
+    }
+
+    /// Counts bytes that led to no event.
+    fn count_silent(&mut self, bytes: usize) -> Result<()> {
+        self.silent = self.silent.saturating_add(bytes);
+        if self.silent <= MAX_BYTES_WITHOUT_EVENT {
+            return Ok(());
+        }
+        Err(Error::new(
+            ErrorKind::TooLarge,
+            format!("the stream has more than {MAX_BYTES_WITHOUT_EVENT} bytes without an event"),
+        ))
     }
 
     fn end_of_body(&mut self) -> Result<()> {
@@ -285,11 +329,11 @@ impl Reply {
                 }
             }
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
-            Reading::Unknown(body) => whole(body, decoder, emitter),
+            Reading::Unknown(body, _) => whole(body, decoder, emitter),
             Reading::Whole(body) => whole(body.bytes(), decoder, emitter),
         };
         // A body that is an error fails the call, whatever precedes the error in it: the caller has seen nothing.
-        if done.is_err() && matches!(reading, Reading::Unknown(_) | Reading::Whole(_)) {
+        if done.is_err() && matches!(reading, Reading::Unknown(..) | Reading::Whole(_)) {
             emitter.discard_events();
         }
         done?;
@@ -307,7 +351,9 @@ impl Reply {
         let Some(limit) = self.idle else {
             return Poll::Pending;
         };
-        let due = self.last_life + limit;
+        let Some(due) = self.last_life.checked_add(limit) else {
+            return Poll::Pending;
+        };
         let timer = self.idle_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         while timer.as_mut().poll(context).is_ready() {
             if Instant::now() >= due {
@@ -324,12 +370,6 @@ fn whole(body: &[u8], decoder: &mut ChatDecoder, emitter: &mut Emitter) -> Resul
         return Err(Error::new(ErrorKind::IncompleteStream, "the answer is empty"));
     }
     decoder.body(body, emitter)
-}
-
-/// Whether the first bytes begin a list.
-fn starts_list(bytes: &[u8]) -> bool {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    bytes.trim_ascii_start().starts_with(b"[")
 }
 
 fn late(what: &str, limit: Duration) -> Error {

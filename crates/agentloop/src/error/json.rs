@@ -109,7 +109,7 @@ mod tests {
             .with_request_id(Some("sk-secret".to_owned()))
             .with_raw(br#"{"error":{"message":"the key sk-secret is wrong"}}"#)
             .with_causes(vec![Error::new(ErrorKind::Auth, "m").with_raw(b"sk-secret")]);
-        error.hide("sk-secret");
+        error.hide(&crate::secret::echo::Echo::of("sk-secret"));
         let json = serde_json::to_string(&error).unwrap();
         assert!(!json.contains("secret"), "{json}");
     }

@@ -1,10 +1,12 @@
 //! Bytes → frames, without I/O.
 
+mod guess;
 mod json_array;
 mod sse;
 
+pub(crate) use guess::{Guess, Guesser};
 pub(crate) use json_array::JsonArrayReader;
-pub(crate) use sse::{SseReader, looks_whole};
+pub(crate) use sse::SseReader;
 
 /// One message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -176,14 +176,6 @@ fn check_line(length: usize) -> Result<()> {
     ))
 }
 
-/// Whether bytes that were expected to be a stream are one body instead: JSON, or a page for browsers. `None` while
-/// there is nothing but white space.
-pub(crate) fn looks_whole(bytes: &[u8]) -> Option<bool> {
-    let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace())?;
-    Some(matches!(first, b'{' | b'[' | b'<'))
-}
-
 #[cfg(test)]
 #[path = "sse_tests.rs"]
 mod tests;

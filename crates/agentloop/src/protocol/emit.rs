@@ -130,6 +130,11 @@ impl Emitter {
         self.events.clear();
     }
 
+    /// Returns a value that changes whenever something is emitted, until events are taken.
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        (self.events.len(), self.content_bytes)
+    }
+
     pub(crate) fn provider(&self) -> &str {
         &self.provider
     }

@@ -1,21 +1,25 @@
-//! The bytes of an answer, as they arrive.
+//! The bytes of a response, as they arrive.
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
+use std::task::{Context, Poll, ready};
 
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
+use tokio::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::pace::Pace;
 
-/// The body of an answer: a stream of bytes. Dropping it cancels the request.
+/// The body of a response: a stream of bytes. Dropping it cancels the request.
+///
+/// However fast the bytes arrive, it returns control to the runtime after
+/// [`POLL_WORK_BYTES`](crate::limits::POLL_WORK_BYTES) of them.
 pub struct Body(Inner);
 
 enum Inner {
     Whole(Option<Bytes>),
-    Stream(Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>),
+    Stream(Pin<Box<dyn Stream<Item = Result<Bytes>> + Send>>, Pace),
 }
 
 impl Body {
@@ -26,7 +30,7 @@ impl Body {
 
     /// A body whose bytes arrive over time.
     pub fn stream(stream: impl Stream<Item = Result<Bytes>> + Send + 'static) -> Self {
-        Self(Inner::Stream(Box::pin(stream)))
+        Self(Inner::Stream(Box::pin(stream), Pace::new()))
     }
 
     /// The next bytes; `None` at the end.
@@ -43,8 +47,9 @@ impl Body {
         let Some(first) = self.next().await.transpose()? else {
             return Ok(Bytes::new());
         };
-        let too_large =
-            || Error::new(ErrorKind::TooLarge, format!("the answer is larger than {limit} bytes"));
+        let too_large = || {
+            Error::new(ErrorKind::TooLarge, format!("the response is larger than {limit} bytes"))
+        };
         if first.len() > limit {
             return Err(too_large());
         }
@@ -64,17 +69,25 @@ impl Body {
         Ok(all.freeze())
     }
 
-    /// The first `limit` bytes; the rest is left unread, and a connection that breaks ends them, or one on which nothing
-    /// comes for as long as `wait`.
-    pub(crate) async fn head(mut self, limit: usize, wait: Duration) -> Bytes {
+    /// Returns the first `limit` bytes that arrive by `deadline`, or before the connection breaks. The rest is left unread.
+    pub(crate) async fn head(mut self, limit: usize, deadline: Instant) -> Bytes {
         let mut head = BytesMut::new();
-        while let Ok(Some(Ok(bytes))) = tokio::time::timeout(wait, self.next()).await {
-            let room = limit - head.len();
-            head.extend_from_slice(&bytes[..bytes.len().min(room)]);
-            if head.len() >= limit {
-                break;
+        let mut timer = std::pin::pin!(tokio::time::sleep_until(deadline));
+        std::future::poll_fn(|context| {
+            // Whoever waits for the same deadline polls this first, and must find it ready.
+            while head.len() < limit && Instant::now() < deadline {
+                match Pin::new(&mut self).poll_next(context) {
+                    Poll::Ready(Some(Ok(bytes))) => {
+                        let room = limit - head.len();
+                        head.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                    }
+                    Poll::Ready(_) => break,
+                    Poll::Pending => return timer.as_mut().poll(context),
+                }
             }
-        }
+            Poll::Ready(())
+        })
+        .await;
         head.freeze()
     }
 }
@@ -85,7 +98,16 @@ impl Stream for Body {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match &mut self.0 {
             Inner::Whole(bytes) => Poll::Ready(bytes.take().filter(|b| !b.is_empty()).map(Ok)),
-            Inner::Stream(stream) => stream.as_mut().poll_next(context),
+            Inner::Stream(stream, pace) => {
+                ready!(pace.poll_work(context));
+                let piece = stream.as_mut().poll_next(context);
+                match &piece {
+                    Poll::Ready(Some(Ok(bytes))) => pace.charge(bytes.len()),
+                    Poll::Ready(_) => {}
+                    Poll::Pending => pace.restart(),
+                }
+                piece
+            }
         }
     }
 }
@@ -96,7 +118,7 @@ impl fmt::Debug for Body {
             Inner::Whole(bytes) => {
                 write!(f, "Body({} bytes)", bytes.as_ref().map_or(0, Bytes::len))
             }
-            Inner::Stream(_) => f.write_str("Body(stream)"),
+            Inner::Stream(..) => f.write_str("Body(stream)"),
         }
     }
 }

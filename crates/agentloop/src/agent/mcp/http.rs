@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
     StreamableHttpError, StreamableHttpPostResponse,
 };
+use tokio::time::Instant;
 
 use super::events::{Events, events};
 use super::server::Address;
@@ -138,7 +139,8 @@ impl HttpClient {
     /// What a status says that is no success.
     async fn refused(&self, answer: Response<Body>) -> StreamableHttpError<Error> {
         let status = answer.status();
-        let body = answer.into_body().head(MAX_ERROR_BODY_BYTES, ERROR_BODY_WAIT).await;
+        let body =
+            answer.into_body().head(MAX_ERROR_BODY_BYTES, Instant::now() + ERROR_BODY_WAIT).await;
         let body = String::from_utf8_lossy(&body);
         let told: String = body.trim().chars().take(MAX_TOLD_CHARS).collect();
         let kind = match status.as_u16() {
@@ -206,7 +208,7 @@ impl StreamableHttpClient for HttpClient {
             }
             // Some servers send their errors with a status that says so too.
             let (head, body) = answer.into_parts();
-            let body = body.head(MAX_ERROR_BODY_BYTES, ERROR_BODY_WAIT).await;
+            let body = body.head(MAX_ERROR_BODY_BYTES, Instant::now() + ERROR_BODY_WAIT).await;
             return match serde_json::from_slice(&body) {
                 Ok(message @ ServerJsonRpcMessage::Error(_)) => {
                     Ok(StreamableHttpPostResponse::Json(message, begun))

@@ -2,9 +2,11 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Poll, ready};
 
 use crate::error::Result;
+use crate::limits::POLL_WORK_BYTES;
+use crate::pace::Pace;
 
 /// Starts `call(0)`, `call(1)`, … up to `count`, in that order and at most `limit` at once, and hands what each of them
 /// gives to `take`, as they end. The first one that fails ends it: the others are dropped, which cancels them.
@@ -16,9 +18,11 @@ pub(super) async fn run<T, F: Future<Output = Result<T>>>(
 ) -> Result<()> {
     let mut waiting = 0..count;
     let mut running: Vec<(usize, Pin<Box<F>>)> = Vec::with_capacity(limit.clamp(1, count.max(1)));
+    let mut pace = Pace::new();
     poll_fn(|context| {
         let mut at = 0;
         loop {
+            ready!(pace.poll_work(context));
             if at == running.len() {
                 // All that run have been asked, so that one more may begin.
                 let next = if running.len() < limit.max(1) { waiting.next() } else { None };
@@ -34,6 +38,8 @@ pub(super) async fn run<T, F: Future<Output = Result<T>>>(
                 Poll::Ready(Ok(value)) => {
                     take(*number, value);
                     running.swap_remove(at);
+                    // A batch may be large, and the next one may be ready as well.
+                    pace.charge(POLL_WORK_BYTES);
                 }
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
             }

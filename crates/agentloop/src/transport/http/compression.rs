@@ -3,26 +3,28 @@
 use std::io::{self, Write};
 use std::mem;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use ::http::HeaderMap;
 use ::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
-use brotli_decompressor::DecompressorWriter;
-use bytes::Bytes;
+use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
+use bytes::{Buf, Bytes};
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use futures_core::Stream;
 
 use super::wire::Wire;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_COMPRESSED_WITHOUT_OUTPUT;
+use crate::pace::Pace;
 
-/// How many compressed bytes are decompressed at a time: gzip makes at most a thousand times as many of them.
-const STEP: usize = 4 << 10;
+/// How many compressed bytes one step takes.
+const STEP_INPUT: usize = 16 << 10;
 
-/// The most that one step may decompress to. Beyond it, the body is made to fill memory.
-const MAX_STEP_OUTPUT: usize = 8 << 20;
+/// How many bytes one step of Brotli returns. The deflate decoders have a buffer of the same size.
+const STEP_OUTPUT: usize = 32 << 10;
 
-/// The buffer that the Brotli decoder writes through.
-const BROTLI_BUFFER: usize = 16 << 10;
+/// The least that one step counts as work. A gzip member of twenty bytes sets up a new decoder.
+const STEP_WORK: usize = 4 << 10;
 
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,64 +55,111 @@ impl Encoding {
     }
 }
 
-/// A body that is decompressed as it arrives. Holds one compressed piece, and what one step of it became.
+/// A body that is decompressed as it arrives, in steps of bounded size.
+///
+/// It holds one compressed piece and the output of one step, and returns control to the runtime after a bounded number of steps, also
+/// when they produce nothing. Brotli decodes up to one window (at most 16 MiB) before the first step of it returns.
 pub(super) struct Decompressed {
     wire: Wire,
     decoder: Decoder,
     /// The rest of the piece that arrived last.
     input: Bytes,
+    /// Whether the decoder has more output for the input that it took.
+    more: bool,
+    /// How many compressed bytes were taken since the last output.
+    silent: usize,
+    pace: Pace,
     /// Whether anything arrived: an empty body is fine, whatever its header says.
     started: bool,
     ended: bool,
 }
 
 enum Decoder {
-    Gzip(Box<MultiGzDecoder<Output>>),
-    Deflate(Box<ZlibDecoder<Output>>),
-    Brotli(Box<DecompressorWriter<Output>>),
+    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
+    Deflate(Box<ZlibDecoder<Vec<u8>>>),
+    Brotli(Box<Brotli>),
 }
 
-/// Takes what one step decompressed to.
-#[derive(Default)]
-struct Output {
-    bytes: Vec<u8>,
-    too_large: bool,
+struct Brotli {
+    state: BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
+    /// What one step writes to.
+    buffer: Box<[u8]>,
+    output: Vec<u8>,
+    total: usize,
+    finished: bool,
 }
 
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.bytes.len() + bytes.len() > MAX_STEP_OUTPUT {
-            self.too_large = true;
-            return Err(io::Error::other("too large"));
+/// What one step of a decoder did.
+struct Step {
+    /// How many compressed bytes it took.
+    taken: usize,
+    /// Whether it has more output for what it took.
+    more: bool,
+}
+
+impl Brotli {
+    fn new() -> Self {
+        let alloc = StandardAlloc::default;
+        Self {
+            state: BrotliState::new_strict(alloc(), alloc(), alloc()),
+            buffer: vec![0; STEP_OUTPUT].into_boxed_slice(),
+            output: Vec::new(),
+            total: 0,
+            finished: false,
         }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+    fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
+        if self.finished {
+            return Ok(Step { taken: 0, more: false });
+        }
+        let (mut left, mut taken) = (bytes.len(), 0);
+        let (mut room, mut written) = (self.buffer.len(), 0);
+        let result = BrotliDecompressStream(
+            &mut left,
+            &mut taken,
+            bytes,
+            &mut room,
+            &mut written,
+            &mut self.buffer,
+            &mut self.total,
+            &mut self.state,
+        );
+        self.output.extend_from_slice(&self.buffer[..written]);
+        match result {
+            BrotliResult::ResultFailure => Err(io::ErrorKind::InvalidData.into()),
+            BrotliResult::ResultSuccess => {
+                self.finished = true;
+                Ok(Step { taken, more: false })
+            }
+            BrotliResult::NeedsMoreInput => Ok(Step { taken, more: false }),
+            BrotliResult::NeedsMoreOutput => Ok(Step { taken, more: true }),
+        }
     }
 }
 
 impl Decoder {
     fn new(encoding: Encoding) -> Self {
-        let output = Output::default();
         match encoding {
-            Encoding::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(output))),
-            Encoding::Deflate => Self::Deflate(Box::new(ZlibDecoder::new(output))),
-            Encoding::Brotli => {
-                Self::Brotli(Box::new(DecompressorWriter::new(output, BROTLI_BUFFER)))
-            }
+            Encoding::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
+            Encoding::Deflate => Self::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
+            Encoding::Brotli => Self::Brotli(Box::new(Brotli::new())),
         }
     }
 
-    /// Decompresses `bytes`, all that can be known from them: an event must not wait for the next one.
-    fn step(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Gzip(decoder) => decoder.write_all(bytes).and_then(|()| decoder.flush()),
-            Self::Deflate(decoder) => decoder.write_all(bytes).and_then(|()| decoder.flush()),
-            Self::Brotli(decoder) => decoder.write_all(bytes),
+    /// Takes as much of `bytes` as one buffer of output has room for. When all of them are taken, all that can be known from them is
+    /// in the output: an event must not wait for the next one.
+    fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
+        let decoder: &mut dyn Write = match self {
+            Self::Brotli(decoder) => return decoder.step(bytes),
+            Self::Gzip(decoder) => decoder.as_mut(),
+            Self::Deflate(decoder) => decoder.as_mut(),
+        };
+        let taken = decoder.write(bytes)?;
+        if taken == bytes.len() {
+            decoder.flush()?;
         }
+        Ok(Step { taken, more: false })
     }
 
     /// Checks that the compressed data came to its end.
@@ -118,16 +167,17 @@ impl Decoder {
         match self {
             Self::Gzip(decoder) => decoder.try_finish(),
             Self::Deflate(decoder) => decoder.try_finish(),
-            Self::Brotli(decoder) => decoder.close(),
+            Self::Brotli(decoder) if decoder.finished => Ok(()),
+            Self::Brotli(_) => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 
-    fn output(&mut self) -> &mut Output {
-        match self {
+    fn take_output(&mut self) -> Vec<u8> {
+        mem::take(match self {
             Self::Gzip(decoder) => decoder.get_mut(),
             Self::Deflate(decoder) => decoder.get_mut(),
-            Self::Brotli(decoder) => decoder.get_mut(),
-        }
+            Self::Brotli(decoder) => &mut decoder.output,
+        })
     }
 }
 
@@ -137,6 +187,9 @@ impl Decompressed {
             wire,
             decoder: Decoder::new(encoding),
             input: Bytes::new(),
+            more: false,
+            silent: 0,
+            pace: Pace::new(),
             started: false,
             ended: false,
         }
@@ -145,32 +198,46 @@ impl Decompressed {
     fn failed(&mut self, error: io::Error) -> Error {
         self.ended = true;
         let origin = self.wire.origin();
-        if self.decoder.output().too_large {
-            return Error::new(
-                ErrorKind::TooLarge,
-                format!("the compressed answer of {origin} grows beyond all measure"),
-            );
-        }
         Error::new(
             ErrorKind::Protocol,
-            format!("the compressed answer of {origin} is damaged: {error}"),
+            format!("the compressed response of {origin} is damaged: {error}"),
         )
         .with_source(error)
     }
 
-    /// What one step makes of the input at hand; `None` if it was not enough to tell anything.
+    /// Decompresses one step of the input at hand. Returns `None` if nothing came of it.
     fn step(&mut self) -> Option<Result<Bytes>> {
-        while !self.input.is_empty() {
-            let bytes = self.input.split_to(self.input.len().min(STEP));
-            if let Err(error) = self.decoder.step(&bytes) {
-                return Some(Err(self.failed(error)));
+        let bytes = &self.input[..self.input.len().min(STEP_INPUT)];
+        let step = match self.decoder.step(bytes) {
+            // No decoder takes anything after the end of its data.
+            Ok(step) if step.taken == 0 && !bytes.is_empty() && !step.more => {
+                Err(io::Error::other("bytes follow its end"))
             }
-            let output = mem::take(&mut self.decoder.output().bytes);
-            if !output.is_empty() {
-                return Some(Ok(Bytes::from(output)));
-            }
+            step => step,
+        };
+        let step = match step {
+            Ok(step) => step,
+            Err(error) => return Some(Err(self.failed(error))),
+        };
+        self.input.advance(step.taken);
+        self.more = step.more;
+        let output = self.decoder.take_output();
+        self.pace.charge(STEP_WORK.max(step.taken + output.len()));
+        if !output.is_empty() {
+            self.silent = 0;
+            return Some(Ok(Bytes::from(output)));
         }
-        None
+        self.silent += step.taken;
+        (self.silent > MAX_COMPRESSED_WITHOUT_OUTPUT).then(|| {
+            self.ended = true;
+            Err(Error::new(
+                ErrorKind::TooLarge,
+                format!(
+                    "{MAX_COMPRESSED_WITHOUT_OUTPUT} compressed bytes of {} decompress to nothing",
+                    self.wire.origin()
+                ),
+            ))
+        })
     }
 
     fn finish(&mut self) -> Option<Result<Bytes>> {
@@ -180,7 +247,7 @@ impl Decompressed {
         {
             return Some(Err(self.failed(error)));
         }
-        let output = mem::take(&mut self.decoder.output().bytes);
+        let output = self.decoder.take_output();
         (!output.is_empty()).then(|| Ok(Bytes::from(output)))
     }
 }
@@ -194,12 +261,17 @@ impl Stream for Decompressed {
             if this.ended {
                 return Poll::Ready(None);
             }
-            if let Some(output) = this.step() {
-                return Poll::Ready(Some(output));
+            ready!(this.pace.poll_work(context));
+            if !this.input.is_empty() || this.more {
+                match this.step() {
+                    Some(output) => return Poll::Ready(Some(output)),
+                    None => continue,
+                }
             }
             match this.wire.poll_bytes(context) {
                 Poll::Ready(Some(Ok(bytes))) => {
                     this.started |= !bytes.is_empty();
+                    this.pace.charge(0);
                     this.input = bytes;
                 }
                 Poll::Ready(Some(Err(error))) => {
@@ -207,7 +279,10 @@ impl Stream for Decompressed {
                     return Poll::Ready(Some(Err(error)));
                 }
                 Poll::Ready(None) => return Poll::Ready(this.finish()),
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => {
+                    this.pace.restart();
+                    return Poll::Pending;
+                }
             }
         }
     }

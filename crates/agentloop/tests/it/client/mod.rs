@@ -4,6 +4,7 @@ mod embed_encoding;
 mod embed_laws;
 mod embeddings;
 mod fake;
+mod floods;
 mod keys;
 mod middleware;
 mod replies;

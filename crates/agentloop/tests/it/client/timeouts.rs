@@ -113,3 +113,66 @@ async fn each_try_has_the_whole_time_to_connect() {
     }
     assert_eq!(began.elapsed(), 3 * 3 * 3 * SECOND);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_key_is_sent_once_however_slowly_the_refusal_arrives() {
+    let drip = |status: u16| {
+        let mut reply = Reply::json("").status(status);
+        reply.pieces = (0..1_000).map(|_| (2 * SECOND, " ".to_owned())).collect();
+        reply.hangs = true;
+        reply
+    };
+    let mut never = Reply::json("").status(401);
+    never.pieces.clear();
+    never.hangs = true;
+    let short = Timeouts { first_content: Some(SECOND), ..Timeouts::none() };
+    let total = Timeouts { total: Some(SECOND), ..Timeouts::none() };
+    for timeouts in [Timeouts::default(), Timeouts::none(), short, total] {
+        for reply in [drip(401), never.clone()] {
+            let fake = Fake::new((0..20).map(|_| reply.clone()));
+            let ai = fake.builder().timeouts(timeouts).layer(Retry::new()).build().unwrap();
+            let began = tokio::time::Instant::now();
+            for error in [
+                ai.chat(ask()).await.unwrap_err(),
+                ai.stream(ask()).await.unwrap_err(),
+                ai.embed(EmbedRequest::new("lab/e", "x")).await.unwrap_err(),
+                ai.models("lab").await.unwrap_err(),
+            ] {
+                assert_eq!((error.kind(), error.status()), (ErrorKind::Auth, Some(401)), "{error}");
+            }
+            assert_eq!(fake.requests().len(), 4);
+            assert!(began.elapsed() <= 4 * agentloop::limits::ERROR_BODY_WAIT + SECOND);
+        }
+    }
+    let error = client(drip(503), short).chat(ask()).await.unwrap_err();
+    assert_eq!((error.kind(), error.is_retryable()), (ErrorKind::Overloaded, true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_models_has_one_limit_for_all_its_pages() {
+    let page = r#"{"data":[{"id":"m","type":"model"}],"has_more":true,"last_id":"m"}"#;
+    let mut slow = Reply::json(page);
+    slow.delay = 9 * SECOND;
+    let fake = Fake::new((0..50).map(|_| slow.clone()));
+    let ai = fake.builder().env("ANTHROPIC_API_KEY", "k").build().unwrap();
+    let began = tokio::time::Instant::now();
+    let error = ai.models("anthropic").await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
+    assert_eq!(began.elapsed(), agentloop::limits::MODEL_LIST_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_of_models_is_bounded_in_bytes_and_in_models() {
+    let entries = vec![r#"{"id":"m"}"#; 2_000].join(",");
+    let many = format!(r#"{{"data":[{entries}],"has_more":true,"last_id":"m"}}"#);
+    let padding = " ".repeat(1 << 20);
+    let large = format!(r#"{{"data":[{{"id":"m"}}],"has_more":true,"last_id":"m"}}{padding}"#);
+    for (page, words) in [(many, "50000 models"), (large, "16777216 bytes")] {
+        let fake = Fake::new((0..50).map(|_| Reply::json(page.clone())));
+        let ai = fake.builder().env("ANTHROPIC_API_KEY", "k").build().unwrap();
+        let error = ai.models("anthropic").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+        assert!(error.message().contains(words), "{error}");
+        assert!(fake.requests().len() < 30);
+    }
+}

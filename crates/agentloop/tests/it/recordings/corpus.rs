@@ -170,10 +170,5 @@ impl Recording {
 }
 
 fn next(stream: &mut agentloop::ChatStream) -> Option<agentloop::Result<ChatStreamEvent>> {
-    let future = std::pin::pin!(stream.next());
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match Future::poll(future, &mut context) {
-        std::task::Poll::Ready(item) => item,
-        std::task::Poll::Pending => panic!("a stream of bytes that are all there must not wait"),
-    }
+    crate::support::now(stream.next())
 }

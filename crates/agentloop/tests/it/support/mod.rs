@@ -76,11 +76,28 @@ fn collect(stream: &mut ChatStream) -> Decoded {
     }
 }
 
-/// The outcome of a future that does not wait.
+/// The outcome of a future that does not wait. It may return control to the runtime, and must wake its task when it does.
 pub(crate) fn now<T>(future: impl Future<Output = T>) -> T {
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match std::pin::pin!(future).poll(&mut context) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("what is all there must not wait"),
+    let woken = std::sync::Arc::<Woken>::default();
+    let waker = std::task::Waker::from(std::sync::Arc::clone(&woken));
+    let mut future = std::pin::pin!(future);
+    loop {
+        if let std::task::Poll::Ready(value) =
+            future.as_mut().poll(&mut std::task::Context::from_waker(&waker))
+        {
+            return value;
+        }
+        let again = woken.0.swap(false, std::sync::atomic::Ordering::Relaxed);
+        assert!(again, "what is all there must not wait");
+    }
+}
+
+/// Whether the task was woken.
+#[derive(Default)]
+struct Woken(std::sync::atomic::AtomicBool);
+
+impl std::task::Wake for Woken {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
     }
 }

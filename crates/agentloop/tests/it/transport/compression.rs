@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use agentloop::ErrorKind;
+use agentloop::limits::{MAX_COMPRESSED_WITHOUT_OUTPUT, POLL_WORK_BYTES};
 use agentloop::transport::Body;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
@@ -152,6 +153,48 @@ async fn a_body_that_grows_without_measure_stops_at_the_limit() {
     let error = response.into_body().collect(8 << 20).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::TooLarge);
     server.abort();
+}
+
+#[tokio::test]
+async fn compressed_bytes_that_decompress_to_nothing_are_bounded() {
+    let empty = gzip(b"");
+    let members = empty.repeat(2 * MAX_COMPRESSED_WITHOUT_OUTPUT / empty.len());
+    let error = error_of("gzip", members).await;
+    assert_eq!(error.kind(), ErrorKind::TooLarge, "{error}");
+}
+
+#[tokio::test]
+async fn empty_members_and_what_grows_are_decompressed_in_several_polls() {
+    let empty = gzip(b"").repeat(20_000);
+    let zeros = gzip(&vec![0; 16 << 20]);
+    for (bytes, least) in
+        [(empty, 20_000 * (4 << 10) / POLL_WORK_BYTES), (zeros, (16 << 20) / POLL_WORK_BYTES)]
+    {
+        let (response, go, server) = serve("gzip", vec![bytes]).await;
+        go.send(()).await.unwrap();
+        let mut polls = 0;
+        let mut reading = std::pin::pin!(read(response));
+        std::future::poll_fn(|context| {
+            polls += 1;
+            reading.as_mut().poll(context).map(drop)
+        })
+        .await;
+        assert!(polls >= least, "{polls} polls, not {least}");
+        server.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_follows_the_end_of_brotli_or_deflate_is_an_error() {
+    let mut brotli = stored_brotli(&TEXTS).concat();
+    brotli.extend_from_slice(b"more");
+    let mut deflate = ZlibEncoder::new(Vec::new(), Compression::best());
+    deflate.write_all(b"text").unwrap();
+    let deflate = [deflate.finish().unwrap(), b"more".to_vec()].concat();
+    for (encoding, bytes) in [("br", brotli), ("deflate", deflate)] {
+        let error = error_of(encoding, bytes).await;
+        assert_eq!(error.kind(), ErrorKind::Protocol, "{encoding}: {error}");
+    }
 }
 
 #[tokio::test]

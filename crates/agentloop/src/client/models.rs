@@ -1,0 +1,65 @@
+//! The models that a provider serves.
+
+use super::Inner;
+use super::hidden::Hidden;
+use super::limit::{Limit, shorter};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIST_TIMEOUT};
+use crate::model_info::ModelInfo;
+use crate::pace;
+use crate::protocol;
+use crate::provider::Provider;
+
+impl Inner {
+    pub(crate) async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
+        let provider = self.registry.provider(provider)?;
+        let named = |error: Error| error.with_provider(provider.name.as_ref());
+        if !provider.serves.models {
+            return Err(named(Error::new(
+                ErrorKind::Unsupported,
+                format!("{} has no list of its models", provider.name),
+            )));
+        }
+        let all = shorter(self.timeouts.total, Some(MODEL_LIST_TIMEOUT));
+        let all = Limit::new("the list of models", all);
+        all.within(self.model_pages(&provider, all)).await.map_err(named)
+    }
+
+    async fn model_pages(&self, provider: &Provider, all: Limit) -> Result<Vec<ModelInfo>> {
+        let mut models = Vec::new();
+        let mut next: Option<String> = None;
+        let mut bytes_left = MAX_MODEL_LIST_BYTES;
+        for _ in 0..MAX_MODEL_PAGES {
+            let encoded = protocol::encode_models(provider.protocol, provider, next.as_deref())?;
+            let (http, _) = self.http_request(provider, encoded)?;
+            let hidden = Hidden::of(&http);
+            let limit = Limit::new("a page of the list of models", self.timeouts.first_content);
+            let deadline = limit.deadline().min(all.deadline());
+            let page = async {
+                let response = self.send(provider, http, &self.timeouts, deadline).await?;
+                response.into_body().collect(bytes_left).await.map_err(|error| match error.kind() {
+                    ErrorKind::TooLarge => too_large(format!("{MAX_MODEL_LIST_BYTES} bytes")),
+                    _ => error,
+                })
+            };
+            let body = limit.within(page).await.map_err(|error| hidden.hide(error))?;
+            bytes_left -= body.len();
+            let page = protocol::decode_models(provider.protocol, provider, &body)
+                .map_err(|error| hidden.hide(error))?;
+            models.extend(page.models);
+            if models.len() > MAX_MODELS {
+                return Err(too_large(format!("{MAX_MODELS} models")));
+            }
+            next = page.next;
+            if next.is_none() {
+                break;
+            }
+            pace::pause().await;
+        }
+        Ok(models)
+    }
+}
+
+fn too_large(limit: String) -> Error {
+    Error::new(ErrorKind::TooLarge, format!("the list of models has more than {limit}"))
+}

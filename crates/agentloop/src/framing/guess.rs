@@ -1,0 +1,89 @@
+//! Finds out from the first bytes what a response is, where its headers do not say.
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// What the first bytes of a response look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Guess {
+    /// Server-sent events.
+    Events,
+    /// One JSON value that is not a list, or a page for browsers.
+    Whole,
+    /// A JSON list.
+    List,
+}
+
+/// Looks for the first byte that is not white space. Each byte is looked at once, however the bytes are split.
+#[derive(Debug, Default)]
+pub(crate) struct Guesser {
+    seen: usize,
+}
+
+impl Guesser {
+    /// Guesses from all bytes that have arrived so far. Returns `None` while there is only white space, or the beginning of a byte order
+    /// mark.
+    pub(crate) fn guess(&mut self, bytes: &[u8]) -> Option<Guess> {
+        if self.seen == 0 {
+            match bytes.strip_prefix(BYTE_ORDER_MARK) {
+                Some(_) => self.seen = BYTE_ORDER_MARK.len(),
+                None if BYTE_ORDER_MARK.starts_with(bytes) => return None,
+                None => {}
+            }
+        }
+        let new = bytes.get(self.seen..)?;
+        let Some(at) = new.iter().position(|byte| !byte.is_ascii_whitespace()) else {
+            self.seen = bytes.len();
+            return None;
+        };
+        Some(match new[at] {
+            b'[' => Guess::List,
+            b'{' | b'<' => Guess::Whole,
+            _ => Guess::Events,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(bytes: &[u8], size: usize) -> (Option<Guess>, usize) {
+        let (mut guesser, mut arrived, mut looked_at) = (Guesser::default(), Vec::new(), 0);
+        for piece in bytes.chunks(size) {
+            let before = guesser.seen;
+            arrived.extend_from_slice(piece);
+            let guess = guesser.guess(&arrived);
+            looked_at += arrived.len() - before;
+            if guess.is_some() {
+                return (guess, looked_at);
+            }
+        }
+        (None, looked_at)
+    }
+
+    #[test]
+    fn the_first_byte_that_is_not_white_space_decides_however_the_bytes_are_split() {
+        for (text, expected) in [
+            ("data: {}", Some(Guess::Events)),
+            (" \n : comment", Some(Guess::Events)),
+            ("\u{feff}{}", Some(Guess::Whole)),
+            ("\u{feff} \r\n[{}]", Some(Guess::List)),
+            ("\n<html>", Some(Guess::Whole)),
+            ("\u{feff}\n", None),
+            ("", None),
+        ] {
+            for size in 1..=text.len().max(1) {
+                assert_eq!(guess(text.as_bytes(), size).0, expected, "{text:?} {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn white_space_before_a_response_is_looked_at_once() {
+        let mut text = vec![b' '; 100_000];
+        text.push(b'{');
+        let (found, looked_at) = guess(&text, 7);
+        assert_eq!(found, Some(Guess::Whole));
+        assert_eq!(looked_at, text.len());
+    }
+}
