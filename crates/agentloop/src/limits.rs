@@ -259,3 +259,6 @@ pub const MCP_LIST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The shortest time between two requests for the event stream of an MCP server, whatever the server asks for.
 pub const MCP_STREAM_PAUSE: Duration = Duration::from_secs(1);
+
+/// The most restrictions that a configuration file may add for one model.
+pub const MAX_CONFIGURED_RESTRICTIONS: usize = 256;

@@ -18,7 +18,10 @@ pub(crate) enum IdPattern {
 
 impl IdPattern {
     /// Whether an id can be sent as it is.
-    pub(super) fn fits(self, id: &str) -> bool {
+    pub(super) fn fits(self, id: &str, longest: Option<usize>) -> bool {
+        if longest.is_some_and(|longest| id.len() > longest) {
+            return false;
+        }
         let word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         match self {
             Self::Any => !id.is_empty(),
@@ -30,12 +33,17 @@ impl IdPattern {
     }
 
     /// An id that fits in place of one that does not, or that is taken.
-    fn id(self, original: &str, turn: usize) -> String {
+    fn id(self, original: &str, turn: usize, longest: Option<usize>) -> String {
+        let longest = longest.unwrap_or(usize::MAX);
         match self {
             Self::NineAlphanumeric => hash::short(original, turn, 9),
-            Self::Word => hash::tidy(original, turn, 64, |c| {
+            Self::Word => hash::tidy(original, turn, longest.min(64), |c| {
                 c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
             }),
+            // Other characters may be longer than a byte.
+            Self::Any if longest < usize::MAX => {
+                hash::tidy(original, turn, longest, |c| c.is_ascii_graphic())
+            }
             Self::Any => hash::tidy(original, turn, usize::MAX, |_| true),
         }
     }
@@ -45,8 +53,8 @@ impl IdPattern {
 ///
 /// The calls are taken in their order, so a conversation that grows changes no id that was sent before. The second use
 /// of an id becomes a new id.
-pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern) {
-    let mut taken = Taken { pattern, ids: HashSet::new(), attempts: HashMap::new() };
+pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern, longest: Option<usize>) {
+    let mut taken = Taken { pattern, longest, ids: HashSet::new(), attempts: HashMap::new() };
     let mut at = 0;
     while at < turns.len() {
         let turn = &turns[at];
@@ -71,6 +79,7 @@ pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern) {
 /// The ids that the calls before have.
 struct Taken {
     pattern: IdPattern,
+    longest: Option<usize>,
     ids: HashSet<String>,
     /// For each id that was replaced, how many replacements were tried. Ids are never given back, so the search for the
     /// next replacement goes on from there. Starting from the first would cost the square of the number of calls.
@@ -88,7 +97,7 @@ impl Taken {
         } else {
             id
         };
-        let chosen = match self.pattern.fits(wanted) && !self.ids.contains(wanted) {
+        let chosen = match self.pattern.fits(wanted, self.longest) && !self.ids.contains(wanted) {
             true => wanted.to_owned(),
             false => self.replace(wanted),
         };
@@ -98,10 +107,10 @@ impl Taken {
 
     fn replace(&mut self, wanted: &str) -> String {
         let mut attempt = self.attempts.get(wanted).copied().unwrap_or(0);
-        let mut mapped = self.pattern.id(wanted, attempt);
+        let mut mapped = self.pattern.id(wanted, attempt, self.longest);
         while self.ids.contains(&mapped) {
             attempt += 1;
-            mapped = self.pattern.id(wanted, attempt);
+            mapped = self.pattern.id(wanted, attempt, self.longest);
         }
         match self.attempts.get_mut(wanted) {
             Some(known) => *known = attempt + 1,

@@ -2,7 +2,8 @@
 //!
 //! One step per file: tool calls beside the content move into it; what another provider made is left out or becomes
 //! text ([`foreign`]); what was too deep to be kept as a tree is one again; every call gets one result, behind its turn
-//! ([`results`]); what results show stands where it can be seen ([`shown`]); ids and names become ones that the target
+//! ([`results`]); what results show stands where it can be seen ([`shown`]); messages stand in an order that the
+//! target takes ([`order`]); ids and names become ones that the target
 //! takes ([`ids`], [`names`]). Each step looks at what came before and never at what follows, so that a
 //! conversation that grows only adds to what was sent; but for one case: a call that was sent as interrupted, whose
 //! result arrives after all.
@@ -11,6 +12,7 @@ mod foreign;
 mod hash;
 mod ids;
 mod names;
+mod order;
 mod results;
 mod shown;
 #[cfg(test)]
@@ -53,6 +55,17 @@ pub(crate) struct Rules<'a> {
     pub(crate) thoughts: bool,
     /// Whether it speaks in items, and takes them back: another protocol of the same provider cannot read them.
     pub(crate) items: bool,
+    /// What the order of messages and the ids of calls must be like, for the model.
+    pub(crate) order: &'a Order,
+}
+
+/// What a model wants of a conversation, where it wants something.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Order {
+    /// Why only the assistant may speak after the result of a tool, where that is so.
+    pub(crate) assistant_after_tool: Option<String>,
+    /// The most bytes of a call's id, and why.
+    pub(crate) longest_id: Option<(usize, String)>,
 }
 
 /// A conversation that the target takes.
@@ -131,7 +144,14 @@ pub(crate) fn prepare<'a>(
     if turns.is_empty() && !request.messages.is_empty() {
         return Err(empty(&warnings));
     }
-    ids::map(&mut turns, rules.ids);
+    if let Some(reason) = &rules.order.assistant_after_tool {
+        turns = order::separate(turns, reason, request.strict, &mut warnings)?;
+    }
+    if let Some((most, reason)) = &rules.order.longest_id {
+        order::warn_of_long_ids(&turns, *most, reason, &mut warnings);
+    }
+    let longest = rules.order.longest_id.as_ref().map(|(most, _)| *most);
+    ids::map(&mut turns, rules.ids, longest);
     if !names.is_empty() {
         turns.iter_mut().for_each(|turn| rename(turn, &names));
     }

@@ -29,8 +29,11 @@ pub(crate) use wav::{pcm_rate, with_header};
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// What a medium is, as far as hosts tell them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MediaKind {
     /// Something to look at.

@@ -10,6 +10,7 @@ use super::file::{self, Lines};
 use super::name::{Form, forms};
 use super::{DataFile, Date, Hints, ModelData, Source};
 use crate::error::{Error, ErrorKind, Result};
+use crate::provider::ModelRestrictions;
 
 const EMBEDDED: &str = include_str!("data.json");
 
@@ -134,6 +135,15 @@ impl ModelCatalog {
         found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
     }
 
+    /// What the user has said about the restrictions of a model.
+    pub(crate) fn restrictions(&self, provider: &str, model: &str) -> Option<&ModelRestrictions> {
+        let own = self.0.as_ref().filter(|own| !own.overrides.is_empty())?;
+        forms(provider, model).find_map(|form| {
+            let key = format!("{provider}/{}", form.model).to_ascii_lowercase();
+            own.overrides.get(&key)?.restrictions.as_ref()
+        })
+    }
+
     fn exactly(&self, provider: &str, model: &str) -> Option<ModelData> {
         let known = self
             .lines()
@@ -199,6 +209,12 @@ pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<BTreeMap<S
         {
             return Err(Error::new(ErrorKind::Config, format!("`{id}` names no model"))
                 .with_hint("write it as \"provider/model\""));
+        }
+        if let Some(restrictions) = &record.restrictions {
+            restrictions.check().map_err(|error| {
+                Error::new(ErrorKind::Config, format!("`{id}`: {}", error.message()))
+                    .with_hint(error.hint().unwrap_or_default())
+            })?;
         }
         let key = id.to_ascii_lowercase();
         record.id = id;

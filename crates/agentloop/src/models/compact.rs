@@ -132,6 +132,7 @@ pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
             .filter(|price| !price.is_empty())
             .map(|text| read_price(text).ok_or_else(|| unknown(text)))
             .collect::<Result<_, _>>()?,
+        restrictions: None,
     })
 }
 

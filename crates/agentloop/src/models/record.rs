@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::{Abilities, Date, Price, cost};
+use crate::provider::ModelRestrictions;
 use crate::request::Effort;
 use crate::response::{Cost, Usage};
 
@@ -49,6 +50,9 @@ pub struct ModelData {
     /// What it costs; empty is unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
+    /// What is known better than the table of [restrictions](crate::provider::Restriction).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restrictions: Option<ModelRestrictions>,
 }
 
 /// What a model is asked for.
@@ -78,6 +82,7 @@ impl ModelData {
             knowledge_cutoff: self.knowledge_cutoff.or(other.knowledge_cutoff),
             deprecation_date: self.deprecation_date.or(other.deprecation_date),
             prices: if self.prices.is_empty() { other.prices } else { self.prices },
+            restrictions: self.restrictions.or(other.restrictions),
         }
     }
 

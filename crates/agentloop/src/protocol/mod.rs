@@ -20,6 +20,7 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod output;
 mod recognize;
+mod restrict;
 mod retry_after;
 pub mod serve;
 mod think_tags;
@@ -122,7 +123,8 @@ pub(crate) fn encode_chat(
     request: &ChatRequest,
     stream: bool,
 ) -> Result<(Encoded, AnswerForm)> {
-    let shaped = output::shape(provider, model, request)?;
+    let restricted = restrict::apply(provider, model, request)?;
+    let shaped = output::shape(provider, model, &restricted)?;
     let mut encoded = match protocol {
         Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, &shaped, stream),
         Protocol::OpenAiResponses => {
@@ -131,8 +133,11 @@ pub(crate) fn encode_chat(
         Protocol::Anthropic => anthropic::encode::chat(provider, model, &shaped, stream),
         Protocol::Gemini => gemini::encode::chat(provider, model, &shaped, stream),
     }?;
-    encoded.warnings.splice(0..0, shaped.warnings);
-    Ok((encoded, shaped.form))
+    let output::Shaped { form, warnings, .. } = shaped;
+    encoded.warnings.splice(0..0, warnings);
+    restrict::check_strict(request, &encoded.warnings)?;
+    encoded.warnings.splice(0..0, restricted.warnings);
+    Ok((encoded, form))
 }
 
 pub(crate) fn encode_embed(
@@ -223,7 +228,8 @@ pub(crate) fn encode_count(
     model: &str,
     request: &ChatRequest,
 ) -> Result<Option<Encoded>> {
-    let shaped = output::shape(provider, model, request)?;
+    let restricted = restrict::apply(provider, model, request)?;
+    let shaped = output::shape(provider, model, &restricted)?;
     match protocol {
         // A host that counts does so for both of its protocols.
         Protocol::OpenAiChat | Protocol::OpenAiResponses => {

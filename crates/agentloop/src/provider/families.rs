@@ -1,14 +1,19 @@
 //! What is known of families of models, wherever they are served under their own names.
 
 use super::Provider;
-use super::model::{ForcedTools, ModelRule, NativeSchema, Sampling, Signatures, ThinkingControl};
+use super::model::{
+    ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling, Signatures, ThinkingControl,
+};
 use crate::protocol::Protocol;
 
 /// What is known of OpenAI's reasoning models. Chat takes tools from them only while they do not think, and loses what
-/// they thought between two calls.
+/// they thought between two calls. Their instructions have the role `developer` (ai-sdk, o-series and gpt-5 and later).
 pub(super) fn with_gpt(row: Provider) -> Provider {
     let thinks = |pattern: &'static str, sampling| {
-        ModelRule::new(pattern).with_sampling(sampling).with_tools_in(Protocol::OpenAiResponses)
+        ModelRule::new(pattern)
+            .with_sampling(sampling)
+            .with_tools_in(Protocol::OpenAiResponses)
+            .with_instructions(InstructionsRole::Developer)
     };
     let may = |pattern| thinks(pattern, Sampling::WithoutEffort);
     let must = |pattern| thinks(pattern, Sampling::Refused);

@@ -7,6 +7,7 @@ mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;
+pub(crate) mod restrict;
 mod spoken;
 pub(crate) mod table;
 
@@ -20,10 +21,12 @@ pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use model::{
-    ForcedTools, ModelRule, NativeSchema, Sampling, Signatures, ThinkTags, ThinkingControl,
+    ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling, Signatures, ThinkTags,
+    ThinkingControl,
 };
 pub use param::{Param, Rule};
 pub use quirks::Quirks;
+pub use restrict::{Action, Condition, ModelRestrictions, Restriction};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
@@ -68,6 +71,8 @@ pub struct Provider {
     pub quirks: Quirks,
     /// What is special about some of its models.
     pub models: Vec<ModelRule>,
+    /// What it refuses for some models, and what is sent instead.
+    pub restrictions: Vec<Restriction>,
     /// What it serves beside chat.
     pub serves: Serves,
     /// What it makes beside text and tool calls.
@@ -134,6 +139,7 @@ impl Provider {
             allow: None,
             quirks: Quirks::default(),
             models: Vec::new(),
+            restrictions: Vec::new(),
             serves: Serves { embeddings: true, models: true },
             makes: Vec::new(),
             transport: None,

@@ -41,6 +41,9 @@ pub struct ModelRule {
     /// Which models take thinking back that the model signed.
     #[serde(default)]
     pub signatures: Signatures,
+    /// The role of messages with instructions.
+    #[serde(default)]
+    pub instructions: InstructionsRole,
 }
 
 macro_rules! knowledge {
@@ -103,6 +106,17 @@ knowledge! {
     }
 }
 
+knowledge! {
+    /// The role of messages with instructions, in OpenAI's protocols.
+    InstructionsRole {
+        /// `system`.
+        #[default]
+        System,
+        /// `developer`.
+        Developer,
+    }
+}
+
 /// Whether temperature, penalties and the like can be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -142,6 +156,7 @@ pub(crate) struct ModelTraits {
     pub(crate) max_output_tokens: Option<u64>,
     pub(crate) tools_in: Option<Protocol>,
     pub(crate) signatures: Signatures,
+    pub(crate) instructions: InstructionsRole,
     /// Whether it thinks at all, if somebody says.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
@@ -177,6 +192,7 @@ impl ModelRule {
             max_output_tokens: None,
             tools_in: None,
             signatures: Signatures::default(),
+            instructions: InstructionsRole::default(),
         }
     }
 
@@ -228,6 +244,12 @@ impl ModelRule {
         Self { signatures, ..self }
     }
 
+    /// Sets the role of messages with instructions.
+    #[must_use]
+    pub fn with_instructions(self, instructions: InstructionsRole) -> Self {
+        Self { instructions, ..self }
+    }
+
     /// Whether the rule is about `model`.
     pub fn matches(&self, model: &str) -> bool {
         matches(self.pattern.as_bytes(), model.as_bytes())
@@ -235,7 +257,7 @@ impl ModelRule {
 }
 
 /// Matches `*` against anything and other bytes against themselves, ASCII case aside.
-fn matches(pattern: &[u8], name: &[u8]) -> bool {
+pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
     // The usual two-pointer walk: on a mismatch, let the last star eat one byte more.
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
@@ -344,6 +366,7 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             max_output_tokens: rule.max_output_tokens,
             tools_in: rule.tools_in,
             signatures: rule.signatures,
+            instructions: rule.instructions,
             reasoning: None,
             efforts: None,
         };

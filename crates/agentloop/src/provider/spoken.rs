@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::restrict::Action;
 use super::{Auth, Bends, Endpoint, Provider, Rule};
 use crate::protocol::Protocol;
 use crate::request::{ChatRequest, Role};
@@ -99,7 +100,28 @@ impl Provider {
             let rule = tools.then(|| self.ruled_traits(model).tools_in).flatten();
             rule.filter(|protocol| self.protocols().any(|spoken| spoken == *protocol))
         };
-        request.protocol.or_else(with_tools).unwrap_or(self.protocol)
+        request
+            .protocol
+            .or_else(with_tools)
+            .or_else(|| self.restricted_to(model, request))
+            .unwrap_or(self.protocol)
+    }
+
+    /// The protocol that a restriction sends the request to.
+    fn restricted_to(&self, model: &str, request: &ChatRequest) -> Option<Protocol> {
+        let mut spoken = None;
+        let visited = self.each_restriction(model, |row| {
+            if let Action::Speak(protocol) = row.then
+                && row.when.iter().all(|when| when.holds(request, self))
+                && row.is_about(model)
+                && self.protocols().any(|known| known == protocol)
+            {
+                spoken = Some(protocol);
+            }
+            Ok(())
+        });
+        debug_assert!(visited.is_ok(), "nothing in it fails");
+        spoken
     }
 }
 

@@ -149,8 +149,9 @@ pub struct ChatRequest {
     /// Leave out, with a warning, the parts of messages that the host cannot take, instead of refusing them.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,
-    /// Refuse a conversation that has holes (a tool call without a result, a result without a call), instead of
-    /// mending it with a warning.
+    /// Refuses what would otherwise be changed with a warning: a conversation that has holes (a tool call without a
+    /// result, a result without a call), a parameter that the provider or the model does not take, and what the table of
+    /// [restrictions](crate::provider::Restriction) would change with a loss.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
     /// How a schema of `response_format` is asked for, if it shall not be the best way that the model has.
@@ -333,7 +334,7 @@ impl ChatRequest {
         self
     }
 
-    /// Refuses a conversation that has holes.
+    /// Refuses what would otherwise be changed with a warning: see [`strict`](Self::strict).
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;

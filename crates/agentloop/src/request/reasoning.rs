@@ -39,6 +39,16 @@ impl Effort {
             Self::Max => "max",
         }
     }
+
+    /// Returns the level of `known` that is nearest to this one; of two, the one nearer to `high`, as providers with few
+    /// levels choose themselves. Only `none` itself means none.
+    pub(crate) fn nearest(self, known: &[Self]) -> Option<Self> {
+        let levels = known.iter().copied();
+        levels.filter(|level| *level == self || *level != Self::None).min_by_key(|level| {
+            let from = |other: Self| (*level as i32 - other as i32).abs();
+            (from(self), from(Self::High))
+        })
+    }
 }
 
 /// Some levels of effort.

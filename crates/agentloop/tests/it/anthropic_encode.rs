@@ -406,7 +406,7 @@ fn an_answer_has_a_limit_always() {
 
 #[test]
 fn sampling_is_kept_where_it_is_taken() {
-    let mut request = ask(BUDGET).temperature(1.5).top_p(0.5).stop("END");
+    let mut request = ask("anthropic/claude-sonnet-4").temperature(1.5).top_p(0.5).stop("END");
     request.top_k = Some(5);
     request.user = Some("u1".to_owned());
     let sent = send(&request);

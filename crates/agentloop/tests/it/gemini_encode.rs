@@ -253,7 +253,7 @@ fn tools_are_declared_with_json_schema() {
     let bare: ToolDefinition =
         serde_json::from_value(json!({"type": "function", "function": {"name": "now"}})).unwrap();
     let own = |fields: Value| serde_json::from_value::<ToolDefinition>(fields).unwrap();
-    let request = ask(OLD)
+    let request = ask(NEW)
         .tool(ToolDefinition::function("f", schema.clone()).with_description("d"))
         .tool(bare)
         .tool(ToolDefinition::function("e", json!({"type": "object", "properties": {}})))
@@ -352,7 +352,8 @@ fn media_go_in_place_or_by_address_with_a_known_type() {
 
 #[test]
 fn settings_stand_in_the_generation_config() {
-    let mut request = ask(OLD)
+    // A model that takes penalties: those of 2.5 do not.
+    let mut request = ask("google/gemini-2.0-flash")
         .temperature(0.7)
         .top_p(0.9)
         .max_tokens(100)

@@ -45,6 +45,7 @@ mod readme;
 mod recordings;
 mod responses_decode;
 mod responses_encode;
+mod restrict;
 mod rooms;
 mod rows;
 mod run_laws;

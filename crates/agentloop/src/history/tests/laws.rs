@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,7 +16,7 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn id() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-c|]{0,2}", "[a-z0-9]{9}"]
+    prop_oneof!["[a-c|]{0,2}", "[a-z0-9]{9}", "[a-c\u{e9}]{17,20}"]
 }
 
 fn part() -> impl Strategy<Value = ContentPart> {
@@ -69,15 +70,26 @@ fn anything() -> impl Strategy<Value = ChatRequest> {
 fn rules() -> impl Strategy<Value = Rules<'static>> {
     let ids = select(vec![IdPattern::Any, IdPattern::NineAlphanumeric, IdPattern::Word]);
     let names = select(vec![NamePattern::Word64, NamePattern::Word128, NamePattern::Dotted128]);
-    (ids, names, any::<bool>(), any::<bool>()).prop_map(|(ids, names, items, thoughts)| Rules {
+    let order = select(vec![0, 1, 2, 3]);
+    let rest = (any::<bool>(), any::<bool>(), order);
+    (ids, names, rest).prop_map(|(ids, names, (items, thoughts, order))| Rules {
         provider: &HERE,
         model: "m",
         ids,
         names,
         thoughts,
         items,
+        order: &ORDERS[order],
     })
 }
+
+static ORDERS: LazyLock<[Order; 4]> = LazyLock::new(|| {
+    let order = |assistant: bool, longest: bool| Order {
+        assistant_after_tool: assistant.then(|| "so it is".to_owned()),
+        longest_id: longest.then(|| (16, "so it is".to_owned())),
+    };
+    [order(false, false), order(true, false), order(false, true), order(true, true)]
+});
 
 fn calls_of(turn: &ChatMessage) -> Vec<&ToolCallPart> {
     let parts = turn.parts().iter();
@@ -114,12 +126,13 @@ proptest! {
         let prepared = prepared(&request, &rules);
         let mut turns = prepared.messages.iter();
         let mut ids = BTreeSet::new();
+        let longest = rules.order.longest_id.as_ref().map(|(most, _)| *most);
         while let Some(turn) = turns.next() {
             prop_assert!(turn.role != Role::Tool && turn.tool_calls.is_empty());
             for call in calls_of(turn) {
                 let result = turns.next().unwrap();
                 prop_assert_eq!(result.tool_call_id.as_ref(), Some(&call.id));
-                prop_assert!(rules.ids.fits(&call.id) && ids.insert(&call.id), "{}", call.id);
+                prop_assert!(rules.ids.fits(&call.id, longest) && ids.insert(&call.id), "{}", call.id);
                 prop_assert!(rules.names.fits(&call.name), "{}", call.name);
             }
         }

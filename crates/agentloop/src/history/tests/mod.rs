@@ -3,15 +3,18 @@
 mod foreign;
 mod laws;
 mod names;
+mod order;
 mod results;
 mod shown;
 
 use std::sync::LazyLock;
 
-use super::{IdPattern, NamePattern, Prepared, Rules, Shown, prepare};
+use super::{IdPattern, NamePattern, Order, Prepared, Rules, Shown, prepare};
 use crate::provider::Provider;
 use crate::request::{ChatMessage, ChatRequest, ContentPart, Origin};
 use crate::response::{ToolCallPart, WarningKind};
+
+static ANY_ORDER: Order = Order { assistant_after_tool: None, longest_id: None };
 
 static HERE: LazyLock<Provider> =
     LazyLock::new(|| Provider::openai_compatible("here", "http://here.invalid"));
@@ -23,6 +26,7 @@ static RULES: LazyLock<Rules<'static>> = LazyLock::new(|| Rules {
     names: NamePattern::Word64,
     thoughts: true,
     items: false,
+    order: &ANY_ORDER,
 });
 
 fn call(id: &str, name: &str) -> ContentPart {

@@ -205,8 +205,9 @@ impl Route<'_> {
             rules,
             allow,
             quirks,
-            models: _,  // by the model that is asked
-            catalog: _, // the same
+            models: _,       // by the model that is asked
+            restrictions: _, // the same
+            catalog: _,      // the same
             serves: _,
             makes: _,
             transport: _,
@@ -216,6 +217,13 @@ impl Route<'_> {
         headers(canonical, row_headers.iter().map(|(name, value)| (&**name, &**value)));
         let traits = self.provider.model_traits(self.model);
         canonical.text(&format!("{rules:?} {allow:?} {quirks:?} {traits:?}"));
+        let visited = self.provider.each_restriction(self.model, |row| {
+            if row.is_about(self.model) {
+                canonical.text(&format!("{:?} {:?}", row.when, row.then));
+            }
+            Ok(())
+        });
+        debug_assert!(visited.is_ok(), "nothing in it fails");
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn encode(provider: &Provider, model: &str, shaped: &Shaped<'_>) -> R
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::protocol::output;
+    use crate::protocol::{output, restrict};
     use crate::request::ChatRequest;
 
     #[test]
@@ -24,7 +24,8 @@ mod tests {
         let provider = Provider::anthropic_compatible("lab", "http://lab.invalid");
         let request =
             ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
-        let shaped = output::shape(&provider, "m", &request).unwrap();
+        let restricted = restrict::apply(&provider, "m", &request).unwrap();
+        let shaped = output::shape(&provider, "m", &restricted).unwrap();
         let encoded = encode(&provider, "m", &shaped).unwrap();
         assert_eq!(encoded.path, "/messages/count_tokens");
         let expected = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;

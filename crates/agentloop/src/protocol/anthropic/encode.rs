@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::markers;
 use super::message::{Conversation, Messages};
 use super::params::Params;
 use super::parts::{Block, Content};
+use super::{beta, markers};
 use super::{parts, thinking, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules};
@@ -69,6 +69,7 @@ pub(super) fn encode(
         names: NamePattern::Word128,
         thoughts: false,
         items: false,
+        order: shaped.order,
     };
     let prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))?;
     let traits = provider.model_traits(model);
@@ -76,7 +77,7 @@ pub(super) fn encode(
     let mut params = Params::new(provider, &request.extra_body);
     params.warnings.extend(prepared.warnings);
 
-    params.field("model", model)?;
+    params.field("model", shaped.model)?;
     let max_tokens = request.max_tokens.unwrap_or_else(|| {
         let most = traits.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
         if stream { most } else { most.min(MOST_UNSTREAMED) }
@@ -131,7 +132,8 @@ pub(super) fn encode(
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     params.field("messages", &turns)?;
     let mut warnings = std::mem::take(&mut params.warnings);
-    let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    let mut headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    beta::add(&mut headers, &prepared.messages);
     let path = if call == Call::Count { "/messages/count_tokens" } else { "/messages" };
     Ok(Encoded {
         method: Method::POST,

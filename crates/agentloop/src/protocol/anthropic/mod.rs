@@ -1,5 +1,6 @@
 //! Anthropic's messages, and everyone who speaks them.
 
+mod beta;
 mod block;
 mod citations;
 pub(crate) mod count;

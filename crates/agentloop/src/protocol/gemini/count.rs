@@ -68,7 +68,7 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::output;
+    use crate::protocol::{output, restrict};
     use crate::request::ChatRequest;
 
     #[test]
@@ -76,14 +76,14 @@ mod tests {
         let request = ChatRequest::new("p/m").system("s").user("u");
         let path = "/models/m:countTokens";
         let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
-        let wrapped =
-            encode(&provider, "m", &output::shape(&provider, "m", &request).unwrap()).unwrap();
+        let restricted = restrict::apply(&provider, "m", &request).unwrap();
+        let shaped = output::shape(&provider, "m", &restricted).unwrap();
+        let wrapped = encode(&provider, "m", &shaped).unwrap();
         let body: Value = serde_json::from_slice(&wrapped.body).unwrap();
         assert_eq!(body["generateContentRequest"]["model"], "models/m");
         assert_eq!(body["generateContentRequest"]["contents"][0]["parts"][0]["text"], "u");
         let provider = Provider::gemini_compatible("p", "http://x.test/publishers/p");
-        let bare =
-            encode(&provider, "m", &output::shape(&provider, "m", &request).unwrap()).unwrap();
+        let bare = encode(&provider, "m", &shaped).unwrap();
         let body: Value = serde_json::from_slice(&bare.body).unwrap();
         assert_eq!(body["contents"][0]["parts"][0]["text"], "u");
         assert_eq!((wrapped.path.as_str(), bare.path.as_str()), (path, path));

@@ -24,7 +24,7 @@ pub(crate) fn chat(
     stream: bool,
 ) -> Result<Encoded> {
     let method = if stream { "streamGenerateContent" } else { "generateContent" };
-    let mut path = model_path(model, method);
+    let mut path = model_path(shaped.model, method);
     if stream {
         path.push_str("?alt=sse");
     }
@@ -56,6 +56,7 @@ pub(super) fn body<'a>(
         names: NamePattern::Dotted128,
         thoughts: false,
         items: false,
+        order: shaped.order,
     };
     let mut prepared = history::prepare(request, &rules, &|_| Shown::InResult)?;
     let mut config = Config::new(provider);

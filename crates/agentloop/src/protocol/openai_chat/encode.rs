@@ -16,8 +16,8 @@ use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
     JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, TokenCap, ToolCallIds,
 };
-use crate::provider::{Param, Provider, Sampling};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat};
+use crate::provider::{InstructionsRole, Param, Provider, Sampling};
+use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Role};
 use crate::response::{Warning, WarningKind};
 use crate::schema::{self, Dialect, Sent};
 
@@ -30,10 +30,10 @@ pub(crate) fn chat(
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
     let shows = |part: &ContentPart| parts::shown(part, provider);
-    let mut prepared = conversation(provider, model, request, false, &shows)?;
+    let mut prepared = conversation(provider, model, shaped, false, &shows)?;
     let mut params = Params::new(provider, &request.extra_body, "messages");
     params.warnings.append(&mut prepared.warnings);
-    params.always("model", model)?;
+    params.always("model", shaped.model)?;
     sampling(&mut params, provider, model, request)?;
     output(&mut params, request)?;
     thinking::thinking(&mut params, provider, model, request)?;
@@ -55,8 +55,10 @@ pub(crate) fn chat(
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
+    let system = system_role(provider, model, shaped);
     let messages =
         Messages::new(provider, request, &prepared, instructions.as_ref(), &mut warnings)
+            .with_system(system)
             .encode()?;
     params.always("messages", &messages)?;
     let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
@@ -68,6 +70,21 @@ pub(crate) fn chat(
         warnings,
         names: prepared.names,
     })
+}
+
+/// The role under which the model takes instructions.
+pub(in crate::protocol) fn system_role(
+    provider: &Provider,
+    model: &str,
+    shaped: &Shaped<'_>,
+) -> &'static str {
+    // Looked up only where there are instructions: most of the rules' patterns would be compared for nothing.
+    let instructed = shaped.instructions.is_some()
+        || shaped.request.messages.iter().any(|message| message.role == Role::System);
+    match instructed && provider.ruled_traits(model).instructions == InstructionsRole::Developer {
+        true => "developer",
+        false => Role::System.as_str(),
+    }
 }
 
 /// How words are chosen, and when to stop.
@@ -137,10 +154,11 @@ fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
 pub(in crate::protocol) fn conversation<'a>(
     provider: &Provider,
     model: &str,
-    request: &'a ChatRequest,
+    shaped: &'a Shaped<'_>,
     items: bool,
     shows: Shows<'_>,
 ) -> Result<Prepared<'a>> {
+    let request = shaped.request.as_ref();
     history::require_messages(provider, request)?;
     let rules = Rules {
         provider,
@@ -152,6 +170,7 @@ pub(in crate::protocol) fn conversation<'a>(
         names: NamePattern::Word64,
         thoughts: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
         items,
+        order: shaped.order,
     };
     history::prepare(request, &rules, shows)
         .map_err(|error| error.with_provider(provider.name.as_ref()))

@@ -10,7 +10,7 @@ use super::parts::{self, WirePart};
 use crate::error::Result;
 use crate::history::Prepared;
 use crate::provider::Provider;
-use crate::provider::quirks::{ReasoningEcho, SpeakerName, ToolResultName};
+use crate::provider::quirks::{CacheMarkers, ReasoningEcho, SpeakerName, ToolResultName};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
 use crate::response::{Warning, WarningKind};
 
@@ -74,6 +74,8 @@ pub(super) struct Messages<'a, 'w> {
     request: &'a ChatRequest,
     prepared: &'a Prepared<'a>,
     instructions: Option<&'a ChatMessage>,
+    /// The role of instructions.
+    system: &'static str,
     warnings: &'w mut Vec<Warning>,
     /// The tool that each call named, for hosts that want the name with the result.
     tools: HashMap<&'a str, &'a str>,
@@ -87,7 +89,13 @@ impl<'a, 'w> Messages<'a, 'w> {
         instructions: Option<&'a ChatMessage>,
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
-        Self { provider, request, prepared, instructions, warnings, tools: HashMap::new() }
+        let system = Role::System.as_str();
+        Self { provider, request, prepared, instructions, system, warnings, tools: HashMap::new() }
+    }
+
+    /// Sets the role of instructions.
+    pub(super) fn with_system(self, system: &'static str) -> Self {
+        Self { system, ..self }
     }
 
     pub(super) fn encode(mut self) -> Result<Vec<WireMessage<'a>>> {
@@ -136,12 +144,11 @@ impl<'a, 'w> Messages<'a, 'w> {
             Some(MessageContent::Text(text)) => WireContent::Text(Cow::Borrowed(text)),
             Some(MessageContent::Parts(parts)) => self.parts(parts, at, false)?,
         };
-        Ok(WireMessage {
-            role: message.role.as_str(),
-            content,
-            name: self.name(message, at),
-            ..WireMessage::default()
-        })
+        let role = match message.role {
+            Role::System => self.system,
+            role => role.as_str(),
+        };
+        Ok(WireMessage { role, content, name: self.name(message, at), ..WireMessage::default() })
     }
 
     /// Parts as the host takes them; what it cannot take is an error, or a warning if the caller is lenient.
@@ -151,9 +158,15 @@ impl<'a, 'w> Messages<'a, 'w> {
         at: usize,
         of_tool: bool,
     ) -> Result<WireContent<'a>> {
+        // A text by itself goes as one, unless it carries a marker that the provider takes.
         if let [ContentPart::Text(text)] = parts
-            && text.cache_control.is_none()
+            && (text.cache_control.is_none()
+                || self.provider.quirks.cache_markers == CacheMarkers::Refused)
         {
+            if text.cache_control.is_some() {
+                let why = format!("{} takes no cache markers", self.provider.name);
+                self.warn(WarningKind::Dropped, format!("messages[{at}].content[0]"), || why);
+            }
             return Ok(WireContent::Text(Cow::Borrowed(&text.text)));
         }
         let mut wire = Vec::with_capacity(parts.len());

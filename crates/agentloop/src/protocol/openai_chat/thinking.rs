@@ -123,7 +123,7 @@ pub(in crate::protocol) fn nearest_known(
     known: Option<&[Effort]>,
 ) -> Option<Effort> {
     let (Some(wish), Some(known)) = (asked, known) else { return asked };
-    let sent = nearest(wish, known);
+    let sent = wish.nearest(known);
     match sent {
         Some(sent) if sent != wish => {
             let why = format!("`{}` is sent as `{}`", wish.as_str(), sent.as_str());
@@ -198,15 +198,4 @@ pub(in crate::protocol) fn levels(
         (None, Some(_)) => Some(both(&Effort::ALL)),
         (Some(host), _) => Some(both(host)),
     }
-}
-
-/// The level that is nearest to the one asked for; of two, the one nearer to `high`, as hosts with few levels have it
-/// themselves. Only `none` itself means none.
-fn nearest(asked: Effort, known: &[Effort]) -> Option<Effort> {
-    known.iter().copied().filter(|level| *level == asked || *level != Effort::None).min_by_key(
-        |level| {
-            let from = |other: Effort| (*level as i32 - other as i32).abs();
-            (from(asked), from(Effort::High))
-        },
-    )
 }

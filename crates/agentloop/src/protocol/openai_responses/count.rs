@@ -24,7 +24,7 @@ pub(crate) fn encode(
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
-    use crate::protocol::output;
+    use crate::protocol::{output, restrict};
     use crate::request::ChatRequest;
 
     #[test]
@@ -32,7 +32,8 @@ mod tests {
         let provider = Provider::responses_compatible("lab", "http://lab.invalid");
         let request = ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9);
         let request = request.extra("background", true);
-        let shaped = output::shape(&provider, "m", &request).unwrap();
+        let restricted = restrict::apply(&provider, "m", &request).unwrap();
+        let shaped = output::shape(&provider, "m", &restricted).unwrap();
         assert!(encode(&provider, "m", &shaped).unwrap().is_none());
         let provider = provider.quirks(|q| q.token_count = TokenCount::InputTokens);
         let encoded = encode(&provider, "m", &shaped).unwrap().unwrap();

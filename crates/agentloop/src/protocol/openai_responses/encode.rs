@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::message::Items;
 use super::{parts, thinking, tools};
 use crate::error::Result;
-use crate::protocol::openai_chat::encode::{conversation, strictly};
+use crate::protocol::openai_chat::encode::{conversation, strictly, system_role};
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
@@ -42,12 +42,14 @@ pub(super) fn encode(
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
     let shows = |part: &ContentPart| parts::shown(part, provider);
-    let mut prepared = conversation(provider, model, request, true, &shows)?;
+    let mut prepared = conversation(provider, model, shaped, true, &shows)?;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
     let mut params = Params::new(provider, extra, "input");
     params.warnings.append(&mut prepared.warnings);
-    params.always("model", model)?;
+    if !shaped.model.is_empty() {
+        params.always("model", shaped.model)?;
+    }
     let stream = call == Call::Chat { stream: true };
     if call != Call::Count {
         sampling(&mut params, provider, model, request)?;
@@ -71,8 +73,9 @@ pub(super) fn encode(
     // The items come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
-    let items =
-        Items::new(provider, request, &prepared, &mut warnings).encode(instructions.as_ref())?;
+    let items = Items::new(provider, request, &prepared, &mut warnings)
+        .with_system(system_role(provider, model, shaped))
+        .encode(instructions.as_ref())?;
     params.always("input", &items)?;
     let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
     let path = if call == Call::Count { "/responses/input_tokens" } else { "/responses" };

@@ -46,6 +46,8 @@ pub(super) struct Items<'a, 'w> {
     provider: &'a Provider,
     request: &'a ChatRequest,
     prepared: &'a Prepared<'a>,
+    /// The role of instructions.
+    system: &'static str,
     warnings: &'w mut Vec<Warning>,
     items: Vec<WireItem<'a>>,
     /// The kind of item that each call was.
@@ -60,7 +62,13 @@ impl<'a, 'w> Items<'a, 'w> {
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
         let items = Vec::with_capacity(prepared.messages.len() + 1);
-        Self { provider, request, prepared, warnings, items, calls: HashMap::new() }
+        let system = Role::System.as_str();
+        Self { provider, request, prepared, system, warnings, items, calls: HashMap::new() }
+    }
+
+    /// Sets the role of instructions.
+    pub(super) fn with_system(self, system: &'static str) -> Self {
+        Self { system, ..self }
     }
 
     /// The items; our own `instructions` stand first, where they do not move when the conversation grows.
@@ -101,7 +109,11 @@ impl<'a, 'w> Items<'a, 'w> {
 
     fn plain(&mut self, message: &'a ChatMessage, at: usize) -> Result<()> {
         let content = self.content(message, at, false)?;
-        self.push(Plain::Message { role: message.role.as_str(), content });
+        let role = match message.role {
+            Role::System => self.system,
+            role => role.as_str(),
+        };
+        self.push(Plain::Message { role, content });
         Ok(())
     }
 
@@ -117,9 +129,11 @@ impl<'a, 'w> Items<'a, 'w> {
             Some(MessageContent::Text(text)) => return Ok(WireContent::Text(Cow::Borrowed(text))),
             Some(MessageContent::Parts(parts)) => parts,
         };
-        if let [ContentPart::Text(text)] = &parts[..]
-            && text.cache_control.is_none()
-        {
+        if let [ContentPart::Text(text)] = &parts[..] {
+            if text.cache_control.is_some() {
+                let why = format!("{} takes no cache markers", self.provider.name);
+                self.dropped(format!("messages[{at}].content[0]"), &why);
+            }
             return Ok(WireContent::Text(Cow::Borrowed(&text.text)));
         }
         let mut wire = Vec::with_capacity(parts.len());

@@ -13,8 +13,10 @@ use serde_json::Value;
 
 pub(crate) use answer::{AnswerForm, Answers};
 
+use super::restrict::Restricted;
 use super::{Protocol, anthropic};
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::Order;
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::JsonSchemaSupport;
 use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
@@ -28,11 +30,18 @@ use crate::schema;
 #[derive(Debug)]
 pub(crate) struct Shaped<'r> {
     pub(crate) request: Cow<'r, ChatRequest>,
+    /// The name of the model to send; empty sends none.
+    pub(crate) model: &'r str,
+    /// What the conversation must look like.
+    pub(crate) order: &'r Order,
     /// What is said in words, beside the instructions of the request.
     pub(crate) instructions: Option<String>,
     pub(crate) form: AnswerForm,
     pub(crate) warnings: Vec<Warning>,
 }
+
+/// What asks for JSON in words.
+const ONE_OBJECT: &str = "Answer with one JSON object only, without any text around it.";
 
 /// Chooses how the answer's shape is asked for.
 ///
@@ -42,10 +51,13 @@ pub(crate) struct Shaped<'r> {
 pub(crate) fn shape<'r>(
     provider: &Provider,
     model: &str,
-    request: &'r ChatRequest,
+    restricted: &'r Restricted<'r>,
 ) -> Result<Shaped<'r>> {
+    let request = restricted.request.as_ref();
     let mut shaped = Shaped {
         request: Cow::Borrowed(request),
+        model: &restricted.model,
+        order: &restricted.order,
         instructions: None,
         form: AnswerForm::default(),
         warnings: Vec::new(),
@@ -53,7 +65,10 @@ pub(crate) fn shape<'r>(
     match &request.response_format {
         Some(ResponseFormat::JsonSchema { json_schema }) => {
             let traits = provider.model_traits(model);
-            let strategy = strategy(provider, &traits, request)?;
+            let strategy = match &restricted.words {
+                Some(_) => OutputStrategy::Prompt,
+                None => strategy(provider, &traits, request)?,
+            };
             shaped.form.strategy = Some(strategy);
             let free = strategy == OutputStrategy::Native && takes_any_root(provider.protocol);
             shaped.form.wrapped = !free && !schema::is_object(&json_schema.schema);
@@ -69,14 +84,23 @@ pub(crate) fn shape<'r>(
                     shaped.natively(format);
                 }
                 OutputStrategy::Tool => shaped.by_tool(provider, model, &format),
+                OutputStrategy::Prompt if restricted.words.is_some() => {
+                    shaped.only_in_words(&format);
+                }
                 OutputStrategy::Prompt => shaped.in_words(provider, model, &format),
             }
         }
         Some(ResponseFormat::JsonObject {}) if !has_json_mode(provider.protocol) => {
             shaped.warn("there is no JSON mode without a schema: sent as instructions");
-            let words = "Answer with one JSON object only, without any text around it.";
-            shaped.instructions = Some(words.to_owned());
+            shaped.instructions = Some(ONE_OBJECT.to_owned());
             shaped.request.to_mut().response_format = None;
+        }
+        Some(ResponseFormat::JsonObject {}) if restricted.words.is_some() => {
+            shaped.instructions = Some(ONE_OBJECT.to_owned());
+            shaped.request.to_mut().response_format = None;
+        }
+        Some(ResponseFormat::JsonObject {}) if restricted.say_json => {
+            shaped.instructions = Some(ONE_OBJECT.to_owned());
         }
         _ => {}
     }
@@ -230,13 +254,19 @@ impl Shaped<'_> {
             let how = if json_mode { "JSON mode and instructions" } else { "instructions" };
             self.warn(&format!("{who}: sent as {how}"));
         }
+        self.only_in_words(format);
+        self.request.to_mut().response_format = json_mode.then(ResponseFormat::json);
+    }
+
+    /// The schema in words, without JSON mode.
+    fn only_in_words(&mut self, format: &JsonSchemaFormat) {
         let about = format.description.as_deref().unwrap_or_default();
         let gap = if about.is_empty() { "" } else { "\n" };
         self.instructions = Some(format!(
             "Answer with JSON only, without any text around it, that matches this JSON schema:\n{about}{gap}{}",
             format.schema
         ));
-        self.request.to_mut().response_format = json_mode.then(ResponseFormat::json);
+        self.request.to_mut().response_format = None;
     }
 }
 

@@ -22,8 +22,12 @@ fn anthropic() -> Provider {
     Provider::anthropic_compatible("lab", "http://lab.invalid")
 }
 
+fn restricted<'r>(provider: &Provider, request: &'r ChatRequest) -> Restricted<'r> {
+    crate::protocol::restrict::apply(provider, "m", request).unwrap()
+}
+
 fn strategy_of(provider: &Provider, request: &ChatRequest) -> OutputStrategy {
-    shape(provider, "m", request).unwrap().form.strategy.unwrap()
+    shape(provider, "m", &restricted(provider, request)).unwrap().form.strategy.unwrap()
 }
 
 #[test]
@@ -56,6 +60,7 @@ fn a_model_that_thinks_is_not_made_to_call() {
     let thinking = ChatRequest { reasoning_effort: Some(Effort::High), ..asking(schema()) };
     assert_eq!(strategy_of(&provider, &thinking), OutputStrategy::Prompt);
     let insisting = ChatRequest { output_strategy: Some(OutputStrategy::Tool), ..thinking };
+    let insisting = restricted(&provider, &insisting);
     let error = shape(&provider, "m", &insisting).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
@@ -63,17 +68,20 @@ fn a_model_that_thinks_is_not_made_to_call() {
 #[test]
 fn the_tool_is_named_apart_and_must_be_called_once() {
     let provider = unschooled(anthropic());
-    let mut request = asking(schema());
-    let shaped = shape(&provider, "m", &request).unwrap();
+    let request = asking(schema());
+    let taken = restricted(&provider, &request);
+    let shaped = shape(&provider, "m", &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::function("cityreport")));
     assert_eq!(shaped.request.parallel_tool_calls, Some(false));
     assert_eq!(shaped.request.response_format, None);
     assert_eq!(shaped.warnings.len(), 1);
 
+    let mut request = request.clone();
     request.tools.push(ToolDefinition::function("cityreport", json!({})));
     request.output_strategy = Some(OutputStrategy::Tool);
-    let shaped = shape(&provider, "m", &request).unwrap();
+    let taken = restricted(&provider, &request);
+    let shaped = shape(&provider, "m", &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport_answer"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::Required));
     assert!(shaped.warnings.is_empty(), "what was asked for is no surprise");
@@ -86,7 +94,8 @@ fn what_is_no_object_is_wrapped_where_the_host_wants_objects() {
     let gemini = Provider::gemini_compatible("lab", "http://lab.invalid");
     for (provider, wrapped) in [(openai, true), (anthropic(), true), (gemini, false)] {
         let request = asking(list.clone());
-        let shaped = shape(&provider, "m", &request).unwrap();
+        let taken = restricted(&provider, &request);
+        let shaped = shape(&provider, "m", &taken).unwrap();
         assert_eq!(shaped.form.wrapped, wrapped);
         let Some(ResponseFormat::JsonSchema { json_schema }) = &shaped.request.response_format
         else {

@@ -18,6 +18,7 @@ use crate::provider::quirks::{
     SpeakerName, StreamUsage, TextFormat, ThinkingForm, TokenCap, TokenCount, ToolCallIds,
     ToolResultImages, ToolResultName, VideoInput,
 };
+use crate::provider::restrict::with_restrictions;
 use crate::provider::{Auth, KeySource, Param, Provider};
 use crate::request::Effort;
 
@@ -50,7 +51,8 @@ pub(crate) fn rows() -> Vec<Provider> {
         llamacpp(),
         lmstudio(),
     ];
-    rows.into_iter().map(responses::beside).map(makes::with_features).collect()
+    let complete = |row| with_restrictions(makes::with_features(responses::beside(row)));
+    rows.into_iter().map(complete).collect()
 }
 
 fn row(name: &'static str, base_url: &'static str, key: &'static str) -> Provider {
@@ -64,7 +66,7 @@ fn local(name: &'static str, base_url: &'static str, key: &'static str) -> Provi
     provider
 }
 
-const LOW_TO_HIGH: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
+const LOW_TO_MAX: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High, Effort::Max];
 const NONE_TO_HIGH: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
 const MINIMAL_TO_XHIGH: &[Effort] =
     &[Effort::Minimal, Effort::Low, Effort::Medium, Effort::High, Effort::Xhigh];
@@ -163,7 +165,8 @@ fn together() -> Provider {
             q.reasoning_echo = ReasoningEcho::ReasoningContent;
             q.files = FileInputForm::Refused;
             q.video = VideoInput::VideoUrl;
-            q.efforts = Some(LOW_TO_HIGH.into());
+            // Which of them a model knows stands in the table of restrictions.
+            q.efforts = Some(LOW_TO_MAX.into());
             q.thinking = ThinkingForm::ReasoningEnabled;
             q.embeddings.dimensions = DimensionsName::Refused;
         })
@@ -313,9 +316,14 @@ fn perplexity() -> Provider {
             "model",
             "input",
             "max_output_tokens",
+            "temperature",
+            "top_p",
             "reasoning",
             "response_format",
             "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "metadata",
             "stream",
             "store",
         ])
@@ -386,7 +394,6 @@ fn xai() -> Provider {
         .quirks(|q| {
             q.token_cap = TokenCap::MaxCompletionTokens;
             q.audio = AudioInputForm::Refused;
-            q.efforts = Some(NONE_TO_HIGH.into());
         })
         .strip([Param::TopK, Param::Verbosity, Param::Modalities, Param::Audio, Param::Metadata]);
     Provider::responses_compatible("xai", "https://api.x.ai/v1")
@@ -395,7 +402,6 @@ fn xai() -> Provider {
             q.include = IncludeForm::Reasoning;
             q.tool_result_images = ToolResultImages::Refused;
             q.audio = AudioInputForm::Refused;
-            q.efforts = Some(NONE_TO_HIGH.into());
         })
         .strip([Param::Verbosity, Param::Metadata])
         .speaks_as(chat)

@@ -5,7 +5,7 @@
 
 mod gemini;
 mod requests;
-mod spec;
+pub(crate) mod spec;
 
 use agentloop::{AgentLoop, ChatRequest, Protocol, inspect};
 use serde_json::Value;

@@ -92,6 +92,16 @@ fn differ(path: &str, plain: &Value, sent: &Value, fields: &mut Vec<(String, Str
                 fields.push((path, "(gone)".to_owned()));
             }
         }
+        // A text, and the same text as the only part: what the part has beside it is the difference.
+        (Value::String(text), Value::Array(parts))
+            if parts.len() == 1 && parts[0]["text"] == text.as_str() =>
+        {
+            let mut plain = parts[0].clone();
+            if let Value::Object(plain) = &mut plain {
+                plain.retain(|name, _| name == "text" || name == "type");
+            }
+            differ(&format!("{path}[0]"), &plain, &parts[0], fields);
+        }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
             for (at, (plain, sent)) in before.iter().zip(after).enumerate() {
                 differ(&format!("{path}[{at}]"), plain, sent, fields);

@@ -1,0 +1,30 @@
+//! Features that a request must ask for in the header `anthropic-beta`.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+use crate::media::{Medium, Source};
+use crate::request::{ChatMessage, ContentPart};
+
+const HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
+
+/// Files that were uploaded before, by their id. SDKs send it with every `file_id`; without it the API answers 400.
+const FILES: &str = "files-api-2025-04-14";
+
+/// Adds what the messages need to the header, beside what the row or the caller asks for.
+pub(super) fn add(headers: &mut HeaderMap, messages: &[ChatMessage]) {
+    let is_uploaded = |part: &ContentPart| {
+        let medium = part.is_medium().then(|| Medium::of(part).ok().flatten()).flatten();
+        medium.is_some_and(|medium| matches!(medium.source, Source::Id(_)))
+    };
+    if !messages.iter().any(|message| message.parts().iter().any(is_uploaded)) {
+        return;
+    }
+    let asked = headers.get(&HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if asked.split(',').any(|beta| beta.trim() == FILES) {
+        return;
+    }
+    let all = if asked.is_empty() { FILES.to_owned() } else { format!("{asked},{FILES}") };
+    if let Ok(value) = HeaderValue::from_str(&all) {
+        headers.insert(HEADER, value);
+    }
+}
