@@ -46,8 +46,19 @@ pub const MAX_COMPRESSED_WITHOUT_OUTPUT: usize = 1 << 20;
 /// The longest arguments of one tool call, in bytes.
 pub const MAX_ARGUMENTS_BYTES: usize = 16 << 20;
 
-/// The largest answer that is put together from a stream, in bytes of content.
+/// The most bytes that a response may hold, whole or streamed. Everything counts: text, arguments, media, citations, state
+/// of the provider, log probabilities, warnings, metadata, what a decoder keeps until the end, and for each item of a list
+/// its own size. While a response is streamed, events that have not been taken may hold its content up to twice more: as the
+/// deltas, and as the finished parts.
 pub const MAX_RESPONSE_BYTES: usize = 256 << 20;
+
+/// The most bytes that a response may hold for each byte that was sent of it, after decompression, beyond
+/// [`MAX_HELD_FREE_BYTES`]. What a provider really sends is held in one to ten times its size. A provider that has one value
+/// copied into every element of a list gets no further than this.
+pub const MAX_HELD_PER_BYTE: usize = 64;
+
+/// The bytes that a response may hold however little was sent of it.
+pub const MAX_HELD_FREE_BYTES: usize = 16 << 20;
 
 /// The most parts that one choice may have.
 pub const MAX_PARTS: usize = 1 << 16;

@@ -8,7 +8,9 @@
 mod read;
 mod request;
 
-pub(crate) use read::{read, read_list, read_object};
+pub(crate) use read::{
+    OBJECT_ENTRY, OBJECT_LEAST, is_too_large, read, read_list, read_object, read_whole,
+};
 #[cfg(feature = "structured")]
 pub(crate) use request::check_schema;
 pub(crate) use request::{any_tree, check, check_fields, each_tree, refusal, refusal_of_fields};

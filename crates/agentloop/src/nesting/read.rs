@@ -1,20 +1,50 @@
 //! Reads JSON into a tree that is not too deep.
 
+use std::cell::Cell;
 use std::fmt;
+use std::mem::size_of;
 
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use crate::limits::MAX_KEPT_DEPTH;
+use crate::limits::{MAX_KEPT_DEPTH, MAX_RESPONSE_BYTES};
+
+/// What an entry of a JSON object takes beside its name and its value's own contents.
+pub(crate) const OBJECT_ENTRY: usize = size_of::<String>() + size_of::<Value>() + 24;
+
+/// How many entries an object that has any makes room for.
+pub(crate) const OBJECT_LEAST: usize = 3;
 
 /// Reads JSON of any depth: what lies deeper than [`MAX_KEPT_DEPTH`] is in the tree as its text.
+///
+/// # Errors
+///
+/// When it is not JSON, or when its tree would take more than [`MAX_RESPONSE_BYTES`]: a list of numbers takes sixteen
+/// times the memory of its text, and small objects more.
 pub(crate) fn read(json: &str) -> serde_json::Result<Value> {
+    read_to(json, MAX_KEPT_DEPTH)
+}
+
+/// Reads JSON that no part of a response is made of, as deep as the parser goes.
+pub(crate) fn read_whole(json: &str) -> serde_json::Result<Value> {
+    read_to(json, usize::MAX)
+}
+
+fn read_to(json: &str, left: usize) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let value = Tree { left: MAX_KEPT_DEPTH }.deserialize(&mut deserializer)?;
+    let room = Cell::new(MAX_RESPONSE_BYTES);
+    let value = Tree { left, room: &room }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
+
+/// Whether JSON was not read because its tree would be too large.
+pub(crate) fn is_too_large(error: &serde_json::Error) -> bool {
+    error.is_data() && error.to_string().starts_with(TOO_LARGE)
+}
+
+const TOO_LARGE: &str = "its tree is too large";
 
 /// The same, of an object.
 pub(crate) fn read_object(json: &str) -> serde_json::Result<Map<String, Value>> {
@@ -32,19 +62,26 @@ pub(crate) fn read_list(json: &str) -> Vec<Value> {
     }
 }
 
-/// A value around which there may be so many more levels.
+/// A value around which there may be so many more levels, in a tree that may take so many more bytes.
 #[derive(Clone, Copy)]
-struct Tree {
+struct Tree<'r> {
     left: usize,
+    room: &'r Cell<usize>,
 }
 
-impl Tree {
+impl Tree<'_> {
     fn inner(self) -> Self {
-        Self { left: self.left.saturating_sub(1) }
+        Self { left: self.left.saturating_sub(1), room: self.room }
+    }
+
+    fn take<E: serde::de::Error>(self, bytes: usize) -> Result<(), E> {
+        let room = self.room.get().checked_sub(bytes).ok_or_else(|| E::custom(TOO_LARGE))?;
+        self.room.set(room);
+        Ok(())
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Tree {
+impl<'de> DeserializeSeed<'de> for Tree<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -60,7 +97,7 @@ impl<'de> DeserializeSeed<'de> for Tree {
     }
 }
 
-impl<'de> Visitor<'de> for Tree {
+impl<'de> Visitor<'de> for Tree<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,6 +135,7 @@ impl<'de> Visitor<'de> for Tree {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element_seed(self.inner())? {
+            self.take(size_of::<Value>())?;
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -106,6 +144,9 @@ impl<'de> Visitor<'de> for Tree {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(name) = map.next_key::<String>()? {
+            // The first entry makes room for a few.
+            let entries = if fields.is_empty() { OBJECT_LEAST } else { 1 };
+            self.take(entries * OBJECT_ENTRY + name.len())?;
             fields.insert(name, map.next_value_seed(self.inner())?);
         }
         Ok(Value::Object(fields))

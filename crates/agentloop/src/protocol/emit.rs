@@ -1,24 +1,33 @@
 //! Where decoders put what they read: steps in, well-formed events out.
 
 use std::collections::VecDeque;
+use std::mem::size_of;
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::history::ToolNames;
-use crate::limits::{MAX_CHOICES, MAX_PARTS, MAX_RESPONSE_BYTES};
+use crate::limits::{
+    MAX_CHOICES, MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_PARTS, MAX_RESPONSE_BYTES,
+};
 use crate::models::{Pricing, served_tier};
+use crate::nesting::OBJECT_ENTRY;
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
 use crate::request::OutputStrategy;
 use crate::response::{
-    ChatResponse, Contradiction, Cost, FinishReason, Fold, Logprobs, Reported, ResponsePart, Usage,
-    Warning,
+    ChatResponse, Choice, Contradiction, Cost, FinishReason, Fold, Logprobs, ProviderState,
+    Reported, ResponsePart, Usage, Warning, Weight,
 };
 
 /// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
 /// response and a partial one can be had at any time.
+///
+/// It counts the bytes that the response holds, all of them: text and arguments, whole parts, citations, state, log
+/// probabilities, warnings, metadata, usage, choices, and what a decoder holds beside and [charges](Self::charge). Past
+/// [`MAX_RESPONSE_BYTES`], and past [`MAX_HELD_PER_BYTE`] times what was sent, the response fails with
+/// [`ErrorKind::TooLarge`]. After that point nothing more is kept.
 #[derive(Debug)]
 pub(crate) struct Emitter {
     fold: Fold,
@@ -31,7 +40,14 @@ pub(crate) struct Emitter {
     /// What was wrong with the last usage and cost. Providers repeat both; the warning comes once, at the end.
     contradiction: Option<Contradiction>,
     invalid_cost: Option<Warning>,
-    content_bytes: usize,
+    /// The bytes that the response and its decoder hold.
+    held: usize,
+    /// The most that they may hold, by what was sent so far.
+    most: usize,
+    /// What of it is usage, which is replaced and not added.
+    usage_bytes: usize,
+    /// Whether the bound was passed, and something may have been left out for it.
+    overflowed: bool,
     /// The names under which tools were sent.
     names: ToolNames,
     /// How the answer's shape was asked for.
@@ -59,7 +75,10 @@ impl Emitter {
             usage: None,
             contradiction: None,
             invalid_cost: None,
-            content_bytes: 0,
+            held: 0,
+            most: MAX_HELD_FREE_BYTES,
+            usage_bytes: 0,
+            overflowed: false,
             names: ToolNames::default(),
             strategy: None,
             answers: None,
@@ -73,6 +92,56 @@ impl Emitter {
         self.quiet = quiet;
         self.events.reserve_exact(if quiet { 1 } else { 4 });
         self
+    }
+
+    /// Notes that so many more bytes were sent, and makes room for what they may hold.
+    pub(crate) fn receive(&mut self, bytes: usize) {
+        let more = bytes.saturating_mul(MAX_HELD_PER_BYTE);
+        self.most = self.most.saturating_add(more).min(MAX_RESPONSE_BYTES);
+    }
+
+    /// Counts bytes that the decoder holds outside of the response: what it keeps until the end, and a copy of something
+    /// that the response has already.
+    ///
+    /// # Errors
+    ///
+    /// When the response holds too much.
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<()> {
+        self.admit(bytes);
+        self.check()
+    }
+
+    /// Takes back what was charged for something that is not held any more.
+    pub(crate) fn release(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+    }
+
+    /// Whether the response is still within its bound.
+    ///
+    /// # Errors
+    ///
+    /// When it holds more than [`MAX_RESPONSE_BYTES`], or too much for what was sent.
+    pub(crate) fn check(&self) -> Result<()> {
+        if !self.overflowed {
+            return Ok(());
+        }
+        Err(too_large(match self.most {
+            MAX_RESPONSE_BYTES => {
+                format!("the response holds more than {MAX_RESPONSE_BYTES} bytes")
+            }
+            _ => format!(
+                "the response holds more than {MAX_HELD_PER_BYTE} bytes for each byte that was sent"
+            ),
+        }))
+    }
+
+    /// Counts bytes and returns whether the response may hold them. Events that wait to be taken count with their own
+    /// size; what they hold was counted when it was added.
+    fn admit(&mut self, bytes: usize) -> bool {
+        self.held = self.held.saturating_add(bytes);
+        let waiting = self.events.len() * size_of::<ChatStreamEvent>();
+        self.overflowed |= self.held.saturating_add(waiting) > self.most;
+        !self.overflowed
     }
 
     fn push(&mut self, event: ChatStreamEvent) {
@@ -173,9 +242,11 @@ impl Emitter {
     }
 
     pub(crate) fn ensure_choice(&mut self, choice_index: u32) -> Result<()> {
-        self.fold.ensure_choice(choice_index);
-        if self.fold.response().choices.len() > MAX_CHOICES {
-            return Err(too_large(format!("the answer has more than {MAX_CHOICES} choices")));
+        if self.fold.ensure_choice(choice_index) {
+            if self.fold.response().choices.len() > MAX_CHOICES {
+                return Err(too_large(format!("the response has more than {MAX_CHOICES} choices")));
+            }
+            self.charge(size_of::<Choice>())?;
         }
         Ok(())
     }
@@ -190,9 +261,10 @@ impl Emitter {
         if let Some(answers) = &mut self.answers {
             part = answers.start(choice_index, part);
         }
+        self.charge(size_of::<ResponsePart>() + part.weight())?;
         let part_index = self.fold.open(choice_index, &part);
         if part_index as usize >= MAX_PARTS {
-            return Err(too_large(format!("the answer has more than {MAX_PARTS} parts")));
+            return Err(too_large(format!("the response has more than {MAX_PARTS} parts")));
         }
         if let Some(answers) = &mut self.answers {
             answers.opened(choice_index, part_index, &part);
@@ -207,21 +279,7 @@ impl Emitter {
         part_index: u32,
         delta: PartDelta,
     ) -> Result<()> {
-        self.content_bytes += match &delta {
-            PartDelta::Text { text: bytes }
-            | PartDelta::ToolCallArguments { arguments: bytes }
-            | PartDelta::Thinking { thinking: bytes }
-            | PartDelta::ThinkingSignature { signature: bytes }
-            | PartDelta::Image { data: bytes }
-            | PartDelta::Audio { data: bytes }
-            | PartDelta::AudioTranscript { transcript: bytes }
-            | PartDelta::Code { code: bytes }
-            | PartDelta::ServerToolCallArguments { arguments: bytes } => bytes.len(),
-            PartDelta::Citation { .. } | PartDelta::ProviderState { .. } => 0,
-        };
-        if self.content_bytes > MAX_RESPONSE_BYTES {
-            return Err(too_large(format!("the answer is larger than {MAX_RESPONSE_BYTES} bytes")));
-        }
+        self.charge(delta.weight())?;
         let delta = match &mut self.answers {
             None => delta,
             Some(answers) => match answers.delta(choice_index, part_index, delta) {
@@ -254,14 +312,22 @@ impl Emitter {
             self.grow(choice_index, part_index, delta)?;
         }
         let part = self.fold.close(choice_index, part_index).map_err(Self::out_of_order)?;
+        // The text of its arguments has become a tree.
+        let tree = match part {
+            ResponsePart::ServerToolCall(call) => call.arguments.weight(),
+            _ => 0,
+        };
         complete(part);
         let tagged = self.fold.tag(choice_index, part_index);
+        let maker = tagged.and_then(ResponsePart::provider_state).map_or(0, |state| {
+            size_of::<ProviderState>() + state.provider.len() + state.model.weight()
+        });
         if !self.quiet
             && let Some(part) = tagged.cloned()
         {
             self.events.push_back(ChatStreamEvent::ContentDone { choice_index, part_index, part });
         }
-        Ok(())
+        self.charge(tree + maker)
     }
 
     /// A part that came whole.
@@ -270,6 +336,7 @@ impl Emitter {
             Some(answers) => answers.whole(part),
             None => part,
         };
+        self.charge(part.weight())?;
         let part_index = self.open(choice_index, PartStart::of(&part))?;
         let mut part = part;
         if let ResponsePart::ToolCall(call) = &mut part {
@@ -279,10 +346,14 @@ impl Emitter {
     }
 
     pub(crate) fn logprobs(&mut self, choice_index: u32, logprobs: Logprobs) {
-        if !logprobs.is_empty() {
-            self.fold.logprobs(choice_index, &logprobs);
-            self.push(ChatStreamEvent::Logprobs { choice_index, logprobs });
+        if logprobs.is_empty() || !self.admit(logprobs.weight()) {
+            return;
         }
+        if self.quiet {
+            return self.fold.logprobs(choice_index, logprobs);
+        }
+        self.fold.logprobs(choice_index, logprobs.clone());
+        self.events.push_back(ChatStreamEvent::Logprobs { choice_index, logprobs });
     }
 
     pub(crate) fn finish_choice(
@@ -291,6 +362,9 @@ impl Emitter {
         reason: FinishReason,
         raw: Option<String>,
     ) {
+        if !self.admit(raw.weight()) {
+            return;
+        }
         let reason = match &self.answers {
             Some(answers) => answers.finish(choice_index, reason),
             None => reason,
@@ -307,6 +381,9 @@ impl Emitter {
     }
 
     pub(crate) fn warn(&mut self, warning: Warning) {
+        if !self.admit(size_of::<Warning>() + warning.weight()) {
+            return;
+        }
         if self.fold.is_started() {
             self.fold.warn(warning.clone());
             self.push(ChatStreamEvent::Warning { warning });
@@ -317,6 +394,9 @@ impl Emitter {
 
     /// Adds fields of the response, under the provider's names.
     pub(crate) fn metadata(&mut self, more: Map<String, Value>) {
+        if !self.admit(more.weight()) {
+            return;
+        }
         if self.quiet {
             self.fold.metadata(more);
         } else if !more.is_empty() {
@@ -327,7 +407,7 @@ impl Emitter {
 
     /// Adds fields of one choice, under the provider's names.
     pub(crate) fn choice_metadata(&mut self, choice_index: u32, more: Map<String, Value>) {
-        if more.is_empty() {
+        if more.is_empty() || !self.admit(more.weight()) {
             return;
         }
         if self.quiet {
@@ -340,6 +420,30 @@ impl Emitter {
         });
     }
 
+    /// Keeps a field for the metadata, in place of an earlier one of that name, and counts it until it is handed over.
+    ///
+    /// # Errors
+    ///
+    /// When the response holds too much.
+    pub(crate) fn keep(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        name: &str,
+        value: Value,
+    ) -> Result<()> {
+        self.charge(value.weight())?;
+        let known = match fields.get_mut(name) {
+            Some(known) => std::mem::replace(known, value),
+            None => {
+                self.charge(OBJECT_ENTRY + name.len())?;
+                fields.insert(name.to_owned(), value);
+                return Ok(());
+            }
+        };
+        self.release(known.weight());
+        Ok(())
+    }
+
     /// Takes the usage and the cost that the provider reports. Providers repeat them: the last ones count, and one event
     /// at the end has them.
     pub(crate) fn usage(&mut self, reported: impl Into<Reported>, cost: ReportedCost) {
@@ -348,6 +452,11 @@ impl Emitter {
         let (cost, invalid) = cost.split();
         if invalid.is_some() {
             self.invalid_cost = invalid;
+        }
+        self.release(self.usage_bytes);
+        self.usage_bytes = usage.weight();
+        if !self.admit(self.usage_bytes) {
+            return;
         }
         if self.quiet {
             return self.fold.usage(usage, cost);
@@ -374,6 +483,7 @@ impl Emitter {
             }
             self.fold.cost(cost);
         }
+        self.check()?;
         if let Some((usage, cost)) = self.usage.take() {
             self.push(ChatStreamEvent::Usage { usage, cost });
         }
@@ -382,9 +492,9 @@ impl Emitter {
         Ok(())
     }
 
-    /// What has arrived so far; `None` before the message has started.
-    pub(crate) fn partial(&self) -> Option<ChatResponse> {
-        self.fold.is_started().then(|| self.fold.partial())
+    /// Takes what has arrived so far, after which nothing more can be added; `None` before the message has started.
+    pub(crate) fn partial(&mut self) -> Option<ChatResponse> {
+        self.fold.is_started().then(|| std::mem::take(&mut self.fold).into_partial())
     }
 
     /// A decoder that breaks the grammar is our fault, and still only an error.
@@ -396,3 +506,7 @@ impl Emitter {
 fn too_large(message: String) -> Error {
     Error::new(ErrorKind::TooLarge, message)
 }
+
+#[cfg(test)]
+#[path = "emit_tests.rs"]
+mod tests;

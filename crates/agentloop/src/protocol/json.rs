@@ -4,7 +4,9 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::fill::Fill;
+use super::room;
 use crate::error::{Error, ErrorKind, Result};
+use crate::nesting;
 use crate::request::{ChatMessage, ContentPart, MessageContent};
 
 /// A body without what stands around it: hosts that keep the connection alive send blank lines before it.
@@ -27,8 +29,8 @@ pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
     {
         return None;
     }
-    let value: serde_json::Value =
-        serde_json::from_slice(&without_endless_numbers(&without_lone_surrogates(data))).ok()?;
+    let mended = without_endless_numbers(&without_lone_surrogates(data));
+    let value = nesting::read_whole(std::str::from_utf8(&mended).ok()?).ok()?;
     serde_json::to_vec(&value).ok()
 }
 
@@ -89,7 +91,8 @@ fn without_endless_numbers(data: &[u8]) -> Vec<u8> {
 
 /// Reads JSON that is there as a whole; what cannot be read is an error that holds the bytes.
 pub(crate) fn read_json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T> {
-    serde_json::from_slice(data).map_err(|error| unreadable(ErrorKind::Protocol, data, error))
+    room::within(data.len(), || serde_json::from_slice(data))
+        .map_err(|error| unreadable(ErrorKind::Protocol, data, error))
 }
 
 /// The same, into a value that is already there.
@@ -103,6 +106,10 @@ pub(crate) fn fill_json_body<'a, T: Fill<'a>>(body: &'a [u8], place: &mut T) -> 
 }
 
 fn filled<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()> {
+    room::within(data.len(), || fill(data, place))
+}
+
+fn fill<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()> {
     // What is known to be UTF-8 as a whole is not looked at again string by string.
     if let Ok(text) = std::str::from_utf8(data) {
         let mut json = serde_json::Deserializer::from_str(text);
@@ -116,7 +123,8 @@ fn filled<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<
 
 /// The same as [`read_json`] for a body, which may also have been cut off on its way.
 pub(crate) fn read_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
-    serde_json::from_slice(body).map_err(|error| unreadable_body(body, error))
+    room::within(body.len(), || serde_json::from_slice(body))
+        .map_err(|error| unreadable_body(body, error))
 }
 
 fn unreadable_body(body: &[u8], error: serde_json::Error) -> Error {
@@ -141,6 +149,10 @@ fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {
         return Error::new(kind, format!("the answer is not JSON: {text}"))
             .with_raw(data)
             .with_source(error);
+    }
+    if error.to_string().starts_with(room::TOO_LARGE) {
+        let message = format!("the response cannot be read: {error}");
+        return Error::new(ErrorKind::TooLarge, message).with_source(error);
     }
     let what = match kind {
         ErrorKind::IncompleteStream => "is cut off",

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::size_of;
 
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
@@ -15,6 +16,7 @@ use serde::de::{
 use serde_json::Value;
 
 use super::fill::{Fill, FillFields};
+use super::room;
 
 /// Visits the shapes that a tolerant reader does not want, and makes `$none` of them.
 macro_rules! ignore {
@@ -196,7 +198,10 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
         while let Some(element) = seq.next_element::<Option<T>>()? {
             match element {
                 Some(element) if few.first.is_none() => few.first = Some(element),
-                Some(element) => few.rest.push(element),
+                Some(element) => {
+                    room::take(size_of::<T>())?;
+                    few.rest.push(element);
+                }
                 None => {}
             }
         }
@@ -286,6 +291,7 @@ impl<'de, T: Fill<'de>> Visitor<'de> for FewFiller<'_, T> {
         }
         let mut next = None;
         while seq.next_element_seed(Element(&mut next))?.is_some() {
+            room::take(size_of::<T>())?;
             self.0.rest.extend(next.take());
         }
         Ok(())

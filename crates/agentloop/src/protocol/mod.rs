@@ -22,6 +22,7 @@ mod output;
 mod recognize;
 mod restrict;
 mod retry_after;
+mod room;
 pub mod serve;
 mod think_tags;
 mod tool_calls;
@@ -320,19 +321,24 @@ impl ChatDecoder {
 
     /// Hands over what is read late, before an answer that is cut short is looked at.
     pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
-        if let Self::Gemini(decoder) = self {
-            decoder.settle(emitter);
+        match self {
+            Self::Gemini(decoder) => decoder.settle(emitter),
+            Self::Anthropic(decoder) => decoder.settle(emitter),
+            Self::OpenAiChat(_) | Self::OpenAiResponses(_) => {}
         }
     }
 
     /// Takes the next frame of a stream.
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
-        match self {
+        emitter.receive(frame.data.len());
+        let flow = match self {
             Self::OpenAiChat(decoder) => decoder.frame(frame, emitter),
             Self::OpenAiResponses(decoder) => decoder.frame(frame, emitter),
             Self::Anthropic(decoder) => decoder.frame(frame, emitter),
             Self::Gemini(decoder) => decoder.frame(frame, emitter),
-        }
+        }?;
+        emitter.check()?;
+        Ok(flow)
     }
 
     /// Takes the end of a stream.
@@ -347,6 +353,7 @@ impl ChatDecoder {
 
     /// Takes a whole body: the same steps as a stream's.
     pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        emitter.receive(body.len());
         match self {
             Self::OpenAiChat(decoder) => decoder.body(body, emitter),
             Self::OpenAiResponses(decoder) => decoder.body(body, emitter),

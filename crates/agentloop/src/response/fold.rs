@@ -47,10 +47,9 @@ pub struct Fold {
 /// What is known of a choice while it grows.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// Beside the choice's parts: whether each is still open.
+    /// Beside the choice's parts: whether each is still open. The arguments of a provider's tool are text while its part
+    /// is open.
     open: Vec<bool>,
-    /// Arguments of the provider's tools, as text until the part closes.
-    server_arguments: Vec<(usize, String)>,
     finished: bool,
 }
 
@@ -117,7 +116,7 @@ impl Fold {
                 Ok(())
             }
             ChatStreamEvent::Logprobs { choice_index, logprobs } => {
-                self.logprobs(*choice_index, logprobs);
+                self.logprobs(*choice_index, logprobs.clone());
                 Ok(())
             }
             ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
@@ -184,17 +183,21 @@ impl Fold {
     /// What has arrived so far, open parts included. A choice that did not end has the finish reason
     /// `error`.
     pub fn partial(&self) -> ChatResponse {
-        let mut response = self.response.clone();
-        let ChatResponse { choices, provider, model, .. } = &mut response;
+        self.clone().into_partial()
+    }
+
+    /// Gives what has arrived so far, without a copy of it.
+    pub(crate) fn into_partial(mut self) -> ChatResponse {
+        let ChatResponse { choices, provider, model, .. } = &mut self.response;
         for (choice, progress) in choices.iter_mut().zip(&self.progress) {
-            for (part, text) in &progress.server_arguments {
-                if let Some(ResponsePart::ServerToolCall(call)) = choice.content.get_mut(*part) {
-                    call.arguments = parse_arguments(text);
+            for (part, open) in choice.content.iter_mut().zip(&progress.open) {
+                if *open {
+                    read_arguments(part);
                 }
+                part.tag(provider, model);
             }
-            choice.content.iter_mut().for_each(|part| part.tag(provider, model));
         }
-        response
+        self.response
     }
 
     pub(crate) fn is_started(&self) -> bool {
@@ -269,12 +272,13 @@ impl Fold {
             (ResponsePart::CodeExecution(part), PartDelta::Code { code }) => {
                 part.code.push_str(code);
             }
-            (ResponsePart::ServerToolCall(_), PartDelta::ServerToolCallArguments { arguments }) => {
-                match progress.server_arguments.iter_mut().find(|(part, _)| *part == at) {
-                    Some((_, text)) => text.push_str(arguments),
-                    None => progress.server_arguments.push((at, arguments.clone())),
-                }
-            }
+            (
+                ResponsePart::ServerToolCall(part),
+                PartDelta::ServerToolCallArguments { arguments },
+            ) => match &mut part.arguments {
+                Value::String(text) => text.push_str(arguments),
+                none => *none = Value::String(arguments.clone()),
+            },
             (part, PartDelta::ProviderState { provider_state }) => {
                 part.set_provider_state(provider_state.clone());
             }
@@ -328,11 +332,7 @@ impl Fold {
             _ => return broken(format!("part {part_index} closes, but is not open")),
         }
         let part = &mut choice.content[at];
-        if let ResponsePart::ServerToolCall(call) = part
-            && let Some(found) = progress.server_arguments.iter().position(|(part, _)| *part == at)
-        {
-            call.arguments = parse_arguments(&progress.server_arguments.swap_remove(found).1);
-        }
+        read_arguments(part);
         Ok(part)
     }
 
@@ -345,7 +345,7 @@ impl Fold {
         Some(part)
     }
 
-    pub(crate) fn logprobs(&mut self, choice_index: u32, more: &Logprobs) {
+    pub(crate) fn logprobs(&mut self, choice_index: u32, more: Logprobs) {
         self.choice(choice_index).0.logprobs.get_or_insert_default().extend(more);
     }
 
@@ -386,18 +386,23 @@ impl Fold {
         &self.response
     }
 
-    /// The choice of that index, which begins here if it is new. Choices stand in the order of their
-    /// indices, in whatever order they arrive.
-    pub(crate) fn ensure_choice(&mut self, index: u32) {
+    /// Begins the choice of that index, unless it is there; returns whether it is new.
+    pub(crate) fn ensure_choice(&mut self, index: u32) -> bool {
+        let before = self.progress.len();
         self.choice(index);
+        self.progress.len() > before
     }
 
+    /// The choice of that index, which begins here if it is new. Choices are in the order of their indices, in whatever
+    /// order they arrive.
     fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
         let at = self.response.choices.partition_point(|choice| choice.index < index);
         if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
-            // Nearly all answers have one choice.
-            self.response.choices.reserve_exact(1);
-            self.progress.reserve_exact(1);
+            if self.progress.is_empty() {
+                // Nearly all responses have one choice.
+                self.response.choices.reserve_exact(1);
+                self.progress.reserve_exact(1);
+            }
             self.response.choices.insert(at, Choice { index, ..Choice::default() });
             self.progress.insert(at, Progress::default());
         }
@@ -462,6 +467,15 @@ fn skeleton(start: &PartStart) -> ResponsePart {
             kind: kind.clone(),
             data: Value::Null,
         }),
+    }
+}
+
+/// Reads the arguments of a provider's tool, once all of their text is there.
+fn read_arguments(part: &mut ResponsePart) {
+    if let ResponsePart::ServerToolCall(call) = part
+        && let Value::String(text) = &call.arguments
+    {
+        call.arguments = parse_arguments(text);
     }
 }
 

@@ -41,9 +41,9 @@ impl Logprobs {
     }
 
     /// Appends what a later piece of the stream brought.
-    pub(crate) fn extend(&mut self, more: &Self) {
-        self.content.extend_from_slice(&more.content);
-        self.thinking.extend_from_slice(&more.thinking);
-        self.refusal.extend_from_slice(&more.refusal);
+    pub(crate) fn extend(&mut self, more: Self) {
+        self.content.extend(more.content);
+        self.thinking.extend(more.thinking);
+        self.refusal.extend(more.refusal);
     }
 }

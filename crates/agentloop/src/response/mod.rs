@@ -12,6 +12,7 @@ mod save;
 mod unfold;
 mod usage;
 mod warning;
+mod weight;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,6 +35,7 @@ pub use part::{
 pub(crate) use reconcile::{Contradiction, Reported};
 pub use usage::{Usage, UsageDetails};
 pub use warning::{Warning, WarningKind};
+pub(crate) use weight::Weight;
 
 use crate::request::{ChatMessage, ContentPart, Origin, OutputStrategy};
 

@@ -325,6 +325,9 @@ pub struct OpaquePart {
     pub data: Value,
 }
 
+/// The longest name of a model that is copied to the parts that are bound to it.
+const MAX_COPIED_MODEL_BYTES: usize = 256;
+
 /// Calls `$body` with `$part` bound to whatever struct the part holds, for the kinds that carry state.
 macro_rules! each_part_with_state {
     ($self:expr, $part:ident => $body:expr, $opaque:expr) => {
@@ -391,7 +394,8 @@ impl ResponsePart {
         let state =
             state.get_or_insert_with(|| Box::new(ProviderState::new(provider, Value::Null)));
         // Some signatures are bound to the model, so thinking names it.
-        if is_thinking && !model.is_empty() {
+        // It is copied to every part, and no model has a name that is longer.
+        if is_thinking && (1..=MAX_COPIED_MODEL_BYTES).contains(&model.len()) {
             state.model.get_or_insert_with(|| model.to_owned());
         }
     }

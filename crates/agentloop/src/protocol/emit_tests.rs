@@ -1,0 +1,124 @@
+//! Whatever it is that grows, it counts.
+
+use serde_json::json;
+
+use super::*;
+use crate::response::{
+    Citation, ImagePart, OpaqueCitation, ServerToolResultPart, TokenLogprob, UsageDetails,
+};
+
+/// A sixteenth of what a response may hold, and a little more.
+const LARGE: usize = (MAX_RESPONSE_BYTES >> 4) + 1;
+
+fn large() -> String {
+    "a".repeat(LARGE)
+}
+
+/// An emitter of a response of which much was sent.
+fn emitter() -> Emitter {
+    let mut emitter = Box::new(Emitter::new("p", None, Vec::new())).quietly(true);
+    emitter.receive(MAX_RESPONSE_BYTES);
+    emitter.start("a", "m", None);
+    emitter.ensure_choice(0).unwrap();
+    *emitter
+}
+
+/// Fails unless the sixteenth step of a kind, and none before it, is too much.
+fn counts(step: impl Fn(&mut Emitter) -> Result<()>) {
+    let mut emitter = emitter();
+    for _ in 0..15 {
+        step(&mut emitter).unwrap();
+        emitter.check().unwrap();
+    }
+    let error = step(&mut emitter).and_then(|()| emitter.check()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    assert!(emitter.done().is_err());
+}
+
+#[test]
+fn every_kind_of_content_counts() {
+    let text = emitter_with_text;
+    counts(|emitter| text(emitter, PartDelta::Text { text: large() }));
+    let citation = || OpaqueCitation { data: json!(large()), ..OpaqueCitation::default() };
+    counts(|emitter| text(emitter, PartDelta::Citation { citation: Citation::Opaque(citation()) }));
+    let state = || ProviderState::new("p", json!({ "a": [large()] }));
+    counts(|emitter| text(emitter, PartDelta::ProviderState { provider_state: state() }));
+    counts(|emitter| {
+        let part = PartStart::ToolCall { id: "c".to_owned(), name: large() };
+        emitter.open(0, part).map(drop)
+    });
+    counts(|emitter| {
+        let image = ImagePart { data: large(), ..ImagePart::default() };
+        emitter.whole(0, ResponsePart::Image(image))
+    });
+    counts(|emitter| {
+        let content = json!([{ "a": large() }]);
+        let result = ServerToolResultPart { content, ..ServerToolResultPart::default() };
+        emitter.whole(0, ResponsePart::ServerToolResult(result))
+    });
+}
+
+/// Adds to a text that is opened here.
+fn emitter_with_text(emitter: &mut Emitter, delta: PartDelta) -> Result<()> {
+    let part = emitter.open(0, PartStart::Text {})?;
+    emitter.delta(0, part, delta)
+}
+
+#[test]
+fn all_that_is_beside_the_content_counts() {
+    counts(|emitter| {
+        emitter.warn(Warning::about_response(large()));
+        Ok(())
+    });
+    counts(|emitter| {
+        let alternative = TokenLogprob { token: large(), ..TokenLogprob::default() };
+        let token = TokenLogprob { top_logprobs: vec![alternative], ..TokenLogprob::default() };
+        emitter.logprobs(0, Logprobs { content: vec![token], ..Logprobs::default() });
+        Ok(())
+    });
+    counts(|emitter| {
+        let metadata = Map::from_iter([(large(), json!(1))]);
+        emitter.metadata(metadata);
+        Ok(())
+    });
+    counts(|emitter| {
+        emitter.choice_metadata(0, Map::from_iter([("a".to_owned(), json!(large()))]));
+        Ok(())
+    });
+    counts(|emitter| emitter.charge(LARGE));
+}
+
+#[test]
+fn what_is_replaced_counts_once() {
+    let mut emitter = emitter();
+    let mut fields = Map::new();
+    for _ in 0..40 {
+        emitter.keep(&mut fields, "name", json!(large())).unwrap();
+        let counts = [(large(), 1)].into_iter().collect();
+        let details = UsageDetails { server_tool_requests: counts, ..UsageDetails::default() };
+        emitter.usage(Usage { details, ..Usage::default() }, None);
+    }
+    emitter.check().unwrap();
+}
+
+#[test]
+fn a_response_may_hold_only_so_much_for_what_was_sent() {
+    let mut emitter = Emitter::new("p", None, Vec::new());
+    emitter.charge(MAX_HELD_FREE_BYTES).unwrap();
+    emitter.receive(10);
+    emitter.charge(10 * MAX_HELD_PER_BYTE).unwrap();
+    let error = emitter.charge(1).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::TooLarge);
+    assert!(error.message().contains("64 bytes for each byte"), "{error}");
+}
+
+#[test]
+fn events_that_wait_count() {
+    let mut emitter = Emitter::new("p", None, Vec::new());
+    emitter.start("a", "m", None);
+    emitter.ensure_choice(0).unwrap();
+    let part = emitter.open(0, PartStart::Text {}).unwrap();
+    let delta = || PartDelta::Text { text: "a".to_owned() };
+    let fails = (0..1_000_000).any(|_| emitter.delta(0, part, delta()).is_err());
+    assert!(fails, "a million events that nobody takes");
+}
