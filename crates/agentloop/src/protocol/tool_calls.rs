@@ -5,6 +5,7 @@
 //! old index; a missing, empty or repeated id or name opens nothing.
 
 use std::collections::HashMap;
+use std::mem::size_of;
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::emit::Emitter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
-use crate::response::ProviderState;
+use crate::response::{ProviderState, Weight as _};
 
 /// A piece of a tool call, as it comes over the wire.
 #[derive(Clone, Debug, Default)]
@@ -27,12 +28,26 @@ pub(crate) struct CallPiece<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls {
     calls: Vec<Call>,
-    by_id: HashMap<String, usize>,
+    by_id: HashMap<String, Known>,
     by_index: HashMap<i64, usize>,
     latest: Option<usize>,
     /// The index of the latest piece.
     latest_index: Option<i64>,
+    /// What the calls hold and has not been charged yet.
+    uncharged: usize,
 }
+
+/// What is known of an id.
+#[derive(Debug, Default)]
+struct Known {
+    /// The call to which pieces with this id belong; `None` for an id that the provider never sent.
+    call: Option<usize>,
+    /// How many calls are handed on under this id, or would be.
+    calls: usize,
+}
+
+/// What a call takes beside its texts: its own size, and its entries under its id and its index.
+const CALL_BYTES: usize = size_of::<Call>() + 128;
 
 #[derive(Debug, Default)]
 struct Call {
@@ -79,6 +94,7 @@ impl ToolCalls {
             Some(at) => at,
             None => {
                 self.calls.push(Call { index: piece.index, ..Call::default() });
+                self.uncharged += CALL_BYTES;
                 self.calls.len() - 1
             }
         };
@@ -86,12 +102,22 @@ impl ToolCalls {
         if let Some(id) = id {
             if call.wire_id.is_empty() {
                 id.clone_into(&mut call.wire_id);
+                self.uncharged += id.len();
             }
-            if call.id.is_empty() && call.part.is_none() {
+            let opens = call.id.is_empty() && call.part.is_none();
+            if opens {
                 id.clone_into(&mut call.id);
+                self.uncharged += id.len();
             }
-            // An id that comes after the part was opened under a made-up one still leads to the call.
-            self.by_id.entry(id.to_owned()).or_insert(at);
+            if opens || self.by_id.get(id).is_none_or(|known| known.call.is_none()) {
+                let known = self.by_id.entry(id.to_owned()).or_insert_with(|| {
+                    self.uncharged += CALL_BYTES + id.len();
+                    Known::default()
+                });
+                // An id that comes after the part was opened under a made-up one still leads to the call.
+                known.call.get_or_insert(at);
+                known.calls += usize::from(opens);
+            }
         }
         if let Some(index) = piece.index {
             self.by_index.insert(index, at);
@@ -99,6 +125,7 @@ impl ToolCalls {
         if let Some(name) = name {
             if call.name.is_empty() {
                 name.clone_into(&mut call.name);
+                self.uncharged += name.len();
             }
             call.named_in = batch;
         }
@@ -115,9 +142,9 @@ impl ToolCalls {
         batch: u64,
     ) -> Option<usize> {
         let at = match id {
-            Some(id) => match self.by_id.get(id) {
+            Some(id) => match self.by_id.get(id).and_then(|known| known.call) {
                 // Two calls may share an id; then the index tells them apart.
-                Some(&at) => index
+                Some(at) => index
                     .and_then(|index| self.by_index.get(&index).copied())
                     .filter(|&other| self.calls[other].wire_id == self.calls[at].wire_id)
                     .unwrap_or(at),
@@ -145,6 +172,7 @@ impl ToolCalls {
 
     /// Notes what goes back to the provider with the call.
     pub(crate) fn set_state(&mut self, at: usize, state: Value) {
+        self.uncharged += state.weight();
         self.calls[at].state = Some(state);
     }
 
@@ -157,6 +185,9 @@ impl ToolCalls {
         emitter: &mut Emitter,
         made_up_id: impl FnOnce(usize) -> String,
     ) -> Result<()> {
+        if self.uncharged > 0 {
+            emitter.charge(std::mem::take(&mut self.uncharged))?;
+        }
         let call = &mut self.calls[at];
         call.argument_bytes += arguments.len();
         if call.argument_bytes > MAX_ARGUMENTS_BYTES {
@@ -167,20 +198,22 @@ impl ToolCalls {
         }
         if call.name.is_empty() {
             call.early_arguments.push_str(arguments);
-            return Ok(());
+            return emitter.charge(arguments.len());
         }
         let part = match call.part {
             Some(part) => part,
             None => {
-                // Two calls of one answer never share an id, or their results could not be told apart.
-                let taken = |id: &str, calls: &[Call]| {
-                    calls.iter().enumerate().any(|(other, call)| other != at && call.id == id)
-                };
+                // Two calls of one response never share an id, or their results could not be told apart.
                 let mut id = std::mem::take(&mut call.id);
-                if id.is_empty() || taken(&id, &self.calls) {
-                    id = made_up_id(at);
+                let shared = self.by_id.get_mut(&id).filter(|known| known.calls > 1);
+                if let Some(known) = shared {
+                    known.calls -= 1;
+                    id.clear();
                 }
-                let call = &mut self.calls[at];
+                if id.is_empty() {
+                    id = made_up_id(at);
+                    self.by_id.entry(id.clone()).or_default().calls += 1;
+                }
                 call.id.clone_from(&id);
                 let start = PartStart::ToolCall { id, name: call.name.clone() };
                 let part = emitter.open(choice, start)?;
