@@ -3,6 +3,8 @@
 //! None of it is needed to read the answer, so every shape is accepted and an unknown one is left out or kept
 //! as it came.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -47,26 +49,34 @@ pub(in crate::protocol) fn citations_of(list: Vec<Value>, provider: &str) -> Vec
         .collect()
 }
 
-/// A list of addresses for the whole answer, numbered as in its text, with what the search results say of them.
-pub(super) fn numbered_citations(addresses: &str, search_results: &str) -> Vec<Citation> {
-    if addresses.is_empty() && search_results.is_empty() {
-        return Vec::new();
+/// The sources of the whole response: a list of URLs, and what the search results say of them.
+#[derive(Debug)]
+pub(super) struct Sources {
+    urls: Vec<Value>,
+    results: Vec<Value>,
+}
+
+impl Sources {
+    pub(super) fn read(urls: &str, search_results: &str) -> Self {
+        Self { urls: list(urls), results: list(search_results) }
     }
-    let results = list(search_results);
-    let mut addresses = list(addresses);
-    if addresses.is_empty() {
-        addresses.clone_from(&results);
-    }
-    (1u32..)
-        .zip(addresses)
-        .filter_map(|(number, address)| {
-            let url = match &address {
+
+    /// The citations, numbered as in the text of the response, each made when it is asked for: a long result that many
+    /// URLs refer to is not copied before its copy is counted.
+    pub(super) fn citations(&self) -> impl Iterator<Item = Citation> {
+        let mut by_url: HashMap<&str, &Value> = HashMap::new();
+        for result in &self.results {
+            if let Some(url) = result.get("url").and_then(Value::as_str) {
+                by_url.entry(url).or_insert(result);
+            }
+        }
+        let urls = if self.urls.is_empty() { &self.results } else { &self.urls };
+        (1u32..).zip(urls).filter_map(move |(number, listed)| {
+            let url = match listed {
                 Value::String(url) => url.clone(),
                 other => text(other, "url")?,
             };
-            let result = results
-                .iter()
-                .find(|result| result.get("url").and_then(Value::as_str) == Some(url.as_str()));
+            let result = by_url.get(url.as_str());
             Some(Citation::Url(UrlCitation {
                 title: result.and_then(|result| text(result, "title")),
                 cited_text: result.and_then(|result| text(result, "snippet")),
@@ -75,7 +85,12 @@ pub(super) fn numbered_citations(addresses: &str, search_results: &str) -> Vec<C
                 ..UrlCitation::default()
             }))
         })
-        .collect()
+    }
+
+    /// The list of URLs, as it came.
+    pub(super) fn into_urls(self) -> Option<Value> {
+        (!self.urls.is_empty()).then_some(Value::Array(self.urls))
+    }
 }
 
 /// `images`: a list of image references.
@@ -127,18 +142,19 @@ pub(super) fn merge_detail(details: &mut Vec<Value>, detail: Value) {
         && same("type", last, &detail)
         && same("index", last, &detail)
         && (text(&detail, "text").is_some() || text(&detail, "signature").is_some())
-        && let (Some(last), Value::Object(detail)) = (last.as_object_mut(), &detail)
+        && let Some(last) = last.as_object_mut()
     {
+        let Value::Object(detail) = detail else { return };
         for (name, value) in detail {
-            match (last.get_mut(name), value) {
+            match (last.get_mut(&name), value) {
                 (Some(Value::String(sum)), Value::String(more)) if name == "text" => {
-                    sum.push_str(more);
+                    sum.push_str(&more);
                 }
-                (Some(known), value) if !value.is_null() => *known = value.clone(),
+                (Some(_), Value::Null) => {}
+                (Some(known), value) => *known = value,
                 (None, value) => {
-                    last.insert(name.clone(), value.clone());
+                    last.insert(name, value);
                 }
-                _ => {}
             }
         }
         return;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
-use std::mem::take;
+use std::mem::{size_of, take};
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ use crate::protocol::base64_join::Base64Joiner;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
 use crate::protocol::tool_calls::{CallPiece, ToolCalls};
 use crate::provider::ThinkTags;
-use crate::response::{FinishReason, ProviderState, ResponsePart};
+use crate::response::{FinishReason, ProviderState, ResponsePart, Weight as _};
 
 /// What is known of one choice while it grows.
 #[derive(Debug)]
@@ -114,6 +114,8 @@ impl ChoiceState {
             self.reasoning_details(details.get(), thinking.is_none(), emitter)?;
         }
         if let Some(executed) = delta.executed_tools {
+            // The arguments of those that run are kept until their output comes.
+            emitter.charge(executed.get().len())?;
             let parts = self.executed.read(executed.get());
             if !parts.is_empty() {
                 self.close_active(emitter)?;
@@ -308,6 +310,7 @@ impl ChoiceState {
                 self.think(text, emitter)?;
             }
             self.ensure(Kind::Thinking, emitter)?;
+            emitter.charge(size_of::<Value>() + detail.weight())?;
             annotations::merge_detail(&mut self.details, detail);
         }
         Ok(())

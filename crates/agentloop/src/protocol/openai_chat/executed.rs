@@ -1,5 +1,7 @@
 //! `executed_tools`: tools that the host ran while it answered.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value, json};
 
 use crate::nesting;
@@ -11,16 +13,16 @@ use crate::response::{
 /// The runs of one choice. In a stream a run is told twice: when it begins, and again with its output.
 #[derive(Debug, Default)]
 pub(super) struct ExecutedTools {
-    runs: Vec<Run>,
+    /// How many there are.
+    count: usize,
+    /// Those without an output, by their index and their arguments.
+    waiting: HashMap<(Option<i64>, String), Run>,
 }
 
 #[derive(Debug)]
 struct Run {
-    index: Option<i64>,
-    arguments: String,
     id: String,
     is_code: bool,
-    answered: bool,
 }
 
 /// Fields that describe the call; all others describe its result.
@@ -38,17 +40,19 @@ impl ExecutedTools {
                 Some(Value::Null) | None => String::new(),
                 Some(other) => other.to_string(),
             };
-            let known = self
-                .runs
-                .iter()
-                .position(|run| !run.answered && run.index == index && run.arguments == arguments);
-            let at = known.unwrap_or_else(|| {
-                parts.push(self.begin(index, &arguments, &entry));
-                self.runs.len() - 1
-            });
-            let run = &mut self.runs[at];
-            if entry.get("output").is_some_and(|output| !output.is_null()) {
-                run.answered = true;
+            let has_output = entry.get("output").is_some_and(|output| !output.is_null());
+            let known = (index, arguments);
+            let run = match self.waiting.remove(&known) {
+                Some(run) => run,
+                None => {
+                    let (run, part) = self.begin(&known.1, &entry);
+                    parts.push(part);
+                    run
+                }
+            };
+            if !has_output {
+                self.waiting.insert(known, run);
+            } else {
                 entry.retain(|name, value| {
                     !CALL_FIELDS.contains(&name.as_str()) && !value.is_null()
                 });
@@ -58,40 +62,27 @@ impl ExecutedTools {
         parts
     }
 
-    fn begin(
-        &mut self,
-        index: Option<i64>,
-        arguments: &str,
-        entry: &Map<String, Value>,
-    ) -> ResponsePart {
+    fn begin(&mut self, arguments: &str, entry: &Map<String, Value>) -> (Run, ResponsePart) {
         let word =
             |name: &str| entry.get(name).and_then(Value::as_str).filter(|word| !word.is_empty());
         let name = word("name").or(word("type")).unwrap_or("tool").to_owned();
-        let id = format!("executed_{}", self.runs.len());
+        let id = format!("executed_{}", self.count);
+        self.count += 1;
         let is_code = matches!(name.as_str(), "python" | "code_interpreter" | "code_execution");
-        self.runs.push(Run {
-            index,
-            arguments: arguments.to_owned(),
-            id: id.clone(),
-            is_code,
-            answered: false,
-        });
+        let run = Run { id: id.clone(), is_code };
         let parsed = crate::response::parse_arguments(arguments);
         if !is_code {
-            return ResponsePart::ServerToolCall(ServerToolCallPart {
-                id,
-                name,
-                arguments: parsed,
-                provider_state: None,
-            });
+            let call = ServerToolCallPart { id, name, arguments: parsed, provider_state: None };
+            return (run, ResponsePart::ServerToolCall(call));
         }
         let code = parsed.get("code").and_then(Value::as_str).unwrap_or(arguments).to_owned();
-        ResponsePart::CodeExecution(CodeExecutionPart {
+        let code = CodeExecutionPart {
             id: Some(id),
             language: "python".to_owned(),
             code,
             provider_state: None,
-        })
+        };
+        (run, ResponsePart::CodeExecution(code))
     }
 }
 

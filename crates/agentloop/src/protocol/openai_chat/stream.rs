@@ -154,22 +154,22 @@ impl Decoder {
         {
             self.metadata.insert("searchResults".to_owned(), results);
         }
-        let citations = annotations::numbered_citations(&self.citations, &self.search_results);
-        if citations.is_empty() {
+        if self.citations.is_empty() && self.search_results.is_empty() {
             return Ok(());
         }
+        let sources = annotations::Sources::read(&self.citations, &self.search_results);
         let mut attached = false;
         for state in &self.choices {
             let Some(part) = state.open_text() else {
                 continue;
             };
             attached = true;
-            for citation in citations.iter().cloned() {
+            for citation in sources.citations() {
                 emitter.delta(state.index, part, PartDelta::Citation { citation })?;
             }
         }
-        if !attached && let Ok(addresses) = nesting::read(&self.citations) {
-            self.metadata.insert("citations".to_owned(), addresses);
+        if let Some(urls) = sources.into_urls().filter(|_| !attached) {
+            self.metadata.insert("citations".to_owned(), urls);
         }
         Ok(())
     }

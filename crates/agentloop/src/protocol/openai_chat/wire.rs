@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::mem::size_of;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -10,6 +11,7 @@ use serde_json::value::RawValue;
 use super::usage::WireUsage;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
+use crate::protocol::room;
 
 /// A chunk of a stream, or a whole body.
 #[derive(Debug, Default)]
@@ -225,6 +227,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Content<'de>, A::Error> {
         let mut chunks = Vec::new();
         while let Some(Piece(chunk)) = seq.next_element()? {
+            room::take(size_of::<ContentChunk<'_>>())?;
             chunks.extend(chunk);
         }
         Ok(Content::Chunks(chunks))
@@ -299,6 +302,7 @@ impl<'de> Visitor<'de> for ThoughtsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thoughts<'de>, A::Error> {
         let mut thoughts = Vec::new();
         while let Some(Piece(chunk)) = seq.next_element()? {
+            room::take(size_of::<Cow<'_, str>>())?;
             thoughts.extend(chunk.and_then(|chunk| chunk.text.into_non_empty()));
         }
         Ok(Thoughts(thoughts))

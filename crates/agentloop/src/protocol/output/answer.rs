@@ -1,5 +1,7 @@
 //! Finds the answer again: a call of our own tool is text, and a wrapper is taken off.
 
+use std::collections::{HashMap, HashSet};
+
 use super::unwrap::Unwrap;
 use crate::event::{PartDelta, PartStart};
 use crate::request::OutputStrategy;
@@ -19,37 +21,37 @@ pub(crate) struct AnswerForm {
 #[derive(Debug)]
 pub(crate) struct Answers {
     form: AnswerForm,
-    open: Vec<Open>,
+    /// The open texts, by choice and part, with what takes their wrapper off.
+    open: HashMap<(u32, u32), Option<Unwrap>>,
     /// The choices in which a tool of the caller's was called.
-    called: Vec<u32>,
+    called: HashSet<u32>,
     /// The choices whose answer came as a call.
-    answered: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct Open {
-    choice: u32,
-    part: u32,
-    unwrap: Option<Unwrap>,
+    answered: HashSet<u32>,
 }
 
 impl Answers {
     /// `None` when there is nothing to undo.
     pub(crate) fn new(form: AnswerForm) -> Option<Box<Self>> {
         let plain = form.tool.is_none() && !form.wrapped;
-        let answers = Self { form, open: Vec::new(), called: Vec::new(), answered: Vec::new() };
-        (!plain).then(|| Box::new(answers))
+        (!plain).then(|| {
+            Box::new(Self {
+                form,
+                open: HashMap::new(),
+                called: HashSet::new(),
+                answered: HashSet::new(),
+            })
+        })
     }
 
     /// A part begins: a call of our own tool is a text.
     pub(crate) fn start(&mut self, choice: u32, start: PartStart) -> PartStart {
         match &start {
             PartStart::ToolCall { name, .. } if Some(name) == self.form.tool.as_ref() => {
-                self.answered.push(choice);
+                self.answered.insert(choice);
                 PartStart::Text {}
             }
             PartStart::ToolCall { .. } => {
-                self.called.push(choice);
+                self.called.insert(choice);
                 start
             }
             _ => start,
@@ -59,14 +61,13 @@ impl Answers {
     /// A part has begun, under that number.
     pub(crate) fn opened(&mut self, choice: u32, part: u32, start: &PartStart) {
         if matches!(start, PartStart::Text {}) {
-            let unwrap = self.form.wrapped.then(Unwrap::new);
-            self.open.push(Open { choice, part, unwrap });
+            self.open.insert((choice, part), self.form.wrapped.then(Unwrap::new));
         }
     }
 
     /// A part grows; `None` when there is nothing to hand on yet.
     pub(crate) fn delta(&mut self, choice: u32, part: u32, delta: PartDelta) -> Option<PartDelta> {
-        let Some(open) = self.find(choice, part) else { return Some(delta) };
+        let Some(unwrap) = self.open.get_mut(&(choice, part)) else { return Some(delta) };
         let text = match delta {
             PartDelta::Text { text } => text,
             PartDelta::ToolCallArguments { arguments } => arguments,
@@ -74,7 +75,7 @@ impl Answers {
             PartDelta::ProviderState { .. } => return None,
             other => return Some(other),
         };
-        let text = match &mut open.unwrap {
+        let text = match unwrap {
             Some(unwrap) => unwrap.feed(text),
             None => text,
         };
@@ -83,8 +84,7 @@ impl Answers {
 
     /// A part ends; gives what was held back.
     pub(crate) fn close(&mut self, choice: u32, part: u32) -> Option<PartDelta> {
-        let at = self.open.iter().position(|open| open.choice == choice && open.part == part)?;
-        let text = self.open.swap_remove(at).unwrap?.finish();
+        let text = self.open.remove(&(choice, part))??.finish();
         (!text.is_empty()).then_some(PartDelta::Text { text })
     }
 
@@ -109,9 +109,5 @@ impl Answers {
     pub(crate) fn finish(&self, choice: u32, reason: FinishReason) -> FinishReason {
         let own = self.answered.contains(&choice) && !self.called.contains(&choice);
         if own && reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason }
-    }
-
-    fn find(&mut self, choice: u32, part: u32) -> Option<&mut Open> {
-        self.open.iter_mut().find(|open| open.choice == choice && open.part == part)
     }
 }

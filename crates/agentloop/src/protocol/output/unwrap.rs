@@ -30,8 +30,8 @@ impl Unwrap {
             State::Before => {
                 self.held.push_str(&text);
                 match opening(&self.held) {
-                    Opening::Unfinished => String::new(),
-                    Opening::Other => {
+                    Opening::Unfinished if self.held.len() <= MAX_OPENING_BYTES => String::new(),
+                    Opening::Unfinished | Opening::Other => {
                         self.state = State::Off;
                         std::mem::take(&mut self.held)
                     }
@@ -49,10 +49,16 @@ impl Unwrap {
 
     /// A brace at the end may be the wrapper's own: it waits for what follows.
     fn inside(&mut self, text: &str) -> String {
-        self.held.push_str(text);
-        let certain = self.held.trim_end_matches(|c: char| c == '}' || c.is_ascii_whitespace());
-        let rest = self.held.split_off(certain.len());
-        std::mem::replace(&mut self.held, rest)
+        // All that is held is of that kind already, and is not looked at again.
+        let certain = text.trim_end_matches(|c: char| c == '}' || c.is_ascii_whitespace());
+        let rest = &text[certain.len()..];
+        if certain.is_empty() {
+            self.held.push_str(rest);
+            return String::new();
+        }
+        let mut out = std::mem::replace(&mut self.held, rest.to_owned());
+        out.push_str(certain);
+        out
     }
 
     /// What is left when nothing follows.
@@ -90,6 +96,9 @@ fn opening(text: &str) -> Opening {
     let value = rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
     if value.is_empty() { Opening::Unfinished } else { Opening::At(text.len() - value.len()) }
 }
+
+/// The longest beginning, with the white space in it: it is read again with each piece until it is whole.
+const MAX_OPENING_BYTES: usize = 256;
 
 const WRAPPER_KEY: &str = "\"value\"";
 
