@@ -1,17 +1,20 @@
 //! One item of an answer while it grows: items → parts.
 
+use std::collections::HashSet;
+use std::mem::size_of;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::calls::{self, Growing, Kind};
 use super::hosted::word;
-use super::passages::Passages;
+use super::passages::{MAX_REPEATED_BYTES, Passages};
 use super::thoughts::{Source, Thoughts};
 use super::whole;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::ResponsePart;
+use crate::response::{ResponsePart, Weight as _};
 
 pub(super) type Fields = Map<String, Value>;
 
@@ -29,7 +32,9 @@ pub(super) enum Item {
 #[derive(Debug, Default)]
 pub(super) struct Common {
     /// The ids of the calls of the caller's tools.
-    pub(super) calls: Vec<String>,
+    pub(super) calls: HashSet<String>,
+    /// How many there were.
+    pub(super) call_count: usize,
     /// The id of the latest call of a tool of the host's.
     pub(super) latest: String,
     /// How many items of the host's had no id.
@@ -109,9 +114,17 @@ impl Item {
         common: &mut Common,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        // A call may have had no name when it began.
-        if let (Self::Whole(_), Some(fields)) = (&self, &fields) {
-            *self = common.open(fields.clone(), emitter)?;
+        let mut fields = fields;
+        if let Self::Whole(began) = self {
+            emitter.release(began.weight());
+            if let Some(all) = fields.take() {
+                // A call may have had no name when it began.
+                *self = common.open(&all, emitter)?;
+                match self {
+                    Self::Whole(place) => *place = all,
+                    _ => fields = Some(all),
+                }
+            }
         }
         match self {
             Self::Message(message) => {
@@ -127,19 +140,20 @@ impl Item {
 }
 
 impl Common {
-    pub(super) fn open(&mut self, fields: Fields, emitter: &mut Emitter) -> Result<Item> {
-        match word(&fields, "type") {
+    /// Begins an item. One that comes whole is returned without its fields.
+    pub(super) fn open(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<Item> {
+        match word(fields, "type") {
             "message" => return Ok(Item::Message(Passages::default())),
             "reasoning" => return Thoughts::open(emitter).map(Item::Reasoning),
             _ => {}
         }
-        let Some((kind, name)) = calls::kind(&fields, self.host_runs_custom) else {
-            return Ok(Item::Whole(fields));
+        let Some((kind, name)) = calls::kind(fields, self.host_runs_custom) else {
+            return Ok(Item::Whole(Fields::new()));
         };
         let id = match kind {
-            Kind::Call | Kind::Custom => self.call_id(&fields),
+            Kind::Call | Kind::Custom => self.call_id(fields, emitter)?,
             Kind::Server | Kind::Code => {
-                self.latest = self.host_id(&fields);
+                self.latest = self.host_id(fields);
                 self.latest.clone()
             }
         };
@@ -147,17 +161,22 @@ impl Common {
     }
 
     /// Two calls of one answer never share an id, or their results could not be told apart.
-    fn call_id(&mut self, fields: &Fields) -> String {
+    fn call_id(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<String> {
         let id = match first(fields, &["call_id", "id"]) {
-            Some(id) if !self.calls.iter().any(|known| known == id) => id.to_owned(),
-            _ => format!("call_{:016x}_{}", self.seed, self.calls.len()),
+            Some(id) if !self.calls.contains(id) => id.to_owned(),
+            _ => format!("call_{:016x}_{}", self.seed, self.call_count),
         };
-        self.calls.push(id.clone());
-        id
+        self.call_count += 1;
+        emitter.charge(2 * size_of::<String>() + id.len())?;
+        self.calls.insert(id.clone());
+        Ok(id)
     }
 
+    /// The id of something that the provider ran. It is copied to each result, and one that is too long for that is
+    /// replaced: nothing has to be sent back under it.
     fn host_id(&mut self, fields: &Fields) -> String {
-        first(fields, &["call_id", "id"]).map(str::to_owned).unwrap_or_else(|| {
+        let short = |id: &&str| id.len() <= MAX_REPEATED_BYTES;
+        first(fields, &["call_id", "id"]).filter(short).map(str::to_owned).unwrap_or_else(|| {
             self.unnamed += 1;
             format!("host_{:016x}_{}", self.seed, self.unnamed)
         })
@@ -171,11 +190,11 @@ impl Common {
                 .with_raw(Value::Object(fields).to_string().as_bytes()));
         }
         let id = if whole::client_tool(&fields).is_some() {
-            self.call_id(&fields)
+            self.call_id(&fields, emitter)?
         } else if kind.ends_with("_output") {
             // What the host ran itself is no call that waits for the caller.
             let id = first(&fields, &["call_id"]).unwrap_or(&self.latest).to_owned();
-            self.calls.retain(|call| *call != id);
+            self.calls.remove(&id);
             id
         } else {
             self.host_id(&fields)

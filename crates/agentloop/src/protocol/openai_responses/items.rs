@@ -3,22 +3,31 @@
 //! An item is told up to four times: when it begins, as it grows, when it ends, and in the list of all at the end of the
 //! answer. Any of these may be left out, and so may the places and the ids that say which item is meant.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::mem::size_of;
 
 use serde_json::value::RawValue;
 
 use super::hosted::word;
 use super::item::{Common, Fields, Growth, Item};
+use super::places::{PLACE_BYTES, Places};
 use super::sound::Sound;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_PARTS;
 use crate::nesting;
 use crate::protocol::Emitter;
+use crate::protocol::lenient::Text;
+use crate::response::Weight as _;
 
 /// All items of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Items {
     list: Vec<Entry>,
+    places: Places,
+    /// The item that grew last, which mostly grows on.
+    recent: Option<usize>,
     common: Common,
     sound: Sound,
 }
@@ -79,17 +88,20 @@ impl Items {
         let fields = fields(raw)?;
         let id = word(&fields, "id");
         // One that grew before it began, or begins again.
-        let known = self.list.iter().any(|entry| {
-            let here = match index {
-                Some(index) => index == entry.index,
-                None => !id.is_empty() && !entry.done,
-            };
-            here && entry.id == id
+        let Self { places, list, .. } = self;
+        let known = places.key(None, Some(id), index).is_some_and(|key| match index {
+            Some(_) => places.first(key).is_some(),
+            None => !id.is_empty() && places.first_open(key, |at| list[at].done).is_some(),
         });
         if known {
             return Ok(());
         }
-        self.begin(index, fields, emitter).map(drop)
+        let at = self.begin(index, &fields, emitter)?;
+        if let Item::Whole(place) = &mut self.list[at].item {
+            emitter.charge(fields.weight())?;
+            *place = fields;
+        }
+        Ok(())
     }
 
     /// An item ends.
@@ -101,18 +113,17 @@ impl Items {
     ) -> Result<()> {
         let fields = fields(raw)?;
         let (id, kind) = (word(&fields, "id"), word(&fields, "type"));
-        let same = |entry: &Entry| entry.kind == kind && index.is_none_or(|at| at == entry.index);
-        let by_id = |entry: &Entry| same(entry) && !id.is_empty() && entry.id == id;
-        let find = |test: &dyn Fn(&Entry) -> bool| self.list.iter().position(test);
-        let open = |entry: &Entry| same(entry) && !entry.done;
+        let Self { places, list, .. } = self;
+        let has_ended = |at: usize| list[at].done;
+        let own = places.key(Some(kind), Some(id), index).filter(|_| !id.is_empty());
         // Two items may share an id, and an item may end twice.
-        let at =
-            find(&|entry| by_id(entry) && open(entry)).or_else(|| find(&by_id)).or_else(|| {
-                match index.is_some() || id.is_empty() {
-                    true => find(&open),
-                    false => find(&|entry| open(entry) && entry.id.is_empty()),
-                }
-            });
+        let mut at =
+            own.and_then(|own| places.first_open(own, has_ended).or_else(|| places.first(own)));
+        if at.is_none() {
+            let nameless = (index.is_none() && !id.is_empty()).then_some("");
+            let key = places.key(Some(kind), nameless, index);
+            at = key.and_then(|key| places.first_open(key, has_ended));
+        }
         self.end_one(at, index, fields, emitter)
     }
 
@@ -122,26 +133,44 @@ impl Items {
         list: impl Iterator<Item = &'a &'a RawValue>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let list: Vec<Fields> = list.map(|raw| fields(raw)).collect::<Result<_>>()?;
-        let ids: HashSet<String> = list.iter().map(|item| word(item, "id").to_owned()).collect();
-        for (index, fields) in (0i64..).zip(list) {
+        let list: Vec<&RawValue> = list.copied().collect();
+        let renamed = self.renamed(&list);
+        for (index, raw) in (0i64..).zip(list) {
+            let fields = fields(raw)?;
             let (id, kind) = (word(&fields, "id"), word(&fields, "type"));
-            let find = |test: &dyn Fn(&Entry) -> bool| {
-                let fits = |entry: &Entry| !entry.listed && entry.kind == kind;
-                self.list.iter().position(|entry| fits(entry) && test(entry))
+            let Self { places, list, .. } = self;
+            let is_listed = |at: usize| list[at].listed;
+            let mut by_id = |index: Option<i64>| {
+                let key = places.key(Some(kind), Some(id), index).filter(|_| !id.is_empty())?;
+                places.first_unnamed(key, is_listed)
             };
-            let by_id = |entry: &Entry| !id.is_empty() && entry.id == id;
-            // Some hosts give it another id here than they did before, or leave out others.
-            let renamed = |entry: &Entry| entry.id.is_empty() || !ids.contains(&entry.id);
-            let at = find(&|entry| entry.index == index && by_id(entry))
-                .or_else(|| find(&by_id))
-                .or_else(|| find(&|entry| entry.index == index && renamed(entry)))
-                .or_else(|| find(&renamed));
+            let at = by_id(Some(index))
+                .or_else(|| by_id(None))
+                .or_else(|| renamed.first(kind, Some(index), is_listed))
+                .or_else(|| renamed.first(kind, None, is_listed));
             self.end_one(at, Some(index), fields, emitter)?;
             let at = at.unwrap_or(self.list.len() - 1);
             self.list[at].listed = true;
         }
         Ok(())
+    }
+
+    /// The items to which the list gives another id than they had before, or none: some providers do, or leave out others.
+    fn renamed(&self, list: &[&RawValue]) -> Renamed {
+        if self.list.is_empty() {
+            return Renamed::default();
+        }
+        let ids: HashSet<Cow<'_, str>> = list.iter().filter_map(|raw| id_of(raw)).collect();
+        let renamed = Renamed::default();
+        for (at, entry) in self.list.iter().enumerate() {
+            if entry.id.is_empty() || !ids.contains(entry.id.as_str()) {
+                for index in [None, Some(entry.index)] {
+                    let key = (entry.kind.clone(), index);
+                    renamed.0.borrow_mut().entry(key).or_default().push_back(at);
+                }
+            }
+        }
+        renamed
     }
 
     fn end_one(
@@ -153,7 +182,7 @@ impl Items {
     ) -> Result<()> {
         let at = match at {
             Some(at) => at,
-            None => self.begin(index, fields.clone(), emitter)?,
+            None => self.begin(index, &fields, emitter)?,
         };
         let cut = word(&fields, "status") == "incomplete";
         self.list[at].finish(Some(fields), cut, &mut self.common, emitter)
@@ -162,23 +191,28 @@ impl Items {
     fn begin(
         &mut self,
         index: Option<i64>,
-        fields: Fields,
+        fields: &Fields,
         emitter: &mut Emitter,
     ) -> Result<usize> {
-        if self.list.len() >= MAX_PARTS {
-            let message = format!("the answer has more than {MAX_PARTS} items");
+        let at = self.list.len();
+        if at >= MAX_PARTS {
+            let message = format!("the response has more than {MAX_PARTS} items");
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
-        let next = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
+        let (id, kind) = (word(fields, "id"), word(fields, "type"));
+        let index = index.unwrap_or(i64::try_from(at).unwrap_or(i64::MAX));
+        let words = self.places.add(at, kind, id, index);
+        emitter.charge(size_of::<Entry>() + PLACE_BYTES + words + 2 * (id.len() + kind.len()))?;
+        self.recent = None;
         self.list.push(Entry {
-            index: index.unwrap_or(next),
-            id: word(&fields, "id").to_owned(),
-            kind: word(&fields, "type").to_owned(),
+            index,
+            id: id.to_owned(),
+            kind: kind.to_owned(),
             item: self.common.open(fields, emitter)?,
             done: false,
             listed: false,
         });
-        Ok(self.list.len() - 1)
+        Ok(at)
     }
 
     /// An item grows. One that never began begins here, if the event says of which kind it is.
@@ -207,9 +241,10 @@ impl Items {
                 let mut fields = Fields::new();
                 fields.insert("type".to_owned(), kind.into());
                 fields.insert("id".to_owned(), place.id.unwrap_or_default().into());
-                self.begin(place.index, fields, emitter)?
+                self.begin(place.index, &fields, emitter)?
             }
         };
+        self.recent = Some(at);
         let entry = &mut self.list[at];
         if entry.done {
             return Ok(());
@@ -218,20 +253,27 @@ impl Items {
     }
 
     /// The item that is meant: by place and id, else by id, else by place, else the latest.
-    fn find(&self, place: &Place<'_>, kind: Option<&str>) -> Option<usize> {
-        let find = |test: &dyn Fn(&Entry) -> bool| {
-            let fits = |entry: &Entry| kind.is_none_or(|kind| kind == entry.kind);
-            self.list.iter().rposition(|entry| test(entry) && fits(entry))
+    fn find(&mut self, place: &Place<'_>, kind: Option<&str>) -> Option<usize> {
+        let Self { places, list, .. } = self;
+        let fits = |entry: &Entry| {
+            kind.is_none_or(|kind| kind == entry.kind)
+                && Some(entry.index) == place.index
+                && Some(entry.id.as_str()) == place.id
         };
-        let by_id = |entry: &Entry, id: &str| entry.id == id;
+        // Nothing has begun since, so that it is still the latest of its place and id.
+        if let Some(recent) = self.recent.filter(|at| fits(&list[*at])) {
+            return Some(recent);
+        }
+        let find = |id: Option<&str>, index: Option<i64>| places.last(places.key(kind, id, index)?);
         match (place.index, place.id) {
-            (Some(index), Some(id)) => find(&|entry| entry.index == index && by_id(entry, id))
-                .or_else(|| find(&|entry| by_id(entry, id)))
-                .or_else(|| find(&|entry| entry.index == index)),
-            (Some(index), None) => find(&|entry| entry.index == index),
-            (None, Some(id)) => find(&|entry| by_id(entry, id))
-                .or_else(|| find(&|entry| entry.id.is_empty() && !entry.done)),
-            (None, None) => find(&|entry| !entry.done),
+            (Some(_), Some(_)) => find(place.id, place.index)
+                .or_else(|| find(place.id, None))
+                .or_else(|| find(None, place.index)),
+            (Some(_), None) => find(None, place.index),
+            (None, Some(_)) => {
+                find(place.id, None).or_else(|| places.last_open(kind, true, |at| list[at].done))
+            }
+            (None, None) => places.last_open(kind, false, |at| list[at].done),
         }
     }
 
@@ -242,6 +284,38 @@ impl Items {
         }
         self.sound.end(emitter)
     }
+}
+
+/// Items by kind and index, and by kind alone.
+#[derive(Debug, Default)]
+struct Renamed(RefCell<HashMap<(String, Option<i64>), VecDeque<usize>>>);
+
+impl Renamed {
+    /// The first that the list has not named. One that it has named once is not looked at again.
+    fn first(
+        &self,
+        kind: &str,
+        index: Option<i64>,
+        is_listed: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let mut items = self.0.borrow_mut();
+        let items = items.get_mut(&(kind.to_owned(), index))?;
+        while items.front().is_some_and(|at| is_listed(*at)) {
+            items.pop_front();
+        }
+        items.front().copied()
+    }
+}
+
+/// The id of an item that has not been read yet; `None` if it has none, or is no object.
+fn id_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Id<'a> {
+        #[serde(borrow)]
+        id: Text<'a>,
+    }
+    serde_json::from_str::<Id<'_>>(raw.get()).ok()?.id.0
 }
 
 impl Entry {
@@ -266,7 +340,11 @@ fn declares_custom(tools: &str) -> bool {
 
 fn fields(raw: &RawValue) -> Result<Fields> {
     nesting::read_object(raw.get()).map_err(|error| {
-        Error::new(ErrorKind::Protocol, "an item of the answer is no object")
+        let kind = match nesting::is_too_large(&error) {
+            true => ErrorKind::TooLarge,
+            false => ErrorKind::Protocol,
+        };
+        Error::new(kind, "an item of the response cannot be read as an object")
             .with_raw(raw.get().as_bytes())
             .with_source(error)
     })

@@ -14,6 +14,7 @@ mod message;
 pub(crate) mod models;
 mod parts;
 mod passages;
+mod places;
 mod replay;
 mod results;
 pub mod serve;

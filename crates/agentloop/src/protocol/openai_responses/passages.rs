@@ -1,5 +1,8 @@
 //! A message while it grows: its contents → parts.
 
+use std::collections::HashMap;
+use std::mem::size_of;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -9,12 +12,27 @@ use crate::event::{PartDelta, PartStart};
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::openai_chat::annotations;
-use crate::response::{AudioPart, Logprobs, OpaquePart, ProviderState, ResponsePart, TokenLogprob};
+use crate::response::{
+    AudioPart, Logprobs, OpaquePart, ProviderState, ResponsePart, TokenLogprob, Weight as _,
+};
+
+/// The largest field of an item that is copied to every part that the item becomes. A larger one is with the first.
+pub(super) const MAX_REPEATED_BYTES: usize = 256;
+
+/// How many fields are copied so.
+const MAX_REPEATED_FIELDS: usize = 8;
+
+/// How many texts are searched one by one.
+const FEW: usize = 8;
 
 /// The texts of one message.
 #[derive(Debug, Default)]
 pub(super) struct Passages {
     list: Vec<Passage>,
+    /// The texts by their place and whether they are refusals, once there are more than a few.
+    by_place: HashMap<(i64, bool), usize>,
+    /// The latest text, and the latest refusal.
+    latest: [Option<usize>; 2],
 }
 
 /// One text.
@@ -41,22 +59,41 @@ impl Passages {
         refusal: bool,
         emitter: &mut Emitter,
     ) -> Result<&mut Passage> {
-        let known = self.list.iter().rposition(|passage| {
-            passage.refusal == refusal && index.is_none_or(|index| index == passage.index)
-        });
+        let known = match index {
+            None => self.latest[usize::from(refusal)],
+            Some(index) if self.list.len() <= FEW => self
+                .list
+                .iter()
+                .rposition(|passage| passage.refusal == refusal && passage.index == index),
+            Some(index) => self.by_place.get(&(index, refusal)).copied(),
+        };
         let at = match known {
             Some(at) => at,
             None => {
                 let next = i64::try_from(self.list.len()).unwrap_or(i64::MAX);
+                let index = index.unwrap_or(next);
+                emitter.charge(2 * size_of::<Passage>())?;
                 self.list.push(Passage {
-                    index: index.unwrap_or(next),
+                    index,
                     part: emitter.open(0, PartStart::Text {})?,
                     refusal,
                     heard: Heard::default(),
                     citations: 0,
                     has_logprobs: false,
                 });
-                self.list.len() - 1
+                let at = self.list.len() - 1;
+                self.latest[usize::from(refusal)] = Some(at);
+                match self.list.len() {
+                    len if len == FEW + 1 => {
+                        let places = self.list.iter().enumerate();
+                        self.by_place = places
+                            .map(|(at, passage)| ((passage.index, passage.refusal), at))
+                            .collect();
+                    }
+                    len if len > FEW => drop(self.by_place.insert((index, refusal), at)),
+                    _ => {}
+                }
+                at
             }
         };
         Ok(&mut self.list[at])
@@ -167,8 +204,9 @@ impl Passages {
             emitter.close(0, passage.part, |_| {})?;
         }
         let Some(item) = item else { return Ok(()) };
-        for content in contents.iter().filter(|content| is_refusal(content).is_none()) {
-            let part = other(content, item, audio_format, emitter.provider());
+        let others = contents.iter().filter(|content| is_refusal(content).is_none());
+        for (at, content) in others.enumerate() {
+            let part = other(content, item, at == 0, audio_format, emitter.provider());
             emitter.whole(0, part)?;
         }
         Ok(())
@@ -216,10 +254,11 @@ fn is_refusal(content: &Value) -> Option<bool> {
     }
 }
 
-/// A content that is no text.
+/// A content that is not text. The first of an item has all of its fields, the others those that are short.
 fn other(
     content: &Value,
     item: &Map<String, Value>,
+    first: bool,
     audio_format: Option<&str>,
     provider: &str,
 ) -> ResponsePart {
@@ -233,7 +272,16 @@ fn other(
         });
     }
     // As a message of its own, so that it can go back.
-    let mut alone = without(item, &["content"]);
+    let mut alone = match first {
+        true => without(item, &["content"]),
+        false => {
+            let short = |(name, value): &(&String, &Value)| {
+                name.as_str() != "content" && name.len() + value.weight() <= MAX_REPEATED_BYTES
+            };
+            let kept = item.iter().filter(short).take(MAX_REPEATED_FIELDS);
+            kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+        }
+    };
     alone.insert("content".to_owned(), json!([content]));
     ResponsePart::Opaque(OpaquePart {
         provider: provider.to_owned(),
@@ -252,7 +300,7 @@ pub(super) fn without(item: &Map<String, Value>, names: &[&str]) -> Map<String, 
 pub(super) fn more(item: &Map<String, Value>) -> Map<String, Value> {
     let mut state = Map::new();
     for name in ["type", "id"] {
-        if let Some(value) = item.get(name) {
+        if let Some(value) = item.get(name).filter(|value| value.weight() <= MAX_REPEATED_BYTES) {
             state.insert(name.to_owned(), value.clone());
         }
     }
