@@ -1,6 +1,7 @@
 //! The blocks of an answer while they grow: blocks → parts.
 
-use std::mem::take;
+use std::collections::{BTreeMap, HashSet};
+use std::mem::{size_of, take};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,20 +15,20 @@ use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{ProviderState, ResponsePart, parse_arguments};
+use crate::response::{ProviderState, ResponsePart, Weight as _, parse_arguments};
 
 /// The blocks of one message.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    open: Vec<Block>,
+    /// The open blocks, by their index.
+    open: BTreeMap<i64, Box<Block>>,
     /// The ids of the calls of the caller's tools.
-    calls: Vec<String>,
+    calls: HashSet<String>,
 }
 
 /// A block that is not finished.
 #[derive(Debug)]
 struct Block {
-    index: i64,
     part: u32,
     kind: Kind,
     /// The block as it began.
@@ -37,6 +38,8 @@ struct Block {
     /// The input that followed.
     input: String,
     input_bytes: usize,
+    /// What was charged for what it holds outside of its part.
+    charged: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,11 @@ impl Blocks {
     ) -> Result<()> {
         self.stop(index, emitter)?;
         let fields = nesting::read_object(raw.get()).map_err(|error| {
-            Error::new(ErrorKind::Protocol, "a block of the answer is no object")
+            let kind = match nesting::is_too_large(&error) {
+                true => ErrorKind::TooLarge,
+                false => ErrorKind::Protocol,
+            };
+            Error::new(kind, "a block of the response cannot be read as an object")
                 .with_raw(raw.get().as_bytes())
                 .with_source(error)
         })?;
@@ -87,9 +94,10 @@ impl Blocks {
                 let mut id = word("id").to_owned();
                 // Two calls of one answer never share an id, or their results could not be told apart.
                 if id.is_empty() || self.calls.contains(&id) {
-                    id = format!("toolu_{message}_{}", self.calls.len());
+                    id = format!("toolu_{}_{}", short(message), self.calls.len());
                 }
-                self.calls.push(id.clone());
+                emitter.charge(2 * size_of::<String>() + id.len())?;
+                self.calls.insert(id.clone());
                 (Kind::Call, PartStart::ToolCall { id, name: word("name").to_owned() })
             }
             "server_tool_use" | "mcp_tool_use" => match language(word("name")) {
@@ -109,17 +117,16 @@ impl Blocks {
             }
         };
         let part = emitter.open(0, start)?;
-        let mut block = Block {
-            index,
-            part,
-            kind,
-            raw: fields,
-            given: given_input(raw.get()),
-            input: String::new(),
-            input_bytes: 0,
+        let given = match kind {
+            Kind::Call | Kind::ServerCall | Kind::Code => given_input(raw.get()),
+            Kind::Text | Kind::Thinking | Kind::Opaque => String::new(),
         };
+        let charged = size_of::<Block>() + fields.weight() + given.len();
+        emitter.charge(charged)?;
+        let (input, input_bytes) = (String::new(), 0);
+        let mut block = Block { part, kind, raw: fields, given, input, input_bytes, charged };
         block.begin(emitter)?;
-        self.open.push(block);
+        self.open.insert(index, Box::new(block));
         Ok(())
     }
 
@@ -130,7 +137,7 @@ impl Blocks {
         delta: &mut Delta<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        if let Some(block) = self.open.iter_mut().find(|block| block.index == index) {
+        if let Some(block) = self.open.get_mut(&index) {
             return block.grow(delta, emitter);
         }
         let (kind, start) = match delta.kind.0.as_deref() {
@@ -139,31 +146,35 @@ impl Blocks {
             _ => return Ok(()),
         };
         let part = emitter.open(0, start)?;
+        let charged = size_of::<Block>();
+        emitter.charge(charged)?;
         let mut block = Block {
-            index,
             part,
             kind,
             raw: Map::new(),
             given: String::new(),
             input: String::new(),
             input_bytes: 0,
+            charged,
         };
         block.grow(delta, emitter)?;
-        self.open.push(block);
+        self.open.insert(index, Box::new(block));
         Ok(())
     }
 
     /// A block ends; one that is not open has ended already.
     pub(super) fn stop(&mut self, index: i64, emitter: &mut Emitter) -> Result<()> {
-        match self.open.iter().position(|block| block.index == index) {
-            Some(at) => self.open.remove(at).close(emitter),
+        match self.open.remove(&index) {
+            Some(block) => block.close(emitter),
             None => Ok(()),
         }
     }
 
-    /// All blocks end.
+    /// Ends all blocks, in the order in which they began.
     pub(super) fn stop_all(&mut self, emitter: &mut Emitter) -> Result<()> {
-        take(&mut self.open).into_iter().try_for_each(|block| block.close(emitter))
+        let mut open: Vec<Box<Block>> = take(&mut self.open).into_values().collect();
+        open.sort_by_key(|block| block.part);
+        open.into_iter().try_for_each(|block| block.close(emitter))
     }
 }
 
@@ -241,6 +252,7 @@ impl Block {
                 ];
                 for (name, piece) in pieces {
                     let Some(piece) = piece.into_non_empty() else { continue };
+                    emitter.charge(name.len() + piece.len())?;
                     match self.raw.get_mut(name) {
                         Some(Value::String(text)) => text.push_str(&piece),
                         _ => {
@@ -270,7 +282,8 @@ impl Block {
             }
             _ => {
                 self.input.push_str(json);
-                Ok(())
+                self.charged += json.len();
+                emitter.charge(json.len())
             }
         }
     }
@@ -307,6 +320,10 @@ impl Block {
             }
             _ => {}
         }
+        // An opaque block is its part from here on.
+        if self.kind != Kind::Opaque {
+            emitter.release(self.charged);
+        }
         let raw = self.raw;
         emitter.close(0, self.part, |part| {
             if let ResponsePart::Opaque(opaque) = part {
@@ -315,6 +332,15 @@ impl Block {
         })
     }
 }
+
+/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+fn short(id: &str) -> &str {
+    let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
+    &id[..end.unwrap_or(0)]
+}
+
+/// The longest beginning of a message's id in the ids of its calls.
+const MAX_COPIED_ID_BYTES: usize = 64;
 
 /// The input that stands in a block as it begins: an object's text without its white space, a string's content.
 fn given_input(raw: &str) -> String {

@@ -98,11 +98,15 @@ impl Decoder {
         self.keep_raw("stopDetails", delta.stop_details);
         self.keep_raw("container", delta.container);
         if let Some(usage) = usage {
-            self.tally.add(usage.get(), &mut self.metadata);
-            let (usage, cost) = self.tally.usage();
-            if !usage.is_empty() || cost != ReportedCost::Absent {
-                emitter.usage(usage, cost);
-            }
+            self.tally.add(usage.get(), &mut self.metadata, emitter);
+        }
+    }
+
+    /// Hands over the usage. It comes with several events, and a copy for each of them would add up.
+    pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
+        let (usage, cost) = self.tally.usage();
+        if !usage.is_empty() || cost != ReportedCost::Absent {
+            emitter.usage(usage, cost);
         }
     }
 
@@ -132,6 +136,7 @@ impl Decoder {
     /// Ends the message.
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.blocks.stop_all(emitter)?;
+        self.settle(emitter);
         let raw = self.stop.take();
         let has_calls = self.blocks.has_calls();
         let reason = match raw.as_deref() {

@@ -1,13 +1,14 @@
 //! The tokens of an answer. Later numbers replace earlier ones; what is absent or null replaces nothing.
 
 use std::collections::BTreeMap;
+use std::mem::size_of;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::protocol::ReportedCost;
 use crate::protocol::lenient::{Int, Object, Text};
+use crate::protocol::{Emitter, ReportedCost};
 use crate::response::{Usage, UsageDetails};
 
 /// What has been told so far.
@@ -60,7 +61,12 @@ struct WireDetails {
 
 impl Tally {
     /// Takes what a message or a step of its stream says; what is no number of tokens goes to `metadata`.
-    pub(super) fn add(&mut self, raw: &str, metadata: &mut Map<String, Value>) {
+    pub(super) fn add(
+        &mut self,
+        raw: &str,
+        metadata: &mut Map<String, Value>,
+        emitter: &mut Emitter,
+    ) {
         let Ok(wire) = serde_json::from_str::<Wire<'_>>(raw) else {
             return;
         };
@@ -88,7 +94,11 @@ impl Tally {
             replace(&mut self.thinking, details.thinking_tokens);
         }
         for (name, count) in wire.server_tool_use.0.unwrap_or_default() {
-            if let Some(count) = count.unsigned() {
+            // A count that is left out for want of room is an error at the end of the event.
+            let bytes = 2 * (name.len() + size_of::<(String, u64)>());
+            if let Some(count) = count.unsigned()
+                && (self.server_tools.contains_key(&name) || emitter.charge(bytes).is_ok())
+            {
                 self.server_tools.insert(name, count);
             }
         }
