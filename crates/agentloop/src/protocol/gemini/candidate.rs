@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::mem::size_of;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use crate::protocol::Emitter;
 use crate::protocol::json::{fill_json, mended};
 use crate::response::{
     CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, ProviderState, ResponsePart,
-    ServerToolResultPart,
+    ServerToolResultPart, Weight as _,
 };
 
 /// Makes the ids that the host should have made: no two alike in one answer, and unlike those of every other answer.
@@ -44,7 +45,7 @@ impl CallIds {
                 if self.response_id.is_empty() {
                     format!("call_{:016x}_{count}", self.salt)
                 } else {
-                    format!("call_{}_{count}", self.response_id)
+                    format!("call_{}_{count}", short(&self.response_id))
                 }
             }
         };
@@ -139,6 +140,7 @@ impl CandidateState {
             return self.text(text, thought, signature.as_deref(), mode, emitter);
         }
         self.leave(emitter)?;
+        emitter.charge(size_of::<Place>())?;
         self.places.push(Place::None);
         if let Some(blob) = part.inline_data.0.take().or(part.file_data.0.take()) {
             if !thought {
@@ -206,6 +208,8 @@ impl CandidateState {
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
+        // The text is kept a second time, for its sources.
+        emitter.charge(size_of::<Place>() + if thought { 0 } else { text.len() })?;
         if text.is_empty() && signature.is_none() {
             if mode == Mode::Whole {
                 self.places.push(Place::None);
@@ -224,6 +228,7 @@ impl CandidateState {
             let part = emitter.open(self.index, start)?;
             self.growing = if thought { Growing::Thinking(part) } else { Growing::Text };
             if !thought {
+                emitter.charge(size_of::<OpenText>())?;
                 self.texts.push(OpenText { part, text: String::new() });
             }
         }
@@ -280,6 +285,7 @@ impl CandidateState {
                 }
                 return Err(Error::new(ErrorKind::Protocol, "a tool call has no name"));
             };
+            emitter.charge(state.weight())?;
             partial.state.extend(state);
             if let Some(pieces) = call.partial_args {
                 partial.args.push(pieces.get());
@@ -297,12 +303,17 @@ impl CandidateState {
         if let Some(id) = given {
             state.insert("id".to_owned(), Value::from(id));
         }
-        let start = PartStart::ToolCall { id: ids.next(given), name: name.to_owned() };
+        let id = ids.next(given);
+        emitter.charge(2 * size_of::<String>() + id.len())?;
+        let start = PartStart::ToolCall { id, name: name.to_owned() };
         if goes_on || call.partial_args.is_some() {
             let part = emitter.open(self.index, start)?;
             let mut args = PartialArgs::default();
             if let Some(pieces) = call.partial_args {
                 args.push(pieces.get());
+                if args.bytes() > MAX_ARGUMENTS_BYTES {
+                    return Err(too_long());
+                }
             }
             self.partial = Some(PartialCall { part, args, state });
             return if goes_on { Ok(()) } else { self.end_call(emitter) };
@@ -403,8 +414,8 @@ impl CandidateState {
     /// Closes what is open, with the sources of the text.
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.leave(emitter)?;
-        let citations = self.grounding.citations(&self.texts, &self.places, emitter.provider());
-        for (at, citation) in citations {
+        let provider = emitter.provider().to_owned();
+        for (at, citation) in self.grounding.citations(&self.texts, &self.places, &provider) {
             if let Some(open) = self.texts.get(at) {
                 emitter.delta(self.index, open.part, PartDelta::Citation { citation })?;
             }
@@ -415,6 +426,15 @@ impl CandidateState {
         Ok(())
     }
 }
+
+/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+fn short(id: &str) -> &str {
+    let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
+    &id[..end.unwrap_or(0)]
+}
+
+/// The longest beginning of a response's id in the ids of its calls.
+const MAX_COPIED_ID_BYTES: usize = 64;
 
 /// Whether a part holds nothing but what stands beside a kind.
 fn is_bare(raw: &str) -> bool {

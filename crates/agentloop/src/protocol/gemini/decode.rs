@@ -135,10 +135,10 @@ impl Decoder {
             }
         }
         if let Some(raw) = candidate.grounding_metadata {
-            state.grounding.push(raw.get());
+            state.grounding.push(raw.get(), emitter)?;
         }
         if let Some(raw) = candidate.citation_metadata {
-            state.grounding.push_sources(raw.get());
+            state.grounding.push_sources(raw.get(), emitter)?;
         }
         if let Some(raw) = candidate.logprobs_result {
             emitter.logprobs(index, logprobs(raw.get()));
@@ -173,9 +173,9 @@ fn finish_word(raw: &str) -> Option<String> {
 /// `chosenCandidates`, each with its alternatives under the same number of `topCandidates`.
 fn logprobs(raw: &str) -> Logprobs {
     let value = nesting::read(raw).unwrap_or_default();
-    let list = |value: Option<&Value>| -> Vec<Value> {
-        value.and_then(Value::as_array).cloned().unwrap_or_default()
-    };
+    fn list(value: Option<&Value>) -> &[Value] {
+        value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
     let token = |value: &Value| TokenLogprob {
         token: value.get("token").and_then(Value::as_str).unwrap_or_default().to_owned(),
         logprob: value.get("logProbability").and_then(Value::as_f64),

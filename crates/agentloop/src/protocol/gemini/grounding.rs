@@ -1,11 +1,19 @@
 //! The sources of the text: offsets in bytes of one part → offsets in characters of ours.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
+use std::mem::size_of;
+use std::rc::Rc;
+
 use serde_json::{Map, Value};
 
 use super::candidate::OpenText;
+use super::characters::Texts;
+use crate::error::Result;
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::nesting;
-use crate::response::{Citation, OpaqueCitation, UrlCitation};
+use crate::protocol::Emitter;
+use crate::response::{Citation, OpaqueCitation, UrlCitation, Weight as _};
 
 /// Where a part of the wire went.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,12 +29,13 @@ pub(super) enum Place {
 pub(super) struct Grounding {
     metadata: Map<String, Value>,
     sources: Vec<Value>,
+    /// The hashes of the sources, which some chunks repeat.
+    known: HashSet<u64>,
+    hasher: RandomState,
 }
 
-/// The most supports that are read: each costs a walk through the text.
-const MAX_SUPPORTS: usize = 4096;
-
 /// A stretch of one of the texts, in characters.
+#[derive(Clone, Copy, Debug)]
 struct Stretch {
     at: usize,
     start: Option<u64>,
@@ -35,26 +44,31 @@ struct Stretch {
 
 impl Grounding {
     /// A later list replaces an earlier one: lists that grow are sent whole.
-    pub(super) fn push(&mut self, raw: &str) {
+    pub(super) fn push(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
         let fields = nesting::read_object(raw).unwrap_or_default();
         for (name, value) in fields {
             let empty = value.as_array().is_some_and(Vec::is_empty);
             if !empty || !self.metadata.contains_key(&name) {
-                self.metadata.insert(name, value);
+                emitter.keep(&mut self.metadata, &name, value)?;
             }
         }
+        Ok(())
     }
 
     /// Sources of passages that the model quotes; each chunk brings its own.
-    pub(super) fn push_sources(&mut self, raw: &str) {
-        let fields = nesting::read_object(raw).unwrap_or_default();
+    pub(super) fn push_sources(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
+        let mut fields = nesting::read_object(raw).unwrap_or_default();
         for name in ["citationSources", "citations"] {
-            for source in fields.get(name).and_then(Value::as_array).into_iter().flatten() {
-                if !self.sources.contains(source) {
-                    self.sources.push(source.clone());
+            let Some(Value::Array(sources)) = fields.remove(name) else { continue };
+            for source in sources {
+                if self.known.insert(self.hasher.hash_one(source.to_string())) {
+                    let own = size_of::<Value>() + 2 * size_of::<u64>();
+                    emitter.charge(own + source.weight())?;
+                    self.sources.push(source);
                 }
             }
         }
+        Ok(())
     }
 
     pub(super) fn metadata(&self) -> Option<Value> {
@@ -65,36 +79,37 @@ impl Grounding {
         (!self.sources.is_empty()).then(|| Value::Array(self.sources.clone()))
     }
 
-    /// Every citation, with the text that it belongs to.
-    pub(super) fn citations(
-        &self,
-        texts: &[OpenText],
-        places: &[Place],
-        provider: &str,
-    ) -> Vec<(usize, Citation)> {
-        let mut citations = Vec::new();
-        if texts.is_empty() {
-            return citations;
-        }
-        let list = |value: &Value, name: &str| -> Vec<Value> {
-            value.get(name).and_then(Value::as_array).cloned().unwrap_or_default()
+    /// Every citation, with the text that it belongs to. Each is made when it is asked for, because many may refer to one
+    /// long source.
+    pub(super) fn citations<'a>(
+        &'a self,
+        texts: &'a [OpenText],
+        places: &'a [Place],
+        provider: &'a str,
+    ) -> impl Iterator<Item = (usize, Citation)> + 'a {
+        let list = |value: Option<&'a Value>| -> &'a [Value] {
+            value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
         };
-        let metadata = Value::Object(self.metadata.clone());
-        let chunks = list(&metadata, "groundingChunks");
-        for support in list(&metadata, "groundingSupports").iter().take(MAX_SUPPORTS) {
+        let nothing = texts.is_empty();
+        let chunks = list(self.metadata.get("groundingChunks"));
+        let supports = if nothing { &[] } else { list(self.metadata.get("groundingSupports")) };
+        let sources = if nothing { &[] } else { self.sources.as_slice() };
+        let texts = Rc::new(Texts::new(texts.iter().map(|open| open.text.as_str()).collect()));
+        let all_texts = Rc::clone(&texts);
+        let of_supports = supports.iter().flat_map(move |support| {
             let segment = support.get("segment").unwrap_or(&Value::Null);
-            let stretch = locate(segment, texts, places);
-            let cited = segment.get("text").and_then(Value::as_str).map(str::to_owned);
-            for index in list(support, "groundingChunkIndices") {
-                let chunk = index.as_u64().and_then(|at| chunks.get(usize::try_from(at).ok()?));
-                if let Some(chunk) = chunk {
-                    citations
-                        .push((stretch.at, citation(chunk, &stretch, cited.clone(), provider)));
-                }
-            }
-        }
-        for source in self.sources.iter().take(MAX_SUPPORTS) {
-            let stretch = over_all(source, texts);
+            let stretch = locate(segment, &texts, places);
+            let cited = segment.get("text").and_then(Value::as_str);
+            let mut seen = HashSet::new();
+            let indices = list(support.get("groundingChunkIndices")).iter();
+            let indices = indices.filter_map(|index| usize::try_from(index.as_u64()?).ok());
+            indices.filter(move |index| seen.insert(*index)).filter_map(move |index| {
+                let chunk = chunks.get(index)?;
+                Some((stretch.at, citation(chunk, stretch, cited, provider)))
+            })
+        });
+        let of_sources = sources.iter().map(move |source| {
+            let stretch = over_all(source, &all_texts);
             let citation = match word(source, "uri") {
                 Some(url) => Citation::Url(UrlCitation {
                     url,
@@ -105,9 +120,9 @@ impl Grounding {
                 }),
                 None => opaque(provider, "citationSource", source),
             };
-            citations.push((stretch.at, citation));
-        }
-        citations
+            (stretch.at, citation)
+        });
+        of_supports.chain(of_sources)
     }
 }
 
@@ -124,7 +139,7 @@ fn opaque(provider: &str, kind: &str, data: &Value) -> Citation {
 }
 
 /// A chunk is a page, a document, a place on a map or an image, under a name of its kind.
-fn citation(chunk: &Value, stretch: &Stretch, cited: Option<String>, provider: &str) -> Citation {
+fn citation(chunk: &Value, stretch: Stretch, cited: Option<&str>, provider: &str) -> Citation {
     let source = chunk
         .as_object()
         .and_then(|fields| {
@@ -138,7 +153,7 @@ fn citation(chunk: &Value, stretch: &Stretch, cited: Option<String>, provider: &
     Citation::Url(UrlCitation {
         url,
         title: word(source, "title"),
-        cited_text: cited,
+        cited_text: cited.map(str::to_owned),
         start_index: stretch.start,
         end_index: stretch.end,
         ..UrlCitation::default()
@@ -152,13 +167,13 @@ fn offset(value: &Value, name: &str) -> Option<usize> {
 }
 
 /// Where a segment stands. Its own words, which most segments repeat, tell the part where its number does not.
-fn locate(segment: &Value, texts: &[OpenText], places: &[Place]) -> Stretch {
+fn locate(segment: &Value, texts: &Texts<'_>, places: &[Place]) -> Stretch {
     let start = offset(segment, "startIndex").unwrap_or(0);
     let end = offset(segment, "endIndex");
     let words = segment.get("text").and_then(Value::as_str).unwrap_or_default();
     let index = offset(segment, "partIndex").unwrap_or(0);
     let holds = |at: usize, start: usize, end: usize| {
-        let found = texts.get(at).and_then(|open| open.text.get(start..end));
+        let found = texts.get(at).and_then(|text| text.get(start..end));
         found.is_some_and(|found| words.is_empty() || found == words)
     };
     let place = match places.get(index) {
@@ -177,61 +192,44 @@ fn locate(segment: &Value, texts: &[OpenText], places: &[Place]) -> Stretch {
         return stretch(texts, at, base + start, base + end);
     }
     if !words.is_empty() {
-        if let Some(at) = (0..texts.len()).find(|at| holds(*at, start, end)) {
+        let found =
+            texts.may_look(texts.len()).then(|| (0..texts.len()).find(|at| holds(*at, start, end)));
+        if let Some(at) = found.flatten() {
             return stretch(texts, at, start, end);
         }
-        let (at, from) = in_all(texts, start);
+        let (at, from) = texts.in_all(start);
         let to = from + (end - start);
-        if texts[at].text.get(from..).is_some_and(|rest| {
-            rest.starts_with(words) || (to > texts[at].text.len() && words.starts_with(rest))
+        let text = texts.get(at).unwrap_or_default();
+        if text.get(from..).is_some_and(|rest| {
+            rest.starts_with(words) || (to > text.len() && words.starts_with(rest))
         }) {
             return stretch(texts, at, from, to);
         }
-        let found = texts
-            .iter()
-            .enumerate()
-            .find_map(|(at, open)| open.text.find(words).map(|from| (at, from)));
-        if let Some((at, from)) = found {
+        if let Some((at, from)) = texts.find(words) {
             return stretch(texts, at, from, from + words.len());
         }
     }
     match place {
         Some((at, base)) => stretch(texts, at, base + start, base + end),
         None => {
-            let (at, from) = in_all(texts, start);
+            let (at, from) = texts.in_all(start);
             stretch(texts, at, from, from + (end - start))
         }
     }
 }
 
 /// Where a source stands whose offsets count through all texts.
-fn over_all(source: &Value, texts: &[OpenText]) -> Stretch {
+fn over_all(source: &Value, texts: &Texts<'_>) -> Stretch {
     let start = offset(source, "startIndex").unwrap_or(0);
-    let (at, from) = in_all(texts, start);
+    let (at, from) = texts.in_all(start);
     match offset(source, "endIndex") {
         Some(end) => stretch(texts, at, from, from + end.max(start) - start),
         None => Stretch { at, start: None, end: None },
     }
 }
 
-/// The text in which a byte of all texts, put end to end, stands, and where in it.
-fn in_all(texts: &[OpenText], byte: usize) -> (usize, usize) {
-    let mut from = byte;
-    for (at, open) in texts.iter().enumerate() {
-        if from < open.text.len() || at + 1 == texts.len() {
-            return (at, from);
-        }
-        from -= open.text.len();
-    }
-    (0, byte)
-}
-
-fn stretch(texts: &[OpenText], at: usize, start: usize, end: usize) -> Stretch {
-    let text = texts.get(at).map_or("", |open| open.text.as_str());
-    let characters = |byte: usize| {
-        let byte = (0..=byte.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
-        Some(text[..byte.unwrap_or(0)].chars().count() as u64)
-    };
+fn stretch(texts: &Texts<'_>, at: usize, start: usize, end: usize) -> Stretch {
+    let characters = |byte: usize| Some(texts.characters(at, byte));
     Stretch { at, start: characters(start), end: characters(end) }
 }
 
@@ -241,17 +239,12 @@ mod tests {
 
     use super::*;
 
-    fn texts(list: &[&str]) -> Vec<OpenText> {
-        let open = |text: &&str| OpenText { part: 0, text: (*text).to_owned() };
-        list.iter().map(open).collect()
-    }
-
     fn found(
         segment: &Value,
         list: &[&str],
         places: &[Place],
     ) -> (usize, Option<u64>, Option<u64>) {
-        let stretch = locate(segment, &texts(list), places);
+        let stretch = locate(segment, &Texts::new(list.to_vec()), places);
         (stretch.at, stretch.start, stretch.end)
     }
 

@@ -1,6 +1,7 @@
 //! Google's generateContent, and everyone who speaks it.
 
 mod candidate;
+mod characters;
 pub(crate) mod count;
 pub(crate) mod decode;
 pub(crate) mod embed;

@@ -1,7 +1,10 @@
 //! Arguments of a call that arrive value by value.
 
+use std::mem::size_of;
+
 use serde_json::{Map, Value};
 
+use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 
 /// Arguments while they arrive.
@@ -30,7 +33,7 @@ impl PartialArgs {
         self.bytes += raw.len();
         for piece in &nesting::read_list(raw) {
             let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or("$");
-            let Some(place) = place(&mut self.root, &steps(path)) else {
+            let Some(place) = place(&mut self.root, &steps(path), &mut self.bytes) else {
                 continue;
             };
             if let Some(text) = piece.get("stringValue").and_then(Value::as_str) {
@@ -48,7 +51,7 @@ impl PartialArgs {
         }
     }
 
-    /// How many bytes have come.
+    /// How many bytes have come, with what lists were filled up with.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -91,7 +94,7 @@ fn steps(path: &str) -> Vec<Step> {
 }
 
 /// The value at that place, which is made if it is not there. `None` where the place cannot be.
-fn place<'a>(mut value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> {
+fn place<'a>(mut value: &'a mut Value, steps: &[Step], bytes: &mut usize) -> Option<&'a mut Value> {
     if steps.len() > MAX_DEPTH {
         return None;
     }
@@ -108,9 +111,10 @@ fn place<'a>(mut value: &'a mut Value, steps: &[Step]) -> Option<&'a mut Value> 
                     *value = Value::Array(Vec::new());
                 }
                 let list = value.as_array_mut()?;
-                if *at > list.len() + MAX_GAP {
+                if *at > list.len() + MAX_GAP || *bytes > MAX_ARGUMENTS_BYTES {
                     return None;
                 }
+                *bytes += (at + 1).saturating_sub(list.len()) * size_of::<Value>();
                 while list.len() <= *at {
                     list.push(Value::Null);
                 }
