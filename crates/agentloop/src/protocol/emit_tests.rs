@@ -96,7 +96,7 @@ fn what_is_replaced_counts_once() {
         emitter.keep(&mut fields, "name", json!(large())).unwrap();
         let counts = [(large(), 1)].into_iter().collect();
         let details = UsageDetails { server_tool_requests: counts, ..UsageDetails::default() };
-        emitter.usage(Usage { details, ..Usage::default() }, None);
+        emitter.usage(Usage { details, ..Usage::default() }, ReportedCost::Absent);
     }
     emitter.check().unwrap();
 }

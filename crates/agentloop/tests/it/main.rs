@@ -18,6 +18,7 @@ mod agent_memory;
 mod agent_spans;
 mod anthropic_decode;
 mod anthropic_encode;
+mod bounds;
 mod cache;
 mod client;
 mod costs;

@@ -1,0 +1,435 @@
+//! Responses that cost as much as they can for their bytes, in any size.
+//!
+//! Each is a shape that once took memory or time out of proportion, or that could.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+
+/// A response as a provider sends it.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) provider: &'static str,
+    pub(crate) model: &'static str,
+    pub(crate) stream: bool,
+    pub(crate) pieces: Vec<Bytes>,
+    /// Whether it is of the Responses protocol.
+    pub(crate) responses: bool,
+}
+
+impl Sent {
+    pub(crate) fn whole(provider: &'static str, body: impl Into<Bytes>) -> Self {
+        Self { provider, model: "m", stream: false, pieces: vec![body.into()], responses: false }
+    }
+
+    pub(crate) fn stream(provider: &'static str, events: impl IntoIterator<Item = String>) -> Self {
+        let piece = |event: String| Bytes::from(format!("data: {event}\n\n"));
+        let pieces = events.into_iter().map(piece).collect();
+        Self { provider, model: "m", stream: true, pieces, responses: false }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.pieces.iter().map(Bytes::len).sum()
+    }
+}
+
+/// A shape of which there can be more or less.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    /// How many elements there are at the smallest size that shows what happens.
+    pub(crate) elements: usize,
+    pub(crate) make: fn(usize) -> Sent,
+}
+
+/// The elements, joined as a JSON list.
+pub(crate) fn list(count: usize, element: impl Fn(usize) -> String) -> String {
+    let mut text = String::from("[");
+    for at in 0..count {
+        if at > 0 {
+            text.push(',');
+        }
+        let _ = write!(text, "{}", element(at));
+    }
+    text.push(']');
+    text
+}
+
+pub(crate) fn same(count: usize, element: &str) -> String {
+    list(count, |_| element.to_owned())
+}
+
+/// A whole Chat Completions body.
+pub(crate) fn chat(message: &str, beside: &str) -> Sent {
+    let body = format!(
+        r#"{{"id":"a","model":"m","choices":[{{"index":0,"finish_reason":"stop","message":{message}}}]{beside}}}"#
+    );
+    Sent::whole("openai", body)
+}
+
+/// A Chat Completions stream of such deltas.
+pub(crate) fn chunks(count: usize, delta: impl Fn(usize) -> String) -> Sent {
+    let chunk =
+        |delta: String| format!(r#"{{"id":"a","choices":[{{"index":0,"delta":{delta}}}]}}"#);
+    let end = r#"{"id":"a","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let events = (0..count).map(|at| chunk(delta(at)));
+    Sent::stream("openai", events.chain([end.to_owned(), "[DONE]".to_owned()]))
+}
+
+/// A whole Gemini body.
+pub(crate) fn gemini(parts: &str, beside: &str) -> Sent {
+    let body = format!(
+        r#"{{"responseId":"a","candidates":[{{"content":{{"parts":{parts}}},"finishReason":"STOP"{beside}}}]}}"#
+    );
+    Sent::whole("google", body)
+}
+
+/// A whole Anthropic body.
+pub(crate) fn anthropic(blocks: &str) -> Sent {
+    let body = format!(
+        r#"{{"id":"a","type":"message","role":"assistant","model":"m","content":{blocks},"stop_reason":"end_turn"}}"#
+    );
+    Sent::whole("anthropic", body)
+}
+
+/// An Anthropic stream of such events.
+fn anthropic_stream(events: impl Iterator<Item = String>) -> Sent {
+    let start = r#"{"type":"message_start","message":{"id":"a","model":"m"}}"#.to_owned();
+    let ends = [
+        r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#.to_owned(),
+        r#"{"type":"message_stop"}"#.to_owned(),
+    ];
+    Sent::stream("anthropic", [start].into_iter().chain(events).chain(ends))
+}
+
+/// A whole Responses body.
+pub(crate) fn responses(output: &str) -> Sent {
+    let body = format!(
+        r#"{{"id":"a","object":"response","status":"completed","model":"m","output":{output}}}"#
+    );
+    Sent { responses: true, ..Sent::whole("openai", body) }
+}
+
+fn responses_stream(events: impl Iterator<Item = String>) -> Sent {
+    let start =
+        r#"{"type":"response.created","response":{"id":"a","object":"response","model":"m"}}"#;
+    let end = r#"{"type":"response.completed","response":{"id":"a","status":"completed"}}"#;
+    let events = [start.to_owned()].into_iter().chain(events).chain([end.to_owned()]);
+    Sent { responses: true, ..Sent::stream("openai", events) }
+}
+
+const fn shape(name: &'static str, elements: usize, make: fn(usize) -> Sent) -> Shape {
+    Shape { name, elements, make }
+}
+
+/// All of them.
+pub(crate) const SHAPES: &[Shape] = &[
+    shape("chat: sources with search results", 500, |n| {
+        let urls = list(n, |at| format!(r#""https://example.com/{at}""#));
+        let results =
+            list(n, |at| format!(r#"{{"url":"https://example.com/{}","title":"t"}}"#, n - at));
+        chat(r#"{"content":"text"}"#, &format!(r#","citations":{urls},"search_results":{results}"#))
+    }),
+    shape("chat: one long search result and many sources", 500, |n| {
+        let results = format!(r#"[{{"url":"u","title":"{}"}}]"#, "t".repeat(10 * n));
+        let urls = same(n, r#""u""#);
+        chat(r#"{"content":"text"}"#, &format!(r#","citations":{urls},"search_results":{results}"#))
+    }),
+    shape("chat: choices with sources", 60, |n| {
+        let choice =
+            |at| format!(r#"{{"index":{at},"finish_reason":"stop","message":{{"content":"a"}}}}"#);
+        let urls = same(n, r#""https://example.com""#);
+        let choices = list(n, choice);
+        let body = format!(r#"{{"id":"a","choices":{choices},"citations":{urls}}}"#);
+        Sent::whole("openai", body)
+    }),
+    shape("chat: empty choices", 500, |n| {
+        Sent::whole("openai", format!(r#"{{"id":"a","choices":{}}}"#, same(n, "{}")))
+    }),
+    shape("chat: tool calls", 250, |n| {
+        let call = |at| format!(r#"{{"id":"c{at}","function":{{"name":"f","arguments":"{{}}"}}}}"#);
+        chat(&format!(r#"{{"tool_calls":{}}}"#, list(n, call)), "")
+    }),
+    shape("chat: tool calls of one id", 250, |n| {
+        let call = r#"{"id":"c","function":{"name":"f","arguments":"{}"}}"#;
+        chat(&format!(r#"{{"tool_calls":{}}}"#, same(n, call)), "")
+    }),
+    shape("chat: empty tool calls", 250, |n| {
+        chat(&format!(r#"{{"content":"a","tool_calls":{}}}"#, same(n, "{}")), "")
+    }),
+    shape("chat: streamed tool calls", 250, |n| {
+        chunks(n, |at| {
+            format!(
+                r#"{{"tool_calls":[{{"index":{at},"id":"c{at}","function":{{"name":"f","arguments":"{{}}"}}}}]}}"#
+            )
+        })
+    }),
+    shape("chat: streamed tool calls without a name", 250, |n| {
+        chunks(n, |at| {
+            format!(r#"{{"tool_calls":[{{"index":{at},"function":{{"arguments":"1"}}}}]}}"#)
+        })
+    }),
+    shape("chat: tool calls that grow in turn", 250, |n| {
+        chunks(2 * n, |at| {
+            let index = at % n;
+            match at < n {
+                true => format!(
+                    r#"{{"tool_calls":[{{"index":{index},"id":"c{index}","function":{{"name":"f"}}}}]}}"#
+                ),
+                false => format!(
+                    r#"{{"tool_calls":[{{"index":{index},"function":{{"arguments":"1"}}}}]}}"#
+                ),
+            }
+        })
+    }),
+    shape("chat: reasoning details", 250, |n| {
+        chunks(n, |at| {
+            format!(r#"{{"reasoning_details":[{{"type":"t","index":{at},"data":"d"}}]}}"#)
+        })
+    }),
+    shape("chat: one reasoning detail in pieces", 250, |n| {
+        chunks(n, |_| {
+            r#"{"reasoning_details":[{"type":"t","index":0,"text":"some words"}]}"#.to_owned()
+        })
+    }),
+    shape("chat: annotations", 500, |n| {
+        chat(&format!(r#"{{"content":"a","annotations":{}}}"#, same(n, "{}")), "")
+    }),
+    shape("chat: warnings", 500, |n| {
+        chat(r#"{"content":"a"}"#, &format!(r#","warnings":{}"#, same(n, "0")))
+    }),
+    shape("chat: log probabilities", 250, |n| {
+        let token = r#"{"token":"a","top_logprobs":[{"token":"b"},{"token":"c"}]}"#;
+        let body = format!(
+            r#"{{"id":"a","choices":[{{"message":{{"content":"a"}},"finish_reason":"stop","logprobs":{{"content":{}}}}}]}}"#,
+            same(n, token)
+        );
+        Sent::whole("openai", body)
+    }),
+    shape("chat: images", 250, |n| {
+        let image = r#"{"image_url":{"url":"data:image/png;base64,AAAA"}}"#;
+        chat(&format!(r#"{{"content":"a","images":{}}}"#, same(n, image)), "")
+    }),
+    shape("chat: executed tools", 250, |n| {
+        let run = |at| format!(r#"{{"index":{at},"type":"search","arguments":"{{}}"}}"#);
+        chat(&format!(r#"{{"content":"a","executed_tools":{}}}"#, list(n, run)), "")
+    }),
+    shape("chat: content in pieces", 500, |n| {
+        chat(&format!(r#"{{"content":{}}}"#, same(n, r#"{"type":"text","text":"a"}"#)), "")
+    }),
+    shape("chat: empty content pieces", 500, |n| {
+        chat(&format!(r#"{{"content":{}}}"#, same(n, "{}")), "")
+    }),
+    shape("chat: blanks before thinking", 500, |n| {
+        let sent = chunks(n, |_| r#"{"content":" "}"#.to_owned());
+        Sent { provider: "groq", model: "deepseek-r1-distill-llama-70b", ..sent }
+    }),
+    shape("chat: words one by one", 500, |n| chunks(n, |_| r#"{"content":"word "}"#.to_owned())),
+    shape("chat: sound in pieces with padding", 250, |n| {
+        chunks(n, |_| r#"{"audio":{"data":"QQ=="}}"#.to_owned())
+    }),
+    shape("chat: metadata", 500, |n| {
+        chat(r#"{"content":"a"}"#, &format!(r#","timings":{}"#, same(n, r#"{"":0}"#)))
+    }),
+    shape("gemini: one long chunk and many indices to it", 500, |n| {
+        let chunk = format!(r#"{{"other":{{"text":"{}"}}}}"#, "t".repeat(2 * n));
+        let indices = same(n, "0");
+        let support =
+            format!(r#"{{"segment":{{"endIndex":1}},"groundingChunkIndices":{indices}}}"#);
+        let grounding = format!(r#""groundingChunks":[{chunk}],"groundingSupports":[{support}]"#);
+        gemini(r#"[{"text":"text"}]"#, &format!(r#","groundingMetadata":{{{grounding}}}"#))
+    }),
+    shape("gemini: supports of a long text", 100, |n| {
+        let text = format!(r#"[{{"text":"{}"}}]"#, "ä word ".repeat(n));
+        let support = |at| {
+            format!(
+                r#"{{"segment":{{"startIndex":{at},"endIndex":{},"text":"no such"}},"groundingChunkIndices":[0]}}"#,
+                at + 9
+            )
+        };
+        let supports = list(n, support);
+        let grounding = format!(
+            r#""groundingChunks":[{{"web":{{"uri":"u"}}}}],"groundingSupports":{supports}"#
+        );
+        gemini(&text, &format!(r#","groundingMetadata":{{{grounding}}}"#))
+    }),
+    shape("gemini: citation sources", 500, |n| {
+        let sources =
+            list(n, |at| format!(r#"{{"startIndex":{at},"endIndex":{at},"uri":"u{at}"}}"#));
+        gemini(
+            r#"[{"text":"some text"}]"#,
+            &format!(r#","citationMetadata":{{"citationSources":{sources}}}"#),
+        )
+    }),
+    shape("gemini: calls of a response with a long id", 250, |n| {
+        let parts = same(n, r#"{"functionCall":{"name":"f"}}"#);
+        let id = "i".repeat(10 * n);
+        let body = format!(
+            r#"{{"responseId":"{id}","candidates":[{{"content":{{"parts":{parts}}},"finishReason":"STOP"}}]}}"#
+        );
+        Sent::whole("google", body)
+    }),
+    shape("gemini: texts between thoughts", 250, |n| {
+        gemini(&same(n, r#"{"text":"a"},{"text":"b","thought":true}"#), "")
+    }),
+    shape("gemini: signed texts", 250, |n| {
+        gemini(&same(n, r#"{"text":"a","thoughtSignature":"s"}"#), "")
+    }),
+    shape("gemini: arguments in pieces", 250, |n| {
+        let piece = |at| format!(r#"{{"jsonPath":"$.a[{at}]","stringValue":"v"}}"#);
+        let call = format!(r#"{{"name":"f","partialArgs":{}}}"#, list(n, piece));
+        gemini(&format!(r#"[{{"functionCall":{call}}}]"#), "")
+    }),
+    shape("gemini: arguments with gaps", 250, |n| {
+        let piece =
+            |at| format!(r#"{{"jsonPath":"$.a{at}[60][60][60][60][60]","boolValue":true}}"#);
+        let call = format!(r#"{{"name":"f","partialArgs":{}}}"#, list(n, piece));
+        gemini(&format!(r#"[{{"functionCall":{call}}}]"#), "")
+    }),
+    shape("gemini: unknown parts", 250, |n| gemini(&same(n, r#"{"new":[{},{},{}]}"#), "")),
+    shape("anthropic: unknown blocks", 250, |n| {
+        anthropic(&same(n, r#"{"type":"new","a":[0,0,0]}"#))
+    }),
+    shape("anthropic: tool calls", 250, |n| {
+        anthropic(&list(n, |at| {
+            format!(r#"{{"type":"tool_use","id":"c{at}","name":"f","input":{{}}}}"#)
+        }))
+    }),
+    shape("anthropic: tool calls of a message with a long id", 250, |n| {
+        let blocks = same(n, r#"{"type":"tool_use","name":"f","input":{}}"#);
+        let id = "i".repeat(10 * n);
+        Sent::whole(
+            "anthropic",
+            format!(
+                r#"{{"id":"{id}","type":"message","role":"assistant","content":{blocks},"stop_reason":"tool_use"}}"#
+            ),
+        )
+    }),
+    shape("anthropic: citations", 250, |n| {
+        let citations = same(n, r#"{"type":"new"}"#);
+        anthropic(&format!(r#"[{{"type":"text","text":"a","citations":{citations}}}]"#))
+    }),
+    shape("anthropic: blocks that stay open", 250, |n| {
+        anthropic_stream((0..n).flat_map(|at| {
+            let block = r#"{"type":"text","text":""}"#;
+            [
+                format!(r#"{{"type":"content_block_start","index":{at},"content_block":{block}}}"#),
+                format!(r#"{{"type":"content_block_delta","index":{},"delta":{{"type":"text_delta","text":"a"}}}}"#, at / 2),
+            ]
+        }))
+    }),
+    shape("anthropic: counts of new tools", 250, |n| {
+        anthropic_stream((0..n).map(|at| {
+            format!(r#"{{"type":"message_delta","delta":{{}},"usage":{{"server_tool_use":{{"tool_{at}":1}}}}}}"#)
+        }))
+    }),
+    shape("anthropic: arguments in pieces", 500, |n| {
+        let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"a","name":"web_search","input":{}}}"#;
+        let piece = r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"[[],"}}"#;
+        anthropic_stream([start.to_owned()].into_iter().chain((0..n).map(|_| piece.to_owned())))
+    }),
+    shape("responses: a long field and many contents", 250, |n| {
+        let contents = same(n, r#"{"type":"new"}"#);
+        let field = "f".repeat(10 * n);
+        responses(&format!(
+            r#"[{{"type":"message","id":"m","long":"{field}","content":{contents}}}]"#
+        ))
+    }),
+    shape("responses: a long id and many texts", 250, |n| {
+        let contents = same(n, r#"{"type":"output_text","text":"a"}"#);
+        let id = "i".repeat(10 * n);
+        responses(&format!(r#"[{{"type":"message","id":"{id}","content":{contents}}}]"#))
+    }),
+    shape("responses: a long id and many results", 250, |n| {
+        let results = same(n, r#"{"stdout":"a"}"#);
+        let id = "i".repeat(10 * n);
+        responses(&format!(r#"[{{"type":"sandbox_results","id":"{id}","results":{results}}}]"#))
+    }),
+    shape("responses: calls", 250, |n| {
+        responses(&list(n, |at| {
+            format!(
+                r#"{{"type":"function_call","id":"i{at}","call_id":"c{at}","name":"f","arguments":"{{}}"}}"#
+            )
+        }))
+    }),
+    shape("responses: outputs of calls", 250, |n| {
+        responses(&list(n, |at| {
+            let id = at / 2;
+            match at % 2 {
+                0 => format!(
+                    r#"{{"type":"function_call","id":"i{id}","call_id":"c{id}","name":"f","arguments":"{{}}"}}"#
+                ),
+                _ => format!(r#"{{"type":"custom_output","call_id":"c{id}"}}"#),
+            }
+        }))
+    }),
+    shape("responses: streamed calls that end later", 250, |n| {
+        let item = |at| {
+            format!(
+                r#"{{"type":"function_call","id":"i{at}","call_id":"c{at}","name":"f","arguments":""}}"#
+            )
+        };
+        let added = (0..n).map(move |at| {
+            format!(
+                r#"{{"type":"response.output_item.added","output_index":{at},"item":{}}}"#,
+                item(at)
+            )
+        });
+        let delta = (0..n).map(|at| {
+            format!(r#"{{"type":"response.function_call_arguments.delta","output_index":{at},"item_id":"i{at}","delta":"{{}}"}}"#)
+        });
+        let done = (0..n).map(move |at| {
+            format!(
+                r#"{{"type":"response.output_item.done","output_index":{at},"item":{}}}"#,
+                item(at)
+            )
+        });
+        responses_stream(added.chain(delta).chain(done))
+    }),
+    shape("responses: items without a place", 250, |n| {
+        responses_stream((0..n).flat_map(|at| {
+            let item = format!(r#"{{"type":"web_search_call","id":"i{at}"}}"#);
+            [
+                format!(r#"{{"type":"response.output_item.added","item":{item}}}"#),
+                format!(r#"{{"type":"response.output_item.done","item":{item}}}"#),
+            ]
+        }))
+    }),
+    shape("responses: annotations", 250, |n| {
+        responses_stream((0..n).map(|_| {
+            r#"{"type":"response.output_text.annotation.added","output_index":0,"content_index":0,"annotation":{}}"#.to_owned()
+        }))
+    }),
+    shape("responses: unknown items", 250, |n| {
+        responses(&same(n, r#"{"type":"new","a":[0,0,0]}"#))
+    }),
+    shape("chat: a whole text", 5_000, |n| {
+        chat(&format!(r#"{{"content":"{}"}}"#, "word ".repeat(n)), "")
+    }),
+    shape("gemini: a whole text", 5_000, |n| {
+        gemini(&format!(r#"[{{"text":"{}"}}]"#, "word ".repeat(n)), "")
+    }),
+    shape("gemini: words one by one", 500, |n| {
+        let word = r#"{"candidates":[{"content":{"parts":[{"text":"word "}]}}]}"#;
+        let end = r#"{"candidates":[{"content":{"parts":[]},"finishReason":"STOP"}]}"#;
+        Sent::stream("google", (0..n).map(|_| word.to_owned()).chain([end.to_owned()]))
+    }),
+    shape("anthropic: a whole text", 5_000, |n| {
+        anthropic(&format!(r#"[{{"type":"text","text":"{}"}}]"#, "word ".repeat(n)))
+    }),
+    shape("anthropic: words one by one", 500, |n| {
+        let word = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"word "}}"#;
+        anthropic_stream((0..n).map(|_| word.to_owned()))
+    }),
+    shape("responses: a whole text", 5_000, |n| {
+        let text = "word ".repeat(n);
+        responses(&format!(
+            r#"[{{"type":"message","id":"m","content":[{{"type":"output_text","text":"{text}"}}]}}]"#
+        ))
+    }),
+    shape("responses: words one by one", 250, |n| {
+        responses_stream((0..n).map(|_| {
+            r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"item_id":"m","delta":"word "}"#.to_owned()
+        }))
+    }),
+];

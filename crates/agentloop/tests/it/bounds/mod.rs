@@ -1,0 +1,38 @@
+//! What a hostile provider may cost: memory by the bytes it sends, and work by their number.
+
+mod cases;
+mod counts;
+mod endless;
+mod hostile;
+mod laws;
+
+use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::{AgentLoop, ChatStreamEvent, Protocol, Result};
+use allocation_counter::AllocationInfo;
+use bytes::Bytes;
+use hostile::Sent;
+
+use crate::support::now;
+
+/// Reads a response event by event, and keeps none of them but the last.
+fn read(sent: &Sent) -> (Result<Option<ChatStreamEvent>>, AllocationInfo) {
+    let ai = AgentLoop::builder().build().unwrap();
+    let mut options = DecodeOptions::new(sent.provider);
+    options.model = Some(sent.model.to_owned());
+    options.stream = sent.stream;
+    options.protocol = sent.responses.then_some(Protocol::OpenAiResponses);
+    let mut outcome = Ok(None);
+    let info = allocation_counter::measure(|| {
+        let mut answer = RawAnswer::new(Bytes::new());
+        answer.pieces = sent.pieces.clone();
+        outcome = (|| {
+            let mut last = None;
+            let mut stream = inspect::decode(&ai, &options, answer)?;
+            while let Some(event) = now(stream.next()) {
+                last = Some(event?);
+            }
+            Ok(last)
+        })();
+    });
+    (outcome, info)
+}
