@@ -108,6 +108,13 @@ pub(crate) fn decode(options: &DecodeOptions, answer: RawAnswer) -> Decoded {
     }
 }
 
+/// Reads a response event by event and keeps none of them.
+pub(crate) fn read_through(options: &DecodeOptions, answer: RawAnswer) {
+    if let Ok(mut stream) = inspect::decode(client(), options, answer) {
+        while let Some(Ok(_)) = now(stream.next()) {}
+    }
+}
+
 fn collected(stream: &mut ChatStream) -> Decoded {
     let mut events = Vec::new();
     // How many events came since control last returned to the runtime.

@@ -1,5 +1,6 @@
 //! What is fuzzed. One more is one more line.
 
+mod amplify;
 mod chat;
 mod config;
 mod decode;
@@ -72,6 +73,7 @@ pub const TARGETS: &[Target] = &[
         |input| decode::check(Protocol::Gemini, input),
         || decode::seeds(Protocol::Gemini),
     ),
+    target("amplify", amplify::check, amplify::seeds),
     target("framing", framing::check, framing::seeds),
     target("headers", headers::check, headers::seeds),
     target("encode", encode::check, encode::seeds),
