@@ -12,7 +12,7 @@ use crate::limits::{
     MAX_CHOICES, MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_PARTS, MAX_RESPONSE_BYTES,
 };
 use crate::models::{Pricing, served_tier};
-use crate::nesting::OBJECT_ENTRY;
+use crate::nesting::{self, OBJECT_ENTRY};
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
 use crate::request::OutputStrategy;
@@ -201,7 +201,7 @@ impl Emitter {
 
     /// Returns a value that changes whenever something is emitted, until events are taken.
     pub(crate) fn progress(&self) -> (usize, usize) {
-        (self.events.len(), self.content_bytes)
+        (self.events.len(), self.held)
     }
 
     pub(crate) fn provider(&self) -> &str {
@@ -442,6 +442,26 @@ impl Emitter {
         };
         self.release(known.weight());
         Ok(())
+    }
+
+    /// Keeps a field as [`keep`](Self::keep) does, from its JSON.
+    ///
+    /// # Errors
+    ///
+    /// When the response holds too much, or the tree of the field would.
+    pub(crate) fn keep_raw(
+        &mut self,
+        fields: &mut Map<String, Value>,
+        name: &str,
+        raw: &str,
+    ) -> Result<()> {
+        match nesting::read(raw) {
+            Ok(value) => self.keep(fields, name, value),
+            Err(error) if nesting::is_too_large(&error) => {
+                Err(too_large(format!("{name}: {error}")))
+            }
+            Err(_) => Ok(()),
+        }
     }
 
     /// Takes the usage and the cost that the provider reports. Providers repeat them: the last ones count, and one event

@@ -7,7 +7,6 @@ use super::block::Blocks;
 use super::usage::Tally;
 use super::wire::{Delta, Message};
 use crate::error::Result;
-use crate::nesting;
 use crate::protocol::{DecodeContext, Emitter, ReportedCost};
 use crate::response::FinishReason;
 
@@ -45,9 +44,9 @@ impl Decoder {
         let asked = self.context.model.as_deref().unwrap_or_default();
         emitter.start(&self.id, message.model.non_empty().unwrap_or(asked), None);
         emitter.ensure_choice(0)?;
-        self.keep_raw("diagnostics", message.diagnostics);
-        self.keep_raw("contextManagement", message.context_management);
-        self.keep_text("provider", message.provider.non_empty());
+        self.keep_raw("diagnostics", message.diagnostics, emitter)?;
+        self.keep_raw("contextManagement", message.context_management, emitter)?;
+        self.keep_text("provider", message.provider.non_empty(), emitter)?;
         for (index, block) in (0i64..).zip(message.content) {
             // Below zero, so that the blocks that a stream numbers itself are others.
             self.block(-1 - index, block, emitter)?;
@@ -60,8 +59,7 @@ impl Decoder {
             container: message.container,
             ..Delta::default()
         };
-        self.message_delta(&end, message.usage, emitter);
-        Ok(())
+        self.message_delta(&end, message.usage, emitter)
     }
 
     pub(super) fn block(
@@ -90,16 +88,17 @@ impl Decoder {
         delta: &Delta<'_>,
         usage: Option<&RawValue>,
         emitter: &mut Emitter,
-    ) {
+    ) -> Result<()> {
         if let Some(reason) = delta.stop_reason.non_empty() {
             self.stop = Some(reason.to_owned());
         }
-        self.keep_text("stopSequence", delta.stop_sequence.non_empty());
-        self.keep_raw("stopDetails", delta.stop_details);
-        self.keep_raw("container", delta.container);
+        self.keep_text("stopSequence", delta.stop_sequence.non_empty(), emitter)?;
+        self.keep_raw("stopDetails", delta.stop_details, emitter)?;
+        self.keep_raw("container", delta.container, emitter)?;
         if let Some(usage) = usage {
-            self.tally.add(usage.get(), &mut self.metadata, emitter);
+            self.tally.add(usage.get(), &mut self.metadata, emitter)?;
         }
+        Ok(())
     }
 
     /// Hands over the usage. It comes with several events, and a copy for each of them would add up.
@@ -119,17 +118,27 @@ impl Decoder {
         emitter.ensure_choice(0)
     }
 
-    pub(super) fn keep_text(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text {
-            self.metadata.insert(name.to_owned(), Value::String(text.to_owned()));
+    pub(super) fn keep_text(
+        &mut self,
+        name: &str,
+        text: Option<&str>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        match text {
+            Some(text) => emitter.keep(&mut self.metadata, name, Value::from(text)),
+            None => Ok(()),
         }
     }
 
-    pub(super) fn keep_raw(&mut self, name: &str, raw: Option<&RawValue>) {
-        if let Some(raw) = raw
-            && let Ok(value) = nesting::read(raw.get())
-        {
-            self.metadata.insert(name.to_owned(), value);
+    pub(super) fn keep_raw(
+        &mut self,
+        name: &str,
+        raw: Option<&RawValue>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        match raw {
+            Some(raw) => emitter.keep_raw(&mut self.metadata, name, raw.get()),
+            None => Ok(()),
         }
     }
 

@@ -69,9 +69,9 @@ impl Decoder {
             "content_block_stop" => self.blocks.stop(index, emitter)?,
             "message_delta" => {
                 self.ensure_started(emitter)?;
-                self.keep_raw("contextManagement", event.context_management);
+                self.keep_raw("contextManagement", event.context_management, emitter)?;
                 let delta = event.delta.0.take().unwrap_or_default();
-                self.message_delta(&delta, event.usage, emitter);
+                self.message_delta(&delta, event.usage, emitter)?;
             }
             "message_stop" => {
                 self.end(true, emitter)?;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::error::Result;
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::{Emitter, ReportedCost};
 use crate::response::{Usage, UsageDetails};
@@ -66,9 +67,9 @@ impl Tally {
         raw: &str,
         metadata: &mut Map<String, Value>,
         emitter: &mut Emitter,
-    ) {
+    ) -> Result<()> {
         let Ok(wire) = serde_json::from_str::<Wire<'_>>(raw) else {
-            return;
+            return Ok(());
         };
         let replace = |place: &mut Option<u64>, told: Int| {
             if let Some(tokens) = told.unsigned() {
@@ -94,12 +95,10 @@ impl Tally {
             replace(&mut self.thinking, details.thinking_tokens);
         }
         for (name, count) in wire.server_tool_use.0.unwrap_or_default() {
-            // A count that is left out for want of room is an error at the end of the event.
+            let Some(count) = count.unsigned() else { continue };
             let bytes = 2 * (name.len() + size_of::<(String, u64)>());
-            if let Some(count) = count.unsigned()
-                && (self.server_tools.contains_key(&name) || emitter.charge(bytes).is_ok())
-            {
-                self.server_tools.insert(name, count);
+            if self.server_tools.insert(name, count).is_none() {
+                emitter.charge(bytes)?;
             }
         }
         self.cost = ReportedCost::read(wire.cost).or(std::mem::take(&mut self.cost));
@@ -110,13 +109,12 @@ impl Tally {
         ];
         for (name, word) in words {
             if let Some(word) = word.non_empty() {
-                metadata.insert(name.to_owned(), Value::String(word.to_owned()));
+                emitter.keep(metadata, name, Value::from(word))?;
             }
         }
-        if let Some(iterations) = wire.iterations
-            && let Ok(iterations) = serde_json::from_str(iterations.get())
-        {
-            metadata.insert("iterations".to_owned(), iterations);
+        match wire.iterations {
+            Some(iterations) => emitter.keep_raw(metadata, "iterations", iterations.get()),
+            None => Ok(()),
         }
     }
 

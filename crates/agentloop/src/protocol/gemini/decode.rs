@@ -91,9 +91,9 @@ impl Decoder {
                 _ => {}
             }
         }
-        keep(&mut self.metadata, "promptFeedback", chunk.prompt_feedback);
-        keep(&mut self.metadata, "modelStatus", chunk.model_status);
-        keep(&mut self.metadata, "continuationToken", chunk.continuation_token);
+        keep(&mut self.metadata, "promptFeedback", chunk.prompt_feedback, emitter)?;
+        keep(&mut self.metadata, "modelStatus", chunk.model_status, emitter)?;
+        keep(&mut self.metadata, "continuationToken", chunk.continuation_token, emitter)?;
         for candidate in chunk.candidates.iter_mut() {
             self.candidate(candidate, mode, emitter)?;
         }
@@ -117,6 +117,7 @@ impl Decoder {
         emitter.ensure_choice(index)?;
         let at = self.candidates.partition_point(|state| state.index < index);
         if self.candidates.get(at).is_none_or(|state| state.index != index) {
+            emitter.charge(size_of::<CandidateState>())?;
             self.candidates.insert(at, CandidateState::new(index));
         }
         let state = &mut self.candidates[at];
@@ -127,7 +128,7 @@ impl Decoder {
             ("avgLogprobs", candidate.avg_logprobs),
         ];
         for (name, raw) in fields {
-            keep(&mut state.metadata, name, raw);
+            keep(&mut state.metadata, name, raw, emitter)?;
         }
         if let Some(content) = candidate.content.0.take() {
             for part in content.parts {
@@ -151,11 +152,15 @@ impl Decoder {
 }
 
 /// Keeps a field, unless it is empty.
-fn keep(fields: &mut Map<String, Value>, name: &str, raw: Option<&RawValue>) {
-    if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "[]" | "{}" | "\"\""))
-        && let Ok(value) = nesting::read(raw.get())
-    {
-        fields.insert(name.to_owned(), value);
+fn keep(
+    fields: &mut Map<String, Value>,
+    name: &str,
+    raw: Option<&RawValue>,
+    emitter: &mut Emitter,
+) -> Result<()> {
+    match raw.filter(|raw| !matches!(raw.get(), "[]" | "{}" | "\"\"")) {
+        Some(raw) => emitter.keep_raw(fields, name, raw.get()),
+        None => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One choice while it grows: deltas → parts.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::hash::{BuildHasher as _, RandomState};
 use std::mem::{size_of, take};
 
@@ -68,16 +69,18 @@ pub(super) struct Step<'a> {
 pub(super) struct MadeUpIds<'a> {
     pub(super) id: &'a str,
     pub(super) salt: &'a RandomState,
+    pub(super) hash: &'a OnceCell<u64>,
 }
 
 impl MadeUpIds<'_> {
     fn call(self, choice: u32, at: usize) -> String {
-        // FNV-1a, because it is short and the same everywhere; an answer without an id gets a random one.
-        let mut hash =
-            if self.id.is_empty() { self.salt.hash_one(0u8) } else { 0xcbf2_9ce4_8422_2325 };
-        for byte in self.id.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        // FNV-1a, because it is short and the same everywhere; a response without an id gets a random one.
+        let hash = self.hash.get_or_init(|| match self.id {
+            "" => self.salt.hash_one(0u8),
+            id => id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            }),
+        });
         format!("call_{hash:016x}_{choice}_{at}")
     }
 }

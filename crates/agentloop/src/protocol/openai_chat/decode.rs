@@ -1,8 +1,8 @@
 //! Chunks → events: one state machine for streams and whole bodies.
 
+use std::cell::OnceCell;
 use std::hash::RandomState;
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::choice::{ChoiceState, MadeUpIds, Step};
@@ -32,6 +32,8 @@ pub(crate) struct Decoder {
     fingerprint: String,
     tier: String,
     id: String,
+    /// The hash of the id, once it is needed.
+    id_hash: OnceCell<u64>,
     /// For ids that the host should have made: unlike those of every other answer.
     salt: RandomState,
 }
@@ -58,6 +60,7 @@ impl Decoder {
             fingerprint: String::new(),
             tier: String::new(),
             id: String::new(),
+            id_hash: OnceCell::new(),
             salt: RandomState::new(),
         }
     }
@@ -84,7 +87,7 @@ impl Decoder {
                 emitter.start(&self.id, model, chunk.created.0.filter(|at| *at > 0));
             }
         }
-        self.remember(chunk, mode, emitter);
+        self.remember(chunk, mode, emitter)?;
         for choice in chunk.choices.iter_mut() {
             self.choice(choice, mode, emitter)?;
         }
@@ -92,7 +95,7 @@ impl Decoder {
     }
 
     /// Keeps what stands beside the choices.
-    fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) {
+    fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) -> Result<()> {
         let quirks = &self.context.provider.quirks;
         if let Some(wire) = &chunk.usage.0
             && let Some((usage, cost)) = usage::of(wire, quirks)
@@ -104,10 +107,10 @@ impl Decoder {
             emitter.usage(usage, cost);
         }
         if let Some(citations) = chunk.citations {
-            keep(&mut self.citations, citations.get());
+            keep(&mut self.citations, citations.get(), emitter)?;
         }
         if let Some(results) = chunk.search_results {
-            keep(&mut self.search_results, results.get());
+            keep(&mut self.search_results, results.get(), emitter)?;
         }
         // Hosts repeat these on every chunk.
         if quirks.fingerprint == Fingerprint::Kept
@@ -117,13 +120,13 @@ impl Decoder {
             if mode == Mode::Stream {
                 text.clone_into(&mut self.fingerprint);
             }
-            self.keep_text("systemFingerprint", Some(text));
+            emitter.keep(&mut self.metadata, "systemFingerprint", Value::from(text))?;
         }
         if let Some(text) = chunk.service_tier.non_empty().filter(|text| *text != self.tier) {
             if mode == Mode::Stream {
                 text.clone_into(&mut self.tier);
             }
-            self.keep_text("serviceTier", Some(text));
+            emitter.keep(&mut self.metadata, "serviceTier", Value::from(text))?;
         }
         let extras = [
             ("images", chunk.images),
@@ -136,7 +139,10 @@ impl Decoder {
             ("provider", chunk.provider),
         ];
         for (name, raw) in extras {
-            self.keep_raw(name, raw);
+            // An empty list says nothing; some providers send one with every chunk.
+            if let Some(raw) = raw.filter(|raw| raw.get() != "[]") {
+                emitter.keep_raw(&mut self.metadata, name, raw.get())?;
+            }
         }
         if let Some(raw) = chunk.warnings
             && let Ok(Value::Array(warnings)) = nesting::read(raw.get())
@@ -149,24 +155,7 @@ impl Decoder {
                 emitter.warn(warning);
             }
         }
-    }
-
-    fn keep_text(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text
-            && (self.metadata.is_empty()
-                || self.metadata.get(name).and_then(Value::as_str) != Some(text))
-        {
-            self.metadata.insert(name.to_owned(), Value::String(text.to_owned()));
-        }
-    }
-
-    fn keep_raw(&mut self, name: &str, raw: Option<&RawValue>) {
-        // An empty list says nothing; hosts send one on every chunk.
-        if let Some(raw) = raw.filter(|raw| raw.get() != "[]")
-            && let Ok(value) = nesting::read(raw.get())
-        {
-            self.metadata.insert(name.to_owned(), value);
-        }
+        Ok(())
     }
 
     fn choice(
@@ -179,22 +168,23 @@ impl Decoder {
             choice.index.unsigned().and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
         emitter.ensure_choice(index)?;
         let tags = self.think_tags.unwrap_or_default();
-        let made_up = MadeUpIds { id: &self.id, salt: &self.salt };
+        let made_up = MadeUpIds { id: &self.id, salt: &self.salt, hash: &self.id_hash };
         let at = self.choices.partition_point(|state| state.index < index);
         if self.choices.get(at).is_none_or(|state| state.index != index) {
-            // Nearly all answers have one choice.
-            self.choices.reserve_exact(1);
+            if self.choices.is_empty() {
+                // Nearly all responses have one choice.
+                self.choices.reserve_exact(1);
+            }
+            emitter.charge(size_of::<ChoiceState>())?;
             self.choices.insert(at, ChoiceState::new(index, tags));
         }
         let state = &mut self.choices[at];
         if let Some(reason) = choice.native_finish_reason.non_empty() {
-            state.metadata.insert("nativeFinishReason".to_owned(), Value::from(reason));
+            emitter.keep(&mut state.metadata, "nativeFinishReason", Value::from(reason))?;
         }
         // A chunk whose text was not judged yet has an empty object.
-        if let Some(raw) = choice.content_filter_results.filter(|raw| raw.get() != "{}")
-            && let Ok(value) = nesting::read(raw.get())
-        {
-            state.metadata.insert("contentFilterResults".to_owned(), value);
+        if let Some(raw) = choice.content_filter_results.filter(|raw| raw.get() != "{}") {
+            emitter.keep_raw(&mut state.metadata, "contentFilterResults", raw.get())?;
         }
         // A stream's chunk may repeat the whole message beside its delta; a body may hold an empty delta
         // beside its message.
@@ -218,8 +208,11 @@ impl Decoder {
 }
 
 /// Stores `text` unless it is stored already: repeated lists cost a comparison only.
-fn keep(place: &mut String, text: &str) {
+fn keep(place: &mut String, text: &str, emitter: &mut Emitter) -> Result<()> {
     if text != "[]" && place != text {
+        emitter.charge(text.len())?;
+        emitter.release(place.len());
         text.clone_into(place);
     }
+    Ok(())
 }

@@ -8,7 +8,6 @@ use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::PartDelta;
 use crate::framing::Frame;
-use crate::nesting;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::{FinishReason, Warning};
@@ -149,10 +148,8 @@ impl Decoder {
 
     /// Sources for the whole answer belong to the text that refers to them by number.
     fn attach_citations(&mut self, emitter: &mut Emitter) -> Result<()> {
-        if !self.search_results.is_empty()
-            && let Ok(results) = nesting::read(&self.search_results)
-        {
-            self.metadata.insert("searchResults".to_owned(), results);
+        if !self.search_results.is_empty() {
+            emitter.keep_raw(&mut self.metadata, "searchResults", &self.search_results)?;
         }
         if self.citations.is_empty() && self.search_results.is_empty() {
             return Ok(());
@@ -169,7 +166,7 @@ impl Decoder {
             }
         }
         if let Some(urls) = sources.into_urls().filter(|_| !attached) {
-            self.metadata.insert("citations".to_owned(), urls);
+            emitter.keep(&mut self.metadata, "citations", urls)?;
         }
         Ok(())
     }

@@ -20,7 +20,6 @@ use super::items::Items;
 use super::usage;
 use super::wire::Response;
 use crate::error::Result;
-use crate::nesting;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::response::{FinishReason, Warning};
 
@@ -67,21 +66,20 @@ impl Decoder {
             emitter.usage(usage, cost);
         }
         if let Some(tier) = response.service_tier.non_empty() {
-            self.metadata.insert("serviceTier".to_owned(), Value::String(tier.to_owned()));
+            emitter.keep(&mut self.metadata, "serviceTier", Value::from(tier))?;
         }
-        self.keep("contentFilters", response.content_filters);
-        self.keep("moderation", response.moderation);
-        self.keep("billing", response.billing);
-        self.keep("conversation", response.conversation);
-        self.keep("metadata", response.metadata);
+        self.keep("contentFilters", response.content_filters, emitter)?;
+        self.keep("moderation", response.moderation, emitter)?;
+        self.keep("billing", response.billing, emitter)?;
+        self.keep("conversation", response.conversation, emitter)?;
+        self.keep("metadata", response.metadata, emitter)?;
         self.items.listed(response.output.iter(), emitter)
     }
 
-    fn keep(&mut self, name: &str, raw: Option<&RawValue>) {
-        if let Some(raw) = raw.filter(|raw| !matches!(raw.get(), "{}" | "[]" | "null"))
-            && let Ok(value) = nesting::read(raw.get())
-        {
-            self.metadata.insert(name.to_owned(), value);
+    fn keep(&mut self, name: &str, raw: Option<&RawValue>, emitter: &mut Emitter) -> Result<()> {
+        match raw.filter(|raw| !matches!(raw.get(), "{}" | "[]" | "null")) {
+            Some(raw) => emitter.keep_raw(&mut self.metadata, name, raw.get()),
+            None => Ok(()),
         }
     }
 
