@@ -249,6 +249,35 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
+/// A list of any length. Its elements take no more memory than the lists of one text may.
+#[derive(Debug)]
+pub(crate) struct Many<T>(pub(crate) Vec<T>);
+
+struct ManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ManyVisitor<T> {
+    type Value = Many<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Many<T>, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element()? {
+            room::take(size_of::<T>())?;
+            items.push(item);
+        }
+        Ok(Many(items))
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Many<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(ManyVisitor(PhantomData))
+    }
+}
+
 /// The next element of a list, in its place; a `null` leaves the place empty.
 struct Element<'p, T>(&'p mut Option<T>);
 

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::{Embedded, vector};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::read_json_body;
-use crate::protocol::lenient::{Int, Object, Text};
+use crate::protocol::lenient::{Int, Many, Object, Text};
 use crate::protocol::{ReportedCost, error_body};
 use crate::provider::Provider;
 use crate::provider::quirks::EmbeddingEncoding;
@@ -25,7 +25,7 @@ struct Wire<'a> {
     model: Text<'a>,
     /// A list of objects, each with its place and its vector.
     #[serde(borrow)]
-    data: Option<Vec<Item<'a>>>,
+    data: Option<Many<Item<'a>>>,
     /// A list of vectors or of objects that hold them, or an object of such lists by the kind of number.
     #[serde(borrow)]
     embeddings: Option<&'a RawValue>,
@@ -34,7 +34,7 @@ struct Wire<'a> {
     embedding: Option<&'a RawValue>,
     /// A list of objects that hold an object that holds the vector.
     #[serde(borrow)]
-    predictions: Option<Vec<Prediction<'a>>>,
+    predictions: Option<Many<Prediction<'a>>>,
     #[serde(borrow)]
     usage: Object<Usage<'a>>,
     #[serde(rename = "usageMetadata")]
@@ -133,10 +133,10 @@ type Read<T> = std::result::Result<T, String>;
 
 fn vectors(wire: &Wire<'_>, encoding: EmbeddingEncoding) -> Read<Option<Vec<Vec<f32>>>> {
     if let Some(items) = &wire.data {
-        return in_order(items.iter().map(|item| item.read(encoding))).map(Some);
+        return in_order(items.0.iter().map(|item| item.read(encoding))).map(Some);
     }
     if let Some(predictions) = &wire.predictions {
-        let items = predictions.iter().map(|prediction| &prediction.embeddings);
+        let items = predictions.0.iter().map(|prediction| &prediction.embeddings);
         return in_order(items.map(|item| item.read(encoding))).map(Some);
     }
     if let Some(all) = wire.embeddings {
@@ -211,7 +211,7 @@ fn usage(wire: &Wire<'_>) -> Option<EmbedUsage> {
         (units.input_tokens, Int(None))
     } else if let Some(predictions) = &wire.predictions {
         let tokens = |one: &Prediction<'_>| one.embeddings.statistics.0.as_ref()?.token_count.0;
-        let sum = predictions.iter().try_fold(0i64, |sum, one| sum.checked_add(tokens(one)?));
+        let sum = predictions.0.iter().try_fold(0i64, |sum, one| sum.checked_add(tokens(one)?));
         (Int(sum), Int(None))
     } else {
         (wire.prompt_eval_count, Int(None))

@@ -1,5 +1,6 @@
 //! Bodies of a few hundred bytes when packed that took gigabytes or minutes.
 
+use agentloop::inspect::{self, DecodeOptions, RawAnswer};
 use agentloop::{ChatResponse, ChatStreamEvent, ErrorKind};
 
 use super::hostile::{self, Sent};
@@ -148,4 +149,15 @@ fn a_tree_that_is_too_large_is_refused_before_it_is_built() {
     let (outcome, counted) = read(&hostile::anthropic(&block));
     assert_eq!(outcome.unwrap_err().kind(), ErrorKind::TooLarge);
     assert!(counted.bytes_max < 700 * MEBIBYTE, "{} bytes of memory", counted.bytes_max);
+}
+
+#[test]
+fn empty_vectors_are_refused_before_they_take_memory() {
+    let ai = agentloop::AgentLoop::builder().build().unwrap();
+    let body = format!(r#"{{"data":{}}}"#, hostile::same(1_000_000, "{}"));
+    let answer = RawAnswer::new(body);
+    let counted = allocation_counter::measure(|| {
+        inspect::decode_embed(&ai, &DecodeOptions::new("openai"), &answer).unwrap_err();
+    });
+    assert!(counted.bytes_max < 500 * MEBIBYTE, "{} bytes of memory", counted.bytes_max);
 }
