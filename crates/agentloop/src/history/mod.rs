@@ -63,9 +63,9 @@ pub(crate) struct Rules<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Order {
     /// Why only the assistant may speak after the result of a tool, where that is so.
-    pub(crate) assistant_after_tool: Option<String>,
+    pub(crate) assistant_after_tool: Option<Cow<'static, str>>,
     /// The most bytes of a call's id, and why.
-    pub(crate) longest_id: Option<(usize, String)>,
+    pub(crate) longest_id: Option<(usize, Cow<'static, str>)>,
 }
 
 /// A conversation that the target takes.

@@ -8,30 +8,20 @@ use crate::protocol::Protocol;
 
 /// What is known of OpenAI's reasoning models. Chat takes tools from them only while they do not think, and loses what
 /// they thought between two calls. Their instructions have the role `developer` (ai-sdk, o-series and gpt-5 and later).
+/// What they refuse is in the table of restrictions.
 pub(super) fn with_gpt(row: Provider) -> Provider {
-    let thinks = |pattern: &'static str, sampling| {
+    let thinks = |pattern: &'static str| {
         ModelRule::new(pattern)
-            .with_sampling(sampling)
             .with_tools_in(Protocol::OpenAiResponses)
             .with_instructions(InstructionsRole::Developer)
     };
-    let may = |pattern| thinks(pattern, Sampling::WithoutEffort);
-    let must = |pattern| thinks(pattern, Sampling::Refused);
     let rules = [
         ModelRule::new("gpt-5-chat*"),
-        may("gpt-5.1*"),
-        may("gpt-5.2*"),
-        may("gpt-5.3*"),
-        may("gpt-5.4*"),
-        may("gpt-5.5*"),
-        may("gpt-6-sol*"),
-        may("gpt-6-luna*"),
-        may("gpt-6.1-terra*"),
-        must("gpt-5*"),
-        must("gpt-6*"),
-        must("o1*"),
-        must("o3*"),
-        must("o4*"),
+        thinks("gpt-5*"),
+        thinks("gpt-6*"),
+        thinks("o1*"),
+        thinks("o3*"),
+        thinks("o4*"),
     ];
     rules.into_iter().fold(row, Provider::model)
 }

@@ -85,8 +85,8 @@ fn rules() -> impl Strategy<Value = Rules<'static>> {
 
 static ORDERS: LazyLock<[Order; 4]> = LazyLock::new(|| {
     let order = |assistant: bool, longest: bool| Order {
-        assistant_after_tool: assistant.then(|| "so it is".to_owned()),
-        longest_id: longest.then(|| (16, "so it is".to_owned())),
+        assistant_after_tool: assistant.then(|| "so it is".into()),
+        longest_id: longest.then(|| (16, "so it is".into())),
     };
     [order(false, false), order(true, false), order(false, true), order(true, true)]
 });

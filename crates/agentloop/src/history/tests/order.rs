@@ -5,7 +5,7 @@ use crate::error::ErrorKind;
 use crate::request::Role;
 
 fn order() -> Order {
-    let reason = "only the assistant may speak".to_owned();
+    let reason = "only the assistant may speak".into();
     Order { assistant_after_tool: Some(reason), longest_id: None }
 }
 
@@ -56,7 +56,7 @@ fn an_image_that_moves_behind_a_result_is_separated_from_it() {
 
 #[test]
 fn a_long_id_is_shortened_on_the_call_and_on_its_result_with_a_warning() {
-    let order = Order { longest_id: Some((64, "at most 64".to_owned())), ..Order::default() };
+    let order = Order { longest_id: Some((64, "at most 64".into())), ..Order::default() };
     let rules = Rules { order: &order, ..*RULES };
     let long = "call_".repeat(20);
     let request = request([calls(&[&long, "b"]), ChatMessage::tool(&long, "1")]);

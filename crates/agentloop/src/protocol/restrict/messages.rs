@@ -85,7 +85,7 @@ impl Restricted<'_> {
         types: &[Cow<'static, str>],
     ) -> Result<()> {
         let (strict, lenient) = (self.request.strict, self.request.lenient);
-        let reason = super::reason_or(row);
+        let reason = super::reason(row);
         for (at, message) in self.request.to_mut().messages.iter_mut().enumerate() {
             let of_tool = message.role == Role::Tool;
             let Some(MessageContent::Parts(parts)) = &mut message.content else { continue };
@@ -97,7 +97,7 @@ impl Restricted<'_> {
                 }
                 let subject = format!("messages[{at}].content[{part_at}]");
                 if strict || !(lenient || of_tool) {
-                    return Err(Refusal::new(reason).into_error(&subject, &provider.name));
+                    return Err(Refusal::new(reason.as_ref()).into_error(&subject, &provider.name));
                 }
                 if of_tool {
                     let remark = format!("[{} that cannot be shown here]", kind.named());

@@ -170,8 +170,8 @@ impl Restricted<'_> {
             | Action::DropServerTools
             | Action::LooseTools
             | Action::SchemaWithout(_) => self.change_tools(row, model)?,
-            Action::AssistantAfterTool => self.order.assistant_after_tool = reason(row),
-            Action::ShortenIds(most) => self.order.longest_id = Some((*most, reason_or(row))),
+            Action::AssistantAfterTool => self.order.assistant_after_tool = Some(reason(row)),
+            Action::ShortenIds(most) => self.order.longest_id = Some((*most, reason(row))),
             Action::NoPrefill => {
                 let how = "the model is asked to continue it";
                 self.report(row, WarningKind::Converted, "messages", how, model)?;
@@ -269,14 +269,12 @@ impl Restricted<'_> {
     }
 }
 
-fn reason(row: &Restriction) -> Option<String> {
-    Some(reason_or(row))
-}
-
-fn reason_or(row: &Restriction) -> String {
-    match row.reason.as_ref() {
-        "" => "the provider refuses it".to_owned(),
-        reason => reason.to_owned(),
+/// Why a row is there. It costs nothing for a row of the table.
+fn reason(row: &Restriction) -> Cow<'static, str> {
+    if row.reason.is_empty() {
+        Cow::Borrowed("the provider refuses it")
+    } else {
+        row.reason.clone()
     }
 }
 

@@ -55,6 +55,23 @@ fn json_word(id: &'static str) -> Restriction {
     row(id, Action::SayJson).reason("JSON mode needs the word JSON in a message")
 }
 
+/// OpenAI's reasoning models.
+const REASONS: [&str; 5] = ["gpt-5*", "gpt-6*", "o1*", "o3*", "o4*"];
+
+/// Those of them that can be asked not to think, and then sample.
+const SAMPLES: [&str; 8] = [
+    "gpt-5.1*",
+    "gpt-5.2*",
+    "gpt-5.3*",
+    "gpt-5.4*",
+    "gpt-5.5*",
+    "gpt-6-sol*",
+    "gpt-6-luna*",
+    "gpt-6.1-terra*",
+];
+
+const SAMPLING: [Param; 4] = [Param::Temperature, Param::TopP, Param::Logprobs, Param::TopLogprobs];
+
 fn openai() -> Vec<Restriction> {
     const CATALOG: &str = "ai-sdk openai 4.0: openai-model-catalog.ts";
     let chat = Protocol::OpenAiChat;
@@ -105,6 +122,30 @@ fn openai() -> Vec<Restriction> {
             .when([Condition::Functions, Condition::EffortOtherThan(NoEffort)])
             .reason("the Chat protocol takes functions only without effort for this model")
             .source("ai-sdk openai 4.0: openai-model-catalog.ts; community.openai.com 1386454"),
+        // Recorded: openai-err-error-4xx-aaf07062 (gpt-5.6-luna, logprobs), openai-err-error-4xx-28e1d53c (gpt-5-mini, stop).
+        row("openai-sampling-without-effort", Action::Drop(SAMPLING.to_vec()))
+            .models(SAMPLES)
+            .when([Condition::EffortOtherThan(NoEffort)])
+            .reason("the model takes it only with the effort `none`")
+            .source(CATALOG),
+        row("openai-no-sampling", Action::Drop(SAMPLING.to_vec()))
+            .models(REASONS)
+            .except(SAMPLES.into_iter().chain(["gpt-5-chat*"]))
+            .reason("the model does not take it")
+            .source("ai-sdk openai 4.0; recording openai-err-error-4xx-aaf07062"),
+        row(
+            "openai-no-penalties",
+            Action::Drop(vec![
+                Param::FrequencyPenalty,
+                Param::PresencePenalty,
+                Param::LogitBias,
+                Param::Stop,
+            ]),
+        )
+        .models(REASONS)
+        .except(["gpt-5-chat*"])
+        .reason("the model does not take it")
+        .source("ai-sdk openai 4.0; recording openai-err-error-4xx-28e1d53c"),
         row("openai-deep-research-functions", Action::DropFunctions)
             .models(["o3-deep-research*", "o4-mini-deep-research*"])
             .when([Condition::Functions])

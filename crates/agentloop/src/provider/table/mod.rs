@@ -457,7 +457,8 @@ fn azure() -> Provider {
         "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1",
         Auth::XApiKey,
     );
-    with_claude(row)
+    // A deployment has any name; most have the name of their model.
+    with_claude(with_gpt(row))
 }
 
 fn huggingface() -> Provider {

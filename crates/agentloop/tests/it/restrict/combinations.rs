@@ -255,6 +255,26 @@ fn labels_that_are_too_long_or_too_many_are_left_out() {
 }
 
 #[test]
+fn a_reasoning_model_of_openai_samples_only_while_it_does_not_think() {
+    for provider in ["openai", "azure"] {
+        let request = ask(&format!("{provider}/gpt-5.2")).temperature(0.5).stop("END");
+        for protocol in [Protocol::OpenAiChat, Protocol::OpenAiResponses] {
+            let request = request.clone().protocol(protocol);
+            let (body, warnings) = sent(&request);
+            assert_eq!((body.get("temperature"), body.get("stop")), (None, None), "{body}");
+            assert_eq!(warnings.len(), 2, "{warnings:?}");
+            let (body, warnings) = sent(&request.effort(Effort::None));
+            assert_eq!((&body["temperature"], body.get("stop")), (&json!(0.5), None));
+            assert_eq!(warnings.len(), 1, "{warnings:?}");
+        }
+        let (body, _) = sent(&ask(&format!("{provider}/gpt-6-astra")).temperature(0.5));
+        assert_eq!(body.get("temperature"), None);
+        let (body, warnings) = sent(&ask(&format!("{provider}/gpt-4.1")).temperature(0.5));
+        assert_eq!((&body["temperature"], warnings.len()), (&json!(0.5), 0));
+    }
+}
+
+#[test]
 fn strict_mode_refuses_what_a_provider_never_takes_too() {
     let request = ask("groq/openai/gpt-oss-120b");
     let request = ChatRequest { frequency_penalty: Some(1.0), ..request };

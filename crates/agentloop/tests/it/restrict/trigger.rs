@@ -131,6 +131,7 @@ fn set(request: &mut ChatRequest, param: Param) {
         Param::Tools => request.tools.push(tool("f")),
         Param::ToolChoice => request.tool_choice = Some(ToolChoice::Auto),
         Param::ParallelToolCalls => request.parallel_tool_calls = Some(false),
+        Param::LogitBias => request.logit_bias = Some([("7".to_owned(), -100.0)].into()),
         Param::Stop => request.stop = Some("END".into()),
         Param::ReasoningEffort => request.reasoning_effort = Some(Effort::Low),
         Param::Thinking => request.thinking = Some(Thinking::enabled()),
