@@ -149,7 +149,11 @@ impl<'a> Known<'a> {
 
 /// The name of a provider's own tool, which is sent untouched.
 fn providers_own(tool: &ToolDefinition) -> Option<&str> {
-    let ToolDefinition::Provider(fields) = tool else { return None };
+    let fields = match tool {
+        ToolDefinition::Function { .. } => return None,
+        ToolDefinition::Server(tool) => return Some(tool.kind()),
+        ToolDefinition::Provider(fields) => fields,
+    };
     let inner = fields.get("type").and_then(Value::as_str).and_then(|kind| fields.get(kind));
     fields.get("name").or_else(|| inner?.get("name")).and_then(Value::as_str)
 }

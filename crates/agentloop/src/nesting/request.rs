@@ -100,6 +100,9 @@ pub(crate) fn refusal(request: &ChatRequest) -> Option<Error> {
             ToolDefinition::Function { function, .. } => {
                 function.parameters.as_ref().is_some_and(is_too_deep)
             }
+            ToolDefinition::Server(tool) => {
+                tool.values().any(|value| is_deeper(value, MAX_REQUEST_DEPTH - 1))
+            }
             ToolDefinition::Provider(fields) => are_too_deep(fields),
         };
         if deep {
@@ -123,6 +126,8 @@ pub(crate) fn refusal(request: &ChatRequest) -> Option<Error> {
         "metadata"
     } else if are_too_deep(&request.extra_body) {
         "extra_body"
+    } else if request.provider_options.values().any(are_too_deep) {
+        "provider_options"
     } else {
         return None;
     };
@@ -137,6 +142,7 @@ pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
             ToolDefinition::Function { function, .. } => {
                 function.parameters.iter_mut().for_each(level);
             }
+            ToolDefinition::Server(tool) => tool.values_mut().for_each(level),
             ToolDefinition::Provider(fields) => fields.values_mut().for_each(level),
         }
     }
@@ -150,6 +156,8 @@ pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
     request.audio.iter_mut().for_each(|audio| level(&mut audio.voice));
     request.metadata.iter_mut().flat_map(Map::values_mut).for_each(level);
     request.extra_body.values_mut().for_each(level);
+    let options = request.provider_options.values_mut();
+    options.flat_map(Map::values_mut).for_each(level);
     Err(error)
 }
 

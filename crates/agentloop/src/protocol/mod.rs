@@ -44,6 +44,7 @@ use crate::framing::Frame;
 use crate::history::ToolNames;
 use crate::model_info::ModelInfo;
 use crate::provider::Provider;
+use crate::provider::server_tools;
 use crate::request::{ChatRequest, EmbedRequest};
 use crate::response::Warning;
 
@@ -124,7 +125,10 @@ pub(crate) fn encode_chat(
     request: &ChatRequest,
     stream: bool,
 ) -> Result<(Encoded, AnswerForm)> {
-    let restricted = restrict::apply(provider, model, request)?;
+    let mut early = Vec::new();
+    let request = server_tools::resolve(provider, model, request, &mut early)?;
+    restrict::check_strict(&request, &early)?;
+    let restricted = restrict::apply(provider, model, &request)?;
     let shaped = output::shape(provider, model, &restricted)?;
     let mut encoded = match protocol {
         Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, &shaped, stream),
@@ -136,8 +140,9 @@ pub(crate) fn encode_chat(
     }?;
     let output::Shaped { form, warnings, .. } = shaped;
     encoded.warnings.splice(0..0, warnings);
-    restrict::check_strict(request, &encoded.warnings)?;
-    encoded.warnings.splice(0..0, restricted.warnings);
+    restrict::check_strict(&request, &encoded.warnings)?;
+    early.extend(restricted.warnings);
+    encoded.warnings.splice(0..0, early);
     Ok((encoded, form))
 }
 
@@ -229,7 +234,8 @@ pub(crate) fn encode_count(
     model: &str,
     request: &ChatRequest,
 ) -> Result<Option<Encoded>> {
-    let restricted = restrict::apply(provider, model, request)?;
+    let request = server_tools::resolve(provider, model, request, &mut Vec::new())?;
+    let restricted = restrict::apply(provider, model, &request)?;
     let shaped = output::shape(provider, model, &restricted)?;
     match protocol {
         // A host that counts does so for both of its protocols.

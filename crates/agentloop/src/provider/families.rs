@@ -2,7 +2,8 @@
 
 use super::Provider;
 use super::model::{
-    ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling, Signatures, ThinkingControl,
+    CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
+    Signatures, ThinkingControl,
 };
 use crate::protocol::Protocol;
 
@@ -30,7 +31,11 @@ pub(super) fn with_gpt(row: Provider) -> Provider {
 pub(super) fn with_claude(row: Provider) -> Provider {
     const LONG: u64 = 128_000;
     let newest = |pattern: &'static str| {
-        ModelRule::new(pattern).with_sampling(Sampling::Refused).with_max_output_tokens(LONG)
+        ModelRule::new(pattern)
+            .with_sampling(Sampling::Refused)
+            .with_max_output_tokens(LONG)
+            // Recorded with Sonnet 4.6 and Sonnet 5 in 2026; Sonnet 4.5 takes the earlier version.
+            .with_code_execution(CodeExecutionVersion::V20260120)
     };
     let always = |pattern| newest(pattern).with_thinking(ThinkingControl::LevelAlways);
     let level = |pattern| newest(pattern).with_thinking(ThinkingControl::Level);

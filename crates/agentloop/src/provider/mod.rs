@@ -8,6 +8,7 @@ pub(crate) mod model;
 mod param;
 pub mod quirks;
 pub(crate) mod restrict;
+pub(crate) mod server_tools;
 mod spoken;
 pub(crate) mod table;
 
@@ -21,8 +22,8 @@ pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
 pub use model::{
-    ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling, Signatures, ThinkTags,
-    ThinkingControl,
+    CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
+    Signatures, ThinkTags, ThinkingControl,
 };
 pub use param::{Param, Rule};
 pub use quirks::Quirks;

@@ -44,6 +44,9 @@ pub struct ModelRule {
     /// The role of messages with instructions.
     #[serde(default)]
     pub instructions: InstructionsRole,
+    /// The version of the tool by which the model runs code in Anthropic's messages.
+    #[serde(default)]
+    pub code_execution: CodeExecutionVersion,
 }
 
 macro_rules! knowledge {
@@ -117,6 +120,17 @@ knowledge! {
     }
 }
 
+knowledge! {
+    /// The versions of the tool by which models run code in Anthropic's messages.
+    CodeExecutionVersion {
+        /// `code_execution_20250825`.
+        #[default]
+        V20250825,
+        /// `code_execution_20260120`.
+        V20260120,
+    }
+}
+
 /// Whether temperature, penalties and the like can be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -157,6 +171,7 @@ pub(crate) struct ModelTraits {
     pub(crate) tools_in: Option<Protocol>,
     pub(crate) signatures: Signatures,
     pub(crate) instructions: InstructionsRole,
+    pub(crate) code_execution: CodeExecutionVersion,
     /// Whether it thinks at all, if somebody says.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
@@ -193,6 +208,7 @@ impl ModelRule {
             tools_in: None,
             signatures: Signatures::default(),
             instructions: InstructionsRole::default(),
+            code_execution: CodeExecutionVersion::default(),
         }
     }
 
@@ -248,6 +264,12 @@ impl ModelRule {
     #[must_use]
     pub fn with_instructions(self, instructions: InstructionsRole) -> Self {
         Self { instructions, ..self }
+    }
+
+    /// Sets the version of the tool by which the models run code in Anthropic's messages.
+    #[must_use]
+    pub fn with_code_execution(self, code_execution: CodeExecutionVersion) -> Self {
+        Self { code_execution, ..self }
     }
 
     /// Whether the rule is about `model`.
@@ -367,6 +389,7 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             tools_in: rule.tools_in,
             signatures: rule.signatures,
             instructions: rule.instructions,
+            code_execution: rule.code_execution,
             reasoning: None,
             efforts: None,
         };

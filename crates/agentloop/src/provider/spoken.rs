@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::restrict::Action;
-use super::{Auth, Bends, Endpoint, Provider, Rule};
+use super::{Auth, Bends, Endpoint, Provider, Rule, server_tools};
 use crate::protocol::Protocol;
 use crate::request::{ChatRequest, Role};
 
@@ -91,7 +91,8 @@ impl Provider {
     }
 
     /// The protocol in which a request for `model` is sent: the one that it asks for; else, where tools are in play, the
-    /// one in which the model takes them; else the provider's own.
+    /// one in which the model takes them; else, where the provider's own tools are in play, the one in which it serves them;
+    /// else the provider's own.
     pub(crate) fn spoken(&self, model: &str, request: &ChatRequest) -> Protocol {
         let with_tools = || {
             // Also when none is offered any more: what the model thought between its calls stays with it.
@@ -104,6 +105,7 @@ impl Provider {
             .protocol
             .or_else(with_tools)
             .or_else(|| self.restricted_to(model, request))
+            .or_else(|| server_tools::better_protocol(self, model, request))
             .unwrap_or(self.protocol)
     }
 

@@ -135,6 +135,10 @@ pub struct ChatRequest {
     /// over everything that the library writes.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
+    /// More fields for the body, by the name of the provider that they are for: only that provider gets them, over
+    /// those of `extra_body`.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "BTreeMap::is_empty")]
+    pub provider_options: BTreeMap<String, Map<String, Value>>,
     /// More headers. They never replace the ones that authenticate.
     #[serde(
         default,
@@ -324,6 +328,27 @@ impl ChatRequest {
     #[must_use]
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra_body.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a field to the request's body, under the provider's own name, for that provider only.
+    ///
+    /// ```
+    /// use agentloop::ChatRequest;
+    ///
+    /// let request = ChatRequest::new("openrouter/openai/gpt-5")
+    ///     .user("Hi")
+    ///     .provider_option("openrouter", "transforms", serde_json::json!(["middle-out"]));
+    /// ```
+    #[must_use]
+    pub fn provider_option(
+        mut self,
+        provider: impl Into<String>,
+        name: impl Into<String>,
+        value: impl Into<Value>,
+    ) -> Self {
+        let options = self.provider_options.entry(provider.into()).or_default();
+        options.insert(name.into(), value.into());
         self
     }
 

@@ -10,6 +10,7 @@ mod message;
 mod output;
 mod read;
 mod reasoning;
+mod server_tool;
 mod tool;
 
 pub use cache::CacheMode;
@@ -24,4 +25,7 @@ pub use output::{AudioOutput, ImageOutput, JsonSchemaFormat, OutputStrategy, Res
 pub(crate) use read::vendor_state;
 pub(crate) use reasoning::Efforts;
 pub use reasoning::{Effort, Thinking};
+pub use server_tool::{
+    CodeExecutionTool, FileSearchTool, ServerTool, UserLocation, WebFetchTool, WebSearchTool,
+};
 pub use tool::{FunctionDefinition, ToolChoice, ToolDefinition};

@@ -3,6 +3,9 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
+use super::server_tool::{
+    CodeExecutionTool, FileSearchTool, ServerTool, WebFetchTool, WebSearchTool,
+};
 use crate::response::CacheControl;
 
 /// A tool that the model may call.
@@ -29,8 +32,11 @@ pub enum ToolDefinition {
         /// Asks the provider to cache the prompt up to and including this tool.
         cache_control: Option<CacheControl>,
     },
-    /// A tool of another `type`, in the provider's own words: one that the provider runs itself, or a kind
-    /// that only some providers know. It is sent untouched; where a protocol names tools by a field of their own, as
+    /// A tool that the provider runs itself, in one form for every provider.
+    Server(ServerTool),
+    /// A tool of another `type`, in a provider's own words. It is sent untouched to providers that know the words:
+    /// those whose protocol has such a `type`, or the one that a field `provider` names. Elsewhere it is translated if
+    /// it means the same as a [`ServerTool`], else left out with a warning. Where a protocol names tools by a field, as
     /// `{"googleSearch": {}}`, the `type` names that field and what stands beside it is put there.
     Provider(Map<String, Value>),
 }
@@ -65,6 +71,53 @@ impl ToolDefinition {
         }
     }
 
+    /// Returns a tool in the words of `provider`, which is sent to that provider only.
+    ///
+    /// ```
+    /// use agentloop::ToolDefinition;
+    /// use serde_json::json;
+    ///
+    /// let bash = ToolDefinition::of_provider("anthropic", "bash_20250124", json!({"name": "bash"}));
+    /// assert_eq!(
+    ///     serde_json::to_value(&bash)?,
+    ///     json!({"type": "bash_20250124", "provider": "anthropic", "name": "bash"})
+    /// );
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn of_provider(
+        provider: impl Into<String>,
+        kind: impl Into<String>,
+        options: Value,
+    ) -> Self {
+        let mut fields = match options {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        fields.insert("type".to_owned(), Value::String(kind.into()));
+        fields.insert("provider".to_owned(), Value::String(provider.into()));
+        Self::Provider(fields)
+    }
+
+    /// Returns a search of the web, without options.
+    pub fn web_search() -> Self {
+        WebSearchTool::default().into()
+    }
+
+    /// Returns a tool that reads pages whose address is in the conversation, without options.
+    pub fn web_fetch() -> Self {
+        WebFetchTool::default().into()
+    }
+
+    /// Returns a tool that runs the model's code, without options.
+    pub fn code_execution() -> Self {
+        CodeExecutionTool::default().into()
+    }
+
+    /// Returns a search of these stores of files.
+    pub fn file_search<T: Into<String>>(stores: impl IntoIterator<Item = T>) -> Self {
+        FileSearchTool::of(stores).into()
+    }
+
     /// The same, described.
     #[must_use]
     pub fn with_description(mut self, text: impl Into<String>) -> Self {
@@ -87,8 +140,38 @@ impl ToolDefinition {
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Function { function, .. } => Some(&function.name),
-            Self::Provider(_) => None,
+            Self::Server(_) | Self::Provider(_) => None,
         }
+    }
+}
+
+impl From<ServerTool> for ToolDefinition {
+    fn from(tool: ServerTool) -> Self {
+        Self::Server(tool)
+    }
+}
+
+impl From<WebSearchTool> for ToolDefinition {
+    fn from(tool: WebSearchTool) -> Self {
+        Self::Server(ServerTool::WebSearch(tool))
+    }
+}
+
+impl From<WebFetchTool> for ToolDefinition {
+    fn from(tool: WebFetchTool) -> Self {
+        Self::Server(ServerTool::WebFetch(tool))
+    }
+}
+
+impl From<CodeExecutionTool> for ToolDefinition {
+    fn from(tool: CodeExecutionTool) -> Self {
+        Self::Server(ServerTool::CodeExecution(tool))
+    }
+}
+
+impl From<FileSearchTool> for ToolDefinition {
+    fn from(tool: FileSearchTool) -> Self {
+        Self::Server(ServerTool::FileSearch(tool))
     }
 }
 
@@ -106,6 +189,7 @@ impl Serialize for ToolDefinition {
                 Form { r#type: "function", function, cache_control: *cache_control }
                     .serialize(serializer)
             }
+            Self::Server(tool) => tool.serialize(serializer),
             Self::Provider(fields) => fields.serialize(serializer),
         }
     }
@@ -128,6 +212,12 @@ impl<'de> Deserialize<'de> for ToolDefinition {
                 let form: Form =
                     serde_json::from_value(Value::Object(fields)).map_err(de::Error::custom)?;
                 Ok(Self::Function { function: form.function, cache_control: form.cache_control })
+            }
+            Some(kind)
+                if ServerTool::is_kind(kind)
+                    && fields.get("provider").is_none_or(Value::is_null) =>
+            {
+                ServerTool::read(fields).map(Self::Server).map_err(de::Error::custom)
             }
             Some(_) => Ok(Self::Provider(fields)),
             None => Err(de::Error::missing_field("type")),

@@ -32,8 +32,10 @@ fn part() -> impl Strategy<Value = ContentPart> {
                 ..ToolCallPart::new(id, name, "{}")
             })
         }),
-        state().prop_map(|provider_state| {
-            ContentPart::Thinking(ThinkingPart { provider_state, ..ThinkingPart::new("Hm") })
+        (state(), any::<bool>()).prop_map(|(provider_state, signed)| {
+            let signature = signed.then(|| "Sig==".to_owned());
+            let thinking = "Hm".to_owned();
+            ContentPart::Thinking(ThinkingPart { thinking, signature, provider_state })
         }),
         state().prop_map(|provider_state| {
             ContentPart::Text(TextPart {
@@ -185,5 +187,23 @@ proptest! {
         let request = request([answer.clone()]);
         let sent = prepared(&request, &RULES);
         prop_assert_eq!(&sent.messages[1], &answer);
+    }
+
+    #[test]
+    fn nothing_is_sent_as_another_provider_s(request in anything(), rules in rules()) {
+        let prepared = prepared(&request, &rules);
+        for turn in prepared.messages.iter() {
+            let origin = turn.origin.as_ref().map(|origin| origin.provider.as_str());
+            for part in turn.parts() {
+                let value = serde_json::to_value(part).unwrap();
+                let tag = value["providerState"]["provider"].as_str();
+                prop_assert!(tag.is_none_or(|tag| tag == "here"), "{}", value);
+                if value["type"] == "thinking" {
+                    let own = tag.or(origin) == Some("here");
+                    let text = rules.thoughts && origin.is_none() && value["signature"].is_null();
+                    prop_assert!(own || text, "{}", value);
+                }
+            }
+        }
     }
 }

@@ -133,6 +133,7 @@ impl Route<'_> {
             user: _,     // one user's answer is not shown to another
             metadata: _, // nor that of one label to another
             extra_body: _,
+            provider_options: _,
             extra_headers, // by name, whatever its case
             tags: _,       // what it is counted under
             fallbacks: _,  // only an answer of the model that was asked is kept

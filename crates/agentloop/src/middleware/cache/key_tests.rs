@@ -57,6 +57,7 @@ fn full() -> Value {
         "stream": true, "stream_options": {"include_usage": true},
         "service_tier": "flex", "prompt_cache_key": "k", "user": "u", "metadata": {"a": "1", "b": "2"},
         "extra_body": {"deep": {"a": [1, {"x": 1, "y": 2}], "b": null}}, "extra_headers": {"x-beta": "1"},
+        "provider_options": {"lab": {"deep": {"a": [1]}}},
         "lenient": true, "strict": true, "output_strategy": "tool", "protocol": "openai_chat", "cache": "refresh",
     })
 }

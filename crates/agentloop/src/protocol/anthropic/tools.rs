@@ -62,6 +62,8 @@ pub(super) fn definitions<'a>(
                     cache_control: cache_control.map(Into::into),
                 }
             }
+            // Written in the provider's own words before.
+            ToolDefinition::Server(_) => continue,
             ToolDefinition::Provider(fields) => WireTool::Provider(fields),
         });
     }

@@ -65,6 +65,8 @@ pub(super) fn tools<'a>(
                 }
                 functions.push(declaration(config, function, names));
             }
+            // Written in the provider's own words before.
+            ToolDefinition::Server(_) => {}
             ToolDefinition::Provider(fields) => entries.push(Entry::Own(own_tool(fields))),
         }
     }

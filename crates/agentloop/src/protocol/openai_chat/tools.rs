@@ -50,8 +50,9 @@ pub(in crate::protocol) fn put<'a, Tool: Serialize, Choice: Serialize>(
         }
         return Ok(());
     }
-    let declare = |definition| tool(declared(definition, provider, names, &mut params.warnings));
-    let wire: Vec<Tool> = request.tools.iter().map(declare).collect();
+    let declare =
+        |definition| declared(definition, provider, names, &mut params.warnings).map(&tool);
+    let wire: Vec<Tool> = request.tools.iter().filter_map(declare).collect();
     if params.put(Param::Tools, Some(&wire))? {
         params.put(Param::ToolChoice, request.tool_choice.as_ref().map(choice).as_ref())?;
         params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
@@ -69,10 +70,12 @@ fn declared<'a>(
     provider: &Provider,
     names: &'a ToolNames,
     warnings: &mut Vec<Warning>,
-) -> Declared<'a> {
+) -> Option<Declared<'a>> {
     let (function, cache_control) = match definition {
         ToolDefinition::Function { function, cache_control } => (function, cache_control),
-        ToolDefinition::Provider(fields) => return Declared::Provider(fields),
+        // Written in the provider's own words before.
+        ToolDefinition::Server(_) => return None,
+        ToolDefinition::Provider(fields) => return Some(Declared::Provider(fields)),
     };
     let FunctionDefinition { name, description, parameters, strict } = function;
     if cache_control.is_some() {
@@ -87,7 +90,7 @@ fn declared<'a>(
         None => (Sent::Changed(json!({ "type": "object", "properties": {} })), *strict),
     };
     let description = description.as_deref();
-    Declared::Function(Function { name: names.sent(name), description, parameters, strict })
+    Some(Declared::Function(Function { name: names.sent(name), description, parameters, strict }))
 }
 
 /// The tools, each function in a field of its own.

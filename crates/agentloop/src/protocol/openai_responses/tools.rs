@@ -15,7 +15,8 @@ use crate::request::{ChatRequest, ToolChoice, ToolDefinition};
 /// The kind of a tool of the host's own; empty for the caller's.
 pub(super) fn kind(tool: &ToolDefinition) -> &str {
     match tool {
-        ToolDefinition::Function { .. } => "",
+        // Tools of the one form are written in the provider's own words before.
+        ToolDefinition::Function { .. } | ToolDefinition::Server(_) => "",
         ToolDefinition::Provider(fields) => {
             fields.get("type").and_then(Value::as_str).unwrap_or_default()
         }

@@ -68,6 +68,8 @@ pub struct Quirks {
     pub user_label: UserLabel,
     /// Whether tokens can be counted before a call.
     pub token_count: TokenCount,
+    /// How the tools are taken that the provider runs itself.
+    pub server_tools: ServerToolQuirks,
 }
 
 macro_rules! quirk {
@@ -81,8 +83,12 @@ macro_rules! quirk {
 }
 
 mod responses;
+mod server_tools;
 
 pub use responses::{IncludeForm, ItemForm, StoreForm, TextFormat, TokenCount, UserLabel};
+pub use server_tools::{
+    CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,
+};
 
 quirk! {
     /// The name of the token cap.

@@ -5,6 +5,7 @@
 
 mod makes;
 mod responses;
+mod tools;
 
 use std::borrow::Cow;
 
@@ -51,7 +52,8 @@ pub(crate) fn rows() -> Vec<Provider> {
         llamacpp(),
         lmstudio(),
     ];
-    let complete = |row| with_restrictions(makes::with_features(responses::beside(row)));
+    let complete =
+        |row| with_restrictions(makes::with_features(responses::beside(tools::with_tools(row))));
     rows.into_iter().map(complete).collect()
 }
 

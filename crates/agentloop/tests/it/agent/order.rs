@@ -215,7 +215,7 @@ async fn calls_of_the_provider_s_own_tools_are_never_run_here() {
 async fn tools_of_the_provider_are_declared_beside_ours_and_passed_through() {
     everywhere([says("Fine.")], async |lab| {
         let own = match lab.row.provider {
-            "openai" => json!({ "type": "web_search_preview" }),
+            "openai" => json!({ "type": "custom", "custom": { "name": "note" } }),
             "anthropic" => json!({ "type": "web_search_20250305", "name": "web_search" }),
             _ => json!({ "type": "googleSearch" }),
         };

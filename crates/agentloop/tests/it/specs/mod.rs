@@ -59,7 +59,8 @@ fn check_all(
 
 #[test]
 fn requests_to_openai_are_what_its_description_takes() {
-    check("openai/gpt-4.1", "openai.json", "CreateChatCompletionRequest", &[]);
+    let schema = "CreateChatCompletionRequest";
+    check_in(Protocol::OpenAiChat, "openai/gpt-4.1", schema, &[]);
 }
 
 #[test]

@@ -97,9 +97,28 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
                 ..TextPart::new("It is so.")
             })])),
         ),
+        (
+            "a search of the web",
+            ask().tool(
+                WebSearchTool::default()
+                    .allowed_domains(["example.com"])
+                    .user_location(UserLocation::country("DE").with_city("Berlin"))
+                    .max_uses(2)
+                    .into(),
+            ),
+        ),
         ("an empty answer", ask().message(ChatMessage::assistant("")).user("Well?")),
         ("a name", ask().message(ChatMessage::user("hi").with_name("ada"))),
     ];
+    if !model.starts_with("anthropic/") {
+        requests.push((
+            "code and files",
+            ask()
+                .tool(ToolDefinition::code_execution())
+                .tool(ToolDefinition::file_search(["fileSearchStores/s"])),
+        ));
+        requests.push(("pages", ask().tool(ToolDefinition::web_fetch())));
+    }
     if model.starts_with("openai/") {
         requests.push(("an answer in items", of_items(model)));
         requests.push((

@@ -1,6 +1,7 @@
 //! The words of requests: what they mean at each provider, and that nothing is lost on the way without a warning.
 
 mod kept;
+mod server_tools;
 
 use agentloop::inspect;
 use agentloop::{AgentLoop, ChatRequest};

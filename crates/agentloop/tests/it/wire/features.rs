@@ -80,6 +80,13 @@ pub(crate) const FEATURES: &[Feature] = &[
         r#"{"tool_choice":{"type":"function","function":{"name":"look"}}}"#,
     ),
     Feature::with_tools("one call at a time", r#"{"parallel_tool_calls":false}"#),
+    Feature::new("web search", r#"{"tools":[{"type":"web_search"}]}"#),
+    Feature::new("web fetch", r#"{"tools":[{"type":"web_fetch"}]}"#),
+    Feature::new("code execution", r#"{"tools":[{"type":"code_execution"}]}"#),
+    Feature::new(
+        "file search",
+        r#"{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}"#,
+    ),
     Feature::new("effort low", r#"{"reasoning_effort":"low"}"#),
     Feature::new("effort none", r#"{"reasoning_effort":"none"}"#),
     Feature::new("thinking on", r#"{"thinking":{"enabled":true}}"#),

@@ -1,0 +1,154 @@
+//! Tools in a provider's own words: where they are understood, and what they mean elsewhere.
+
+use serde_json::{Map, Value, json};
+
+use super::Fields;
+use crate::protocol::Protocol;
+use crate::provider::Provider;
+use crate::request::ServerTool;
+
+/// Tools of Google's generateContent.
+const GEMINI: [&str; 8] = [
+    "googleSearch",
+    "googleSearchRetrieval",
+    "urlContext",
+    "codeExecution",
+    "fileSearch",
+    "googleMaps",
+    "computerUse",
+    "enterpriseWebSearch",
+];
+
+/// Tools of OpenAI's responses, and of others that speak them.
+const RESPONSES: [&str; 19] = [
+    "web_search_preview",
+    "web_search_preview_2025_03_11",
+    "web_search_2025_08_26",
+    "code_interpreter",
+    "image_generation",
+    "mcp",
+    "computer",
+    "computer_use_preview",
+    "local_shell",
+    "shell",
+    "apply_patch",
+    "tool_search",
+    "namespace",
+    "programmatic_tool_calling",
+    "x_search",
+    "collections_search",
+    "fetch_url",
+    "sandbox",
+    "custom",
+];
+
+/// Tools that only chat has.
+const CHAT: [&str; 4] = ["browser_search", "document_library", "connector", "builtin_function"];
+
+/// Where a kind of tool is known.
+#[derive(Clone, Copy, PartialEq)]
+enum Words {
+    Gemini,
+    Anthropic,
+    /// OpenAI's: in its responses, and some of them in chat.
+    OpenAi,
+    Chat,
+    Unknown,
+}
+
+fn words(kind: &str, fields: &Fields) -> Words {
+    // `code_execution` and `file_search` are ours; the rest of Google's names are Google's, however they are written.
+    if GEMINI.iter().any(|name| kind == *name || kind == snake_case(name)) {
+        return Words::Gemini;
+    }
+    let dated = kind
+        .rsplit_once('_')
+        .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()));
+    if dated || kind == "mcp_toolset" || (kind == "custom" && fields.contains_key("input_schema")) {
+        return Words::Anthropic;
+    }
+    if RESPONSES.contains(&kind) {
+        return Words::OpenAi;
+    }
+    if CHAT.contains(&kind) || kind.starts_with("openrouter:") {
+        return Words::Chat;
+    }
+    Words::Unknown
+}
+
+/// Whether the provider understands a tool as it is. One of a kind that is not known is sent as it is.
+pub(super) fn is_understood(provider: &Provider, kind: &str, fields: &Fields) -> bool {
+    let words = words(kind, fields);
+    match provider.protocol {
+        _ if words == Words::Unknown => true,
+        Protocol::Gemini => words == Words::Gemini,
+        Protocol::Anthropic => words == Words::Anthropic,
+        Protocol::OpenAiResponses => {
+            words == Words::OpenAi || is_listed(provider, kind) == Some(true)
+        }
+        Protocol::OpenAiChat => match words {
+            Words::Gemini | Words::Anthropic => false,
+            _ => is_listed(provider, kind).unwrap_or(true),
+        },
+    }
+}
+
+/// Whether the provider lists the tool as one that it takes in chat; `None` if it lists nothing.
+fn is_listed(provider: &Provider, kind: &str) -> Option<bool> {
+    let list = provider.quirks.server_tools.chat.as_ref()?;
+    Some(list.iter().any(|name| name == kind || kind.starts_with(&format!("{name}:"))))
+}
+
+/// What a tool of another provider means, if it has a unified meaning. Ids of stores and containers mean nothing
+/// elsewhere: a search of files is not translated, and a container is left out.
+pub(super) fn meaning(kind: &str, fields: &Fields) -> Option<ServerTool> {
+    let mut fields = settings(kind, fields);
+    fields.remove("name");
+    fields.remove("cache_control");
+    let kind = match kind {
+        "googleSearch"
+        | "google_search"
+        | "googleSearchRetrieval"
+        | "google_search_retrieval"
+        | "enterpriseWebSearch"
+        | "enterprise_web_search"
+        | "browser_search" => "web_search",
+        "urlContext" | "url_context" | "fetch_url" => "web_fetch",
+        "codeExecution" | "code_interpreter" | "sandbox" => "code_execution",
+        _ if kind.starts_with("web_search") || kind == "openrouter:web_search" => "web_search",
+        _ if kind.starts_with("web_fetch_") => "web_fetch",
+        _ if kind.starts_with("code_execution_") => "code_execution",
+        _ => return None,
+    };
+    if kind == "code_execution" {
+        fields.remove("container");
+    }
+    fields.insert("type".to_owned(), json!(kind));
+    let mut tool = ServerTool::read(fields).ok()?;
+    // Options that have no unified name say nothing to another provider.
+    tool.extra_mut().clear();
+    Some(tool)
+}
+
+/// The settings of a tool, which stand beside its `type` or in an object under its name.
+fn settings(kind: &str, fields: &Fields) -> Map<String, Value> {
+    let inner = fields.get(kind).or_else(|| fields.get("parameters"));
+    let mut settings = match inner {
+        Some(Value::Object(inner)) => inner.clone(),
+        _ => fields.clone(),
+    };
+    settings.remove("type");
+    settings
+}
+
+/// `googleSearch` → `google_search`, except for the two names that are unified ones.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 2);
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() {
+            snake.push('_');
+        }
+        snake.push(letter.to_ascii_lowercase());
+    }
+    if matches!(snake.as_str(), "code_execution" | "file_search") { name.to_owned() } else { snake }
+}

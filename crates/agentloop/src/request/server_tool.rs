@@ -1,0 +1,297 @@
+//! Tools that the provider runs itself, in one form for every provider.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::read::nullable;
+
+/// A tool that the provider runs itself.
+///
+/// Every provider gets it in its own form. An option that a provider does not have is left out with a warning, and so is
+/// the whole tool where the provider has no such tool (an error with [`strict`](crate::ChatRequest::strict)).
+///
+/// ```
+/// use agentloop::{ChatRequest, ToolDefinition, WebSearchTool};
+///
+/// let search = WebSearchTool::default().allowed_domains(["rust-lang.org"]).max_uses(3);
+/// let request = ChatRequest::new("anthropic/claude-sonnet-5").user("What is new?").tool(search.into());
+/// assert_eq!(
+///     serde_json::to_value(&request.tools[0])?,
+///     serde_json::json!({"type": "web_search", "max_uses": 3, "allowed_domains": ["rust-lang.org"]})
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ServerTool {
+    /// Searches the web.
+    WebSearch(WebSearchTool),
+    /// Reads pages whose address is in the conversation.
+    WebFetch(WebFetchTool),
+    /// Runs code that the model writes.
+    CodeExecution(CodeExecutionTool),
+    /// Searches files that were uploaded to the provider.
+    FileSearch(FileSearchTool),
+}
+
+impl ServerTool {
+    /// The `type` of the tool in JSON.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::WebSearch(_) => "web_search",
+            Self::WebFetch(_) => "web_fetch",
+            Self::CodeExecution(_) => "code_execution",
+            Self::FileSearch(_) => "file_search",
+        }
+    }
+
+    /// Whether a `type` in JSON is one of these tools.
+    pub(super) fn is_kind(kind: &str) -> bool {
+        matches!(kind, "web_search" | "web_fetch" | "code_execution" | "file_search")
+    }
+
+    /// Reads a tool from the fields that it has in JSON.
+    pub(crate) fn read(mut fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
+        fields.retain(|_, value| !value.is_null());
+        // OpenAI's form of the domains, and the words that others have for them.
+        if fields.get("type").is_some_and(|kind| kind == "web_search") {
+            if let Some(Value::Object(mut filters)) = fields.remove("filters") {
+                for (from, to) in [
+                    ("allowed_domains", "allowed_domains"),
+                    ("blocked_domains", "blocked_domains"),
+                    ("excluded_domains", "blocked_domains"),
+                ] {
+                    if let Some(domains) = filters.remove(from).filter(|list| !list.is_null()) {
+                        fields.entry(to).or_insert(domains);
+                    }
+                }
+                if !filters.is_empty() {
+                    fields.insert("filters".to_owned(), Value::Object(filters));
+                }
+            }
+            if let Some(domains) = fields.remove("excluded_domains") {
+                fields.entry("blocked_domains").or_insert(domains);
+            }
+        }
+        serde_json::from_value(Value::Object(fields))
+    }
+
+    /// The values of any shape.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        let container = match self {
+            Self::CodeExecution(tool) => tool.container.as_ref(),
+            _ => None,
+        };
+        self.extra().values().chain(container)
+    }
+
+    /// The values of any shape, to change.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let (extra, container) = match self {
+            Self::WebSearch(tool) => (&mut tool.extra, None),
+            Self::WebFetch(tool) => (&mut tool.extra, None),
+            Self::CodeExecution(tool) => (&mut tool.extra, tool.container.as_mut()),
+            Self::FileSearch(tool) => (&mut tool.extra, None),
+        };
+        extra.values_mut().chain(container)
+    }
+
+    /// Options that only some providers have.
+    pub(crate) fn extra(&self) -> &Map<String, Value> {
+        match self {
+            Self::WebSearch(tool) => &tool.extra,
+            Self::WebFetch(tool) => &tool.extra,
+            Self::CodeExecution(tool) => &tool.extra,
+            Self::FileSearch(tool) => &tool.extra,
+        }
+    }
+
+    pub(crate) fn extra_mut(&mut self) -> &mut Map<String, Value> {
+        match self {
+            Self::WebSearch(tool) => &mut tool.extra,
+            Self::WebFetch(tool) => &mut tool.extra,
+            Self::CodeExecution(tool) => &mut tool.extra,
+            Self::FileSearch(tool) => &mut tool.extra,
+        }
+    }
+}
+
+/// Searches the web.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WebSearchTool {
+    /// The most searches in one response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_uses: Option<u32>,
+    /// The only domains that results may come from.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub allowed_domains: Vec<String>,
+    /// Domains that no result may come from.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub blocked_domains: Vec<String>,
+    /// Where the user is, for results that depend on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_location: Option<UserLocation>,
+    /// How much of the results the model reads: `low`, `medium`, `high`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search_context_size: Option<String>,
+    /// More options, under OpenAI's names. Only providers that take the tool in OpenAI's form get them.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl WebSearchTool {
+    /// Sets the most searches in one response.
+    #[must_use]
+    pub fn max_uses(mut self, uses: u32) -> Self {
+        self.max_uses = Some(uses);
+        self
+    }
+
+    /// Sets the only domains that results may come from.
+    #[must_use]
+    pub fn allowed_domains<T: Into<String>>(
+        mut self,
+        domains: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.allowed_domains = domains.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets the domains that no result may come from.
+    #[must_use]
+    pub fn blocked_domains<T: Into<String>>(
+        mut self,
+        domains: impl IntoIterator<Item = T>,
+    ) -> Self {
+        self.blocked_domains = domains.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets where the user is.
+    #[must_use]
+    pub fn user_location(mut self, location: UserLocation) -> Self {
+        self.user_location = Some(location);
+        self
+    }
+}
+
+/// Where a user is, as exactly as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "LocationForm")]
+#[non_exhaustive]
+pub struct UserLocation {
+    /// The city.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub city: Option<String>,
+    /// The region or state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// The country, as two letters (ISO 3166).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// The time zone, as the IANA names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
+}
+
+impl UserLocation {
+    /// Returns a place in that country (two letters).
+    pub fn country(country: impl Into<String>) -> Self {
+        Self { country: Some(country.into()), ..Self::default() }
+    }
+
+    /// Returns the place with a city.
+    #[must_use]
+    pub fn with_city(mut self, city: impl Into<String>) -> Self {
+        self.city = Some(city.into());
+        self
+    }
+}
+
+/// The forms that providers have: the fields beside `type`, or in an object of that name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LocationForm {
+    #[serde(default, rename = "type")]
+    _type: Option<String>,
+    #[serde(default)]
+    approximate: Option<Box<LocationForm>>,
+    #[serde(default)]
+    city: Option<String>,
+    #[serde(default)]
+    region: Option<String>,
+    #[serde(default)]
+    country: Option<String>,
+    #[serde(default)]
+    timezone: Option<String>,
+}
+
+impl From<LocationForm> for UserLocation {
+    fn from(form: LocationForm) -> Self {
+        let LocationForm { approximate, city, region, country, timezone, .. } = form;
+        match approximate {
+            Some(inner) => (*inner).into(),
+            None => Self { city, region, country, timezone },
+        }
+    }
+}
+
+/// Reads pages whose address is in the conversation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct WebFetchTool {
+    /// The most pages in one response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_uses: Option<u32>,
+    /// The only domains that may be read.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub allowed_domains: Vec<String>,
+    /// Domains that may not be read.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub blocked_domains: Vec<String>,
+    /// The most tokens of one page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_content_tokens: Option<u32>,
+    /// More options, under the provider's own names.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Runs code that the model writes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CodeExecutionTool {
+    /// The provider's id of a container to run in; a new one without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Value>,
+    /// Files for the container, by the provider's ids.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub file_ids: Vec<String>,
+    /// More options, under the provider's own names.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Searches files that were uploaded to the provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct FileSearchTool {
+    /// The stores to search, by the provider's ids or names.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub vector_store_ids: Vec<String>,
+    /// The most results of one search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_num_results: Option<u32>,
+    /// More options, under OpenAI's names. Only providers that take the tool in OpenAI's form get them.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl FileSearchTool {
+    /// Searches these stores.
+    pub fn of<T: Into<String>>(stores: impl IntoIterator<Item = T>) -> Self {
+        Self { vector_store_ids: stores.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
