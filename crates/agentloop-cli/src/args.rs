@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
-use crate::command::{chat, decode, embed, encode, models, providers, run, sim};
+use crate::command::{chat, decode, embed, encode, models, providers, run, sim, trust};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -22,7 +22,7 @@ Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "agentloop", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// The configuration file, in place of the agentloop.toml that is found.
+    /// The configuration file, in place of those that are found. It is trusted.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -74,6 +74,13 @@ pub(crate) enum Command {
     Run(Box<run::Args>),
     /// Serve the simulated model on this machine, until Ctrl-C.
     Sim(sim::Args),
+    /// Let all settings of a configuration file count.
+    ///
+    /// An agentloop.toml in this folder or above it may choose models, aliases and limits. Settings that direct keys, files,
+    /// environment variables or prompts elsewhere count only after you have trusted the file. It is remembered by its path and its
+    /// content, so a file that has changed has to be trusted again. At a terminal you are asked; in a pipe such settings
+    /// are ignored with a note, and a provider that they describe is not used (exit code 2).
+    Trust(trust::Args),
 }
 
 /// Reads the name of a protocol.

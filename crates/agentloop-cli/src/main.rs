@@ -5,13 +5,17 @@
 mod args;
 mod command;
 mod failure;
+mod files;
 mod input;
 mod notes;
 mod output;
+mod printable;
+mod prompt;
 mod setup;
 mod sim;
 #[cfg(feature = "otel")]
 mod telemetry;
+mod trust;
 
 use std::process::ExitCode;
 
@@ -32,6 +36,10 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
+    // It decides about files, so it must not depend on one.
+    if let Command::Trust(args) = &cli.command {
+        return command::trust::run(args, notes);
+    }
     let setup = Setup::read(cli.config.as_deref(), notes)?;
     #[cfg(feature = "otel")]
     let _telemetry = telemetry::Telemetry::start(notes);

@@ -1,9 +1,13 @@
 //! stderr: everything that is not data.
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use agentloop::Warning;
+
+use crate::printable;
+
+/// How much of a message is shown, in characters. Providers send whole pages as errors.
+const MAX_MESSAGE: usize = 4_000;
 
 /// Writes to stderr. What cannot be written there is lost: there is no better place to complain.
 #[derive(Clone, Copy, Debug)]
@@ -59,10 +63,10 @@ impl Notes {
         self.unless_quiet("tool", message);
     }
 
-    /// A question, whose answer is typed on the same line.
-    pub(crate) fn question(self, text: &str) {
+    /// Writes text that is made harmless already, and may be styled.
+    pub(crate) fn raw(self, text: &str) {
         let mut stderr = std::io::stderr().lock();
-        let _ = write!(stderr, "{}", printable(text));
+        let _ = write!(stderr, "{text}");
         let _ = stderr.flush();
     }
 
@@ -70,7 +74,7 @@ impl Notes {
     pub(crate) fn passing(self, text: &str) {
         if self.styled && !self.quiet {
             let mut stderr = std::io::stderr().lock();
-            let _ = write!(stderr, "\r\x1b[2K{}", printable(text));
+            let _ = write!(stderr, "\r\x1b[2K{}", printable::line(text));
             let _ = stderr.flush();
         }
     }
@@ -82,7 +86,7 @@ impl Notes {
 
     /// Text as it is, without a label.
     pub(crate) fn plain(self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{}", printable(text));
+        let _ = writeln!(std::io::stderr(), "{}", printable::text(text));
     }
 
     /// Leaves the cursor of a terminal at the beginning of a line.
@@ -99,17 +103,46 @@ impl Notes {
     }
 
     fn line(self, label: &str, message: &str) {
-        let message = printable(message);
-        let _ = writeln!(std::io::stderr(), "{label}: {}", message.trim_end());
+        let _ = writeln!(std::io::stderr(), "{label}: {}", message_lines(message));
     }
 }
 
-/// What servers and models say must not steer a terminal: move its cursor, rename its window, fill its clipboard.
-pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let steers = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
-    if text.contains(steers) {
-        Cow::Owned(text.replace(steers, "\u{fffd}"))
-    } else {
-        Cow::Borrowed(text)
+/// Makes a message harmless: what follows its first line is indented, so it cannot look like a line of ours, and what is
+/// too long is cut.
+fn message_lines(message: &str) -> String {
+    let message = message.trim_end();
+    let (shown, more) = match message.char_indices().nth(MAX_MESSAGE) {
+        Some((at, _)) => message.split_at(at),
+        None => (message, ""),
+    };
+    let mut lines = printable::text(shown).replace('\n', "\n  ");
+    if !more.is_empty() {
+        let count = more.chars().count();
+        lines.push_str(&format!(
+            "… (and {count} more characters; --json, or --events of a run, shows all of it)"
+        ));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_cannot_look_like_a_line_of_ours() {
+        assert_eq!(
+            message_lines("bad\r\nerror: fake\rnote: x\n"),
+            "bad\n  error: fake\u{fffd}note: x"
+        );
+    }
+
+    #[test]
+    fn a_long_message_is_cut_with_a_word_about_the_rest() {
+        let long = "x".repeat(900_000);
+        let shown = message_lines(&long);
+        assert!(shown.len() < MAX_MESSAGE + 100, "{}", shown.len());
+        assert!(shown.contains("896000 more characters; --json"), "{shown}");
+        assert_eq!(message_lines("short"), "short");
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
-use crate::notes::printable;
+use crate::printable;
 
 /// Writes data to stdout. It is buffered: [`flush`](Self::flush) hands on what is there.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ impl Output {
 
     /// Text of a model: as it is, unless it would steer a terminal.
     pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
-        if self.terminal { self.text(&printable(text)) } else { self.text(text) }
+        if self.terminal { self.text(&printable::text(text)) } else { self.text(text) }
     }
 
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
@@ -33,8 +33,11 @@ impl Output {
         self.text("\n")
     }
 
-    /// One line of JSON.
+    /// Writes one line of JSON. On a terminal everything in it that does not print is escaped: it is still the same JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        if self.terminal {
+            return self.line(&printable::json(&serde_json::to_string(value)?));
+        }
         serde_json::to_writer(&mut self.stdout, value)?;
         self.text("\n")
     }
@@ -44,8 +47,7 @@ impl Output {
         if !self.terminal {
             return self.json(value);
         }
-        serde_json::to_writer_pretty(&mut self.stdout, value)?;
-        self.text("\n")
+        self.line(&printable::json(&serde_json::to_string_pretty(value)?))
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {

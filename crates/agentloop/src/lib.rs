@@ -85,7 +85,7 @@ pub mod transport;
 #[cfg(feature = "agent")]
 pub use agentloop_macros::tool;
 pub use client::{AgentLoop, AgentLoopBuilder, Target};
-pub use config::Config;
+pub use config::{Config, ConfigFile, ConfigOrigin, ConfigReader, RestrictedSetting};
 pub use error::{Error, ErrorKind, Result};
 pub use event::{ChatStreamEvent, PartDelta, PartStart};
 pub use media::{Download, MediaOptions};

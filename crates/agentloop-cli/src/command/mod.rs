@@ -11,6 +11,7 @@ pub(crate) mod run;
 pub(crate) mod sim;
 mod text;
 mod thoughts;
+pub(crate) mod trust;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -26,5 +27,6 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Providers(args) => providers::run(&args, setup),
         Command::Run(args) => run::run(*args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
+        Command::Trust(args) => trust::run(&args, setup.notes),
     }
 }

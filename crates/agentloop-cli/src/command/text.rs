@@ -7,6 +7,7 @@ use agentloop::{ChatStreamEvent, PartDelta, PartStart};
 use super::thoughts::Thoughts;
 use crate::notes::Notes;
 use crate::output::Output;
+use crate::printable;
 
 /// Shows text on stdout as it comes, and thinking on stderr.
 #[derive(Debug)]
@@ -80,8 +81,12 @@ impl Text {
 pub(crate) fn unshown(event: &ChatStreamEvent) -> Option<Unshown> {
     let ChatStreamEvent::ContentStart { choice_index: 0, part, .. } = event else { return None };
     let what = match part {
-        PartStart::ToolCall { name, .. } => format!("a call of the tool `{name}`"),
-        PartStart::ServerToolCall { name, .. } => format!("a call of the provider's `{name}`"),
+        PartStart::ToolCall { name, .. } => {
+            format!("a call of the tool `{}`", printable::name(name))
+        }
+        PartStart::ServerToolCall { name, .. } => {
+            format!("a call of the provider's `{}`", printable::name(name))
+        }
         PartStart::Image { .. } => "an image".to_owned(),
         PartStart::Audio { .. } => "sound".to_owned(),
         PartStart::File { .. } => "a file".to_owned(),

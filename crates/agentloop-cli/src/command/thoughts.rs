@@ -2,7 +2,8 @@
 
 use std::io::{Write, stderr};
 
-use crate::notes::{Notes, printable};
+use crate::notes::Notes;
+use crate::printable;
 
 const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
@@ -28,7 +29,7 @@ impl Thoughts {
             self.open = true;
             self.write(&mut stderr, DIM);
         }
-        let _ = stderr.write_all(printable(text).as_bytes());
+        let _ = stderr.write_all(printable::text(text).as_bytes());
         let _ = stderr.flush();
     }
 

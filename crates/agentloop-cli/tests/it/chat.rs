@@ -214,3 +214,16 @@ fn media_are_attached_by_address_and_by_path() {
     assert_eq!(run.code, Some(0), "{run}");
     assert!(run.stdout.contains("Look"), "{run}");
 }
+
+#[cfg(unix)]
+#[test]
+fn media_are_not_written_through_a_link_that_waits_for_them() {
+    let folder = common::folder::Folder::with([]);
+    let target = folder.path().join("elsewhere");
+    std::os::unix::fs::symlink(&target, folder.path().join("image-1.png")).unwrap();
+    let args = ["chat", "-m", "sim/image", "Draw", "--save", "."];
+    let run = agentloop(args).within(folder.path()).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    assert!(run.stderr.contains("image-2.png"), "{run}");
+    assert_eq!(folder.names(), ["image-1.png", "image-2.png"]);
+}

@@ -24,11 +24,12 @@ fn the_command_names_its_commands_and_its_exit_codes() {
       providers  List the providers, and which of them are ready
       run        Let a model use tools until it has answered, and show the run as it happens
       sim        Serve the simulated model on this machine, until Ctrl-C
+      trust      Let all settings of a configuration file count
       help       Print this message or the help of the given subcommand(s)
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
       -q, --quiet
               No warnings and no notes on stderr; errors remain
@@ -75,7 +76,7 @@ fn help_of_chat() {
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
       -m, --model <MODEL>
               The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model
@@ -163,7 +164,7 @@ fn help_of_encode() {
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
           --stream
               Ask for a stream
@@ -196,7 +197,7 @@ fn help_of_decode() {
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
           --provider <NAME>
               The provider that sent the bytes
@@ -253,7 +254,7 @@ fn help_of_embed() {
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
       -m, --model <MODEL>
               The model, as provider/model
@@ -303,7 +304,7 @@ fn help_of_models() {
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
           --known
               The models of the data that the program carries, and of the configuration file. No network is used
@@ -330,7 +331,7 @@ fn help_of_providers() {
     Usage: agentloop providers [OPTIONS]
 
     Options:
-          --config <FILE>  The configuration file, in place of the agentloop.toml that is found
+          --config <FILE>  The configuration file, in place of those that are found. It is trusted
           --json           A JSON list in place of the table
           --matrix         What each of them can do
       -q, --quiet          No warnings and no notes on stderr; errors remain
@@ -349,7 +350,7 @@ fn help_of_sim() {
     Usage: agentloop sim [OPTIONS]
 
     Options:
-          --config <FILE>   The configuration file, in place of the agentloop.toml that is found
+          --config <FILE>   The configuration file, in place of those that are found. It is trusted
           --port <N>        The port; 0 takes any that is free [default: 8808]
           --host <ADDRESS>  The address to listen on. Any but a loopback address can be reached from other machines [default: 127.0.0.1]
       -q, --quiet           No warnings and no notes on stderr; errors remain
@@ -378,7 +379,7 @@ fn help_of_run() {
 
     Options:
           --config <FILE>
-              The configuration file, in place of the agentloop.toml that is found
+              The configuration file, in place of those that are found. It is trusted
 
       -m, --model <MODEL>
               The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model
@@ -405,7 +406,7 @@ fn help_of_run() {
               An MCP server whose tools the model may use, by command or address; may be given more than once
 
           --allow <TOOL>
-              A tool that may run unasked; may be given more than once
+              A tool that may run without asking, as it is defined now; may be given more than once
 
           --deny <TOOL>
               A tool that may not run: the model is told, and goes on; may be given more than once
@@ -439,4 +440,15 @@ fn help_of_run() {
               Print help (see a summary with '-h')
     --- stderr
     "#);
+}
+
+#[test]
+fn help_of_trust() {
+    let run = agentloop(["trust", "--help"]).run();
+    assert_eq!(run.code, Some(0), "{run}");
+    for words in
+        ["trust [OPTIONS] [FILE]", "--list", "--revoke", "remembered by its path and its content"]
+    {
+        assert!(run.stdout.contains(words), "{words}: {run}");
+    }
 }

@@ -34,3 +34,5 @@ mod semantics_d;
 mod semantics_e;
 mod semantics_f;
 mod sim;
+mod terminal;
+mod trust;

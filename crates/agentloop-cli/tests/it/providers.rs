@@ -94,7 +94,7 @@ fn providers_of_the_configuration_are_listed_without_their_passwords() {
 #[test]
 fn a_bad_configuration_is_named_with_file_and_line() {
     let run = agentloop(["providers"])
-        .config("default_model = 'groq/m'\n[providers.groq]\nkey_evn = 'X'\n")
+        .folder_config("default_model = 'groq/m'\n[providers.groq]\nkey_evn = 'X'\n")
         .run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stdout.is_empty(), "{run}");
@@ -105,7 +105,7 @@ fn a_bad_configuration_is_named_with_file_and_line() {
 
 #[test]
 fn a_configuration_that_is_no_toml_is_named_with_file_and_line() {
-    let run = agentloop(["providers"]).config("[providers\n").run();
+    let run = agentloop(["providers"]).folder_config("[providers\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("HOME/agentloop.toml"), "{run}");
     assert!(run.stderr.contains("line 1"), "{run}");

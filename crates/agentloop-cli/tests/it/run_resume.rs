@@ -94,14 +94,18 @@ fn what_ran_before_the_wait_does_not_run_after_it() {
     std::fs::write(&path, script).unwrap();
     let server = Server::start(&["--script", path.to_str().unwrap()]);
     let config = format!("[providers.local]\nbase_url = '{}'\n", server.url);
-    std::fs::write(folder.path().join("agentloop.toml"), config).unwrap();
+    std::fs::write(folder.path().join("local.toml"), config).unwrap();
     let tools = "--tool calculator --tool read_file";
-    let first = run(&folder, &format!("run -m local/m {tools} --save run.json Go"));
+    let first =
+        run(&folder, &format!("run --config local.toml -m local/m {tools} --save run.json Go"));
     assert_eq!((first.code, first.stdout.as_str()), (Some(3), "First I count.\n"), "{first}");
     assert!(first.stderr.contains("tool: calculator (1+1) done in 0 ms: 2"), "{first}");
     // Nothing of a step runs before all of its calls have their decision.
     assert!(!first.stderr.contains("2+2"), "{first}");
-    let second = run(&folder, &format!("run --resume run.json {tools} --allow read_file"));
+    let second = run(
+        &folder,
+        &format!("run --config local.toml --resume run.json {tools} --allow read_file"),
+    );
     assert_eq!((second.code, second.stdout.as_str()), (Some(0), "All done.\n"), "{second}");
     assert!(!second.stderr.contains("1+1"), "{second}");
     for line in ["read_file (Reading README.md) done", "calculator (2+2) done", "finished: 3 steps"]
@@ -111,14 +115,14 @@ fn what_ran_before_the_wait_does_not_run_after_it() {
 }
 
 #[test]
-fn a_run_that_another_process_goes_on_with_is_not_taken() {
+fn a_run_whose_process_was_ended_is_not_continued_without_a_word() {
     let folder = folder();
     run(&folder, FIRST);
     std::fs::rename(folder.path().join("run.json"), folder.path().join("run.json.running"))
         .unwrap();
     let taken = run(&folder, &format!("{AGAIN} --allow read_file"));
     assert_eq!(taken.code, Some(2), "{taken}");
-    assert!(taken.stderr.contains("another process goes on with this run"), "{taken}");
+    assert!(taken.stderr.contains("was ended before it had finished"), "{taken}");
     assert!(taken.stderr.contains("run.json.running"), "{taken}");
 }
 
@@ -168,4 +172,65 @@ fn what_is_kept_is_for_its_owner_alone() {
     run(&folder, FIRST);
     let about = std::fs::metadata(folder.path().join("run.json")).unwrap();
     assert_eq!(about.permissions().mode() & 0o777, 0o600);
+}
+
+/// Holds the lock of a file, as another process does.
+fn hold(folder: &Folder, name: &str) -> std::fs::File {
+    let file = std::fs::File::create(folder.path().join(name)).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    file
+}
+
+#[test]
+fn a_file_that_another_process_works_with_is_refused_before_anything_is_asked() {
+    let folder = folder();
+    assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
+    let before = folder.read("talk.json").unwrap();
+    let held = hold(&folder, "talk.json.lock");
+    for args in ["run --resume talk.json Two", "run -m sim/echo --save talk.json Two"] {
+        let second = run(&folder, args);
+        assert_eq!((second.code, second.stdout.as_str()), (Some(2), ""), "{second}");
+        assert!(second.stderr.contains("another process is working with this file"), "{second}");
+    }
+    assert_eq!(folder.read("talk.json").unwrap(), before);
+    // The process is gone, however it ended: its lock went with it.
+    drop(held);
+    assert_eq!(run(&folder, "run --resume talk.json Two").code, Some(0));
+    assert_eq!(folder.names(), ["README.md", "talk.json"]);
+}
+
+#[test]
+fn two_processes_that_continue_a_conversation_at_once_lose_nothing() {
+    let folder = folder();
+    assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
+    let codes: Vec<Option<i32>> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..6)
+            .map(|_| scope.spawn(|| run(&folder, "run --resume talk.json Two").code))
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let done = codes.iter().filter(|code| **code == Some(0)).count();
+    assert!(codes.iter().all(|code| matches!(code, Some(0 | 2))), "{codes:?}");
+    let kept: agentloop::ChatRequest =
+        serde_json::from_str(&folder.read("talk.json").unwrap()).unwrap();
+    // Whoever was not refused is in the conversation.
+    assert_eq!(kept.messages.len(), 2 + 2 * done, "{codes:?}");
+    assert_eq!(folder.names(), ["README.md", "talk.json"]);
+}
+
+#[test]
+fn a_saved_decision_does_not_hold_for_another_definition() {
+    let folder = folder();
+    run(&folder, FIRST);
+    // The run was saved when the tool was something else.
+    let saved = folder.read("run.json").unwrap();
+    let at = saved.find("\"definition\":\"").unwrap() + "\"definition\":\"".len();
+    let changed = format!("{}{}{}", &saved[..at], "0".repeat(64), &saved[at + 64..]);
+    let changed =
+        changed.replace(r#""decision":{"type":"wait"}"#, r#""decision":{"type":"allow"}"#);
+    assert_ne!(changed, saved);
+    std::fs::write(folder.path().join("run.json"), changed).unwrap();
+    let again = run(&folder, AGAIN);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(3), ""), "{again}");
+    assert!(again.stderr.contains("waits for a word on `read_file`"), "{again}");
 }

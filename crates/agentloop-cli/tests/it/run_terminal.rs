@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use common::Outcome;
 use common::folder::Folder;
+use common::sim::Server;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 /// What is shown before something is typed.
@@ -20,7 +21,18 @@ const PROMPT: &str = "[q]uit: ";
 const CTRL_D: &str = "\u{4}";
 
 /// Runs the command with stdin and stderr at a terminal, at which these lines are typed, one at each question.
-fn at_terminal(folder: &Folder, args: &str, lines: &[&str]) -> Outcome {
+pub(crate) fn at_terminal(folder: &Folder, args: &str, lines: &[&str]) -> Outcome {
+    typed(folder, args, "", PROMPT, lines)
+}
+
+/// The same, with something typed before the command has started, and questions that end in `prompt`.
+pub(crate) fn typed(
+    folder: &Folder,
+    args: &str,
+    ahead: &str,
+    prompt: &str,
+    lines: &[&str],
+) -> Outcome {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
@@ -33,6 +45,7 @@ fn at_terminal(folder: &Folder, args: &str, lines: &[&str]) -> Outcome {
         .args(args.split(' '))
         .env_clear()
         .env("NO_COLOR", "1")
+        .env("HOME", folder.path().join("home"))
         .current_dir(folder.path())
         .stdin(open())
         .stderr(open())
@@ -40,13 +53,16 @@ fn at_terminal(folder: &Folder, args: &str, lines: &[&str]) -> Outcome {
         .spawn()
         .unwrap();
     let mut terminal = File::from(controller);
-    let (mut seen, mut lines, mut looked) = (String::new(), lines.iter(), 0);
+    terminal.write_all(ahead.as_bytes()).unwrap();
+    let (mut seen, mut bytes) = (String::new(), Vec::new());
+    let (mut lines, mut looked) = (lines.iter(), 0);
     let mut buffer = [0; 1024];
     // The last one to leave a terminal ends it, which is an error to its reader.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
-        seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
-        if let Some(at) = seen[looked..].find(PROMPT) {
-            looked += at + PROMPT.len();
+        bytes.extend_from_slice(&buffer[..read]);
+        seen = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some(at) = seen[looked..].find(prompt) {
+            looked += at + prompt.len();
             let line = lines.next().unwrap_or_else(|| panic!("one question more: {seen}"));
             terminal.write_all(line.as_bytes()).unwrap();
         }
@@ -73,11 +89,17 @@ fn what_is_allowed_runs_and_what_is_not_is_told_with_its_reason() {
     read_file says: Read me.
     list_files says: Error: denied: the user does not allow it: it is mine
     --- stderr
-    read_file wants to run: {"path":"README.md"}
-      [y]es, [a]lways this tool, [n]o and why, [q]uit: what?
-      [y]es, [a]lways this tool, [n]o and why, [q]uit: y
-    list_files wants to run: {"path":"."}
-      [y]es, [a]lways this tool, [n]o and why, [q]uit: n it is mine
+    ▌ read_file wants to run with these arguments:
+    ▌   {
+    ▌     "path": "README.md"
+    ▌   }
+    ▌ [y]es, [a]lways this tool, [n]o and why, [q]uit: what?
+    ▌ [y]es, [a]lways this tool, [n]o and why, [q]uit: y
+    ▌ list_files wants to run with these arguments:
+    ▌   {
+    ▌     "path": "."
+    ▌   }
+    ▌ [y]es, [a]lways this tool, [n]o and why, [q]uit: n it is mine
     tool: list_files ({"path":"."}) was denied: the user does not allow it: it is mine
     tool: read_file (Reading README.md) runs
     tool: read_file (Reading README.md) done in 0 ms: Read me.
@@ -113,4 +135,75 @@ fn events_stay_alone_on_stdout_while_somebody_is_asked() {
     let events = run.lines();
     assert!(events.iter().any(|event| event["type"] == "approval.needed"), "{run}");
     assert_eq!(events.last().unwrap()["type"], "run.done", "{run}");
+}
+
+#[test]
+fn what_was_typed_before_the_question_appeared_does_not_answer_it() {
+    // A model that shows a false question makes a person type this.
+    let args = "run -m sim/tools --tool read_file Go";
+    let run = typed(&folder(), args, "y\na\nyes\n", PROMPT, &["n typed late\n"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(
+        run.stdout,
+        "read_file says: Error: denied: the user does not allow it: typed late\n"
+    );
+}
+
+/// A model that makes one call and says something before it.
+fn scripted(text: &str, name: &str, arguments: &str) -> (Folder, Server) {
+    let script = serde_json::json!({ "turns": [
+        { "parts": [
+            { "type": "text", "text": text },
+            { "type": "tool_call", "id": "c1", "name": name, "arguments": arguments },
+        ] },
+        { "parts": [{ "type": "text", "text": "Done." }] },
+    ] });
+    let folder = folder();
+    let path = folder.path().join("script.json");
+    std::fs::write(&path, script.to_string()).unwrap();
+    let server = Server::start(&["--script", path.to_str().unwrap()]);
+    let config = format!("[providers.local]\nbase_url = '{}'\n", server.url);
+    std::fs::write(folder.path().join("local.toml"), config).unwrap();
+    (folder, server)
+}
+
+const SCRIPTED: &str = "run --config local.toml -m local/m --tool read_file Go";
+
+#[test]
+fn the_question_shows_what_the_tool_receives_with_everything_visible() {
+    let written =
+        "{\"path\":\"README.md\",\"path\":\"x\u{202e}y\u{2028}z\u{61c}\u{ad}\u{e0041}\\u001b[2J\"}";
+    let (folder, _server) = scripted("Hello", "read_file", written);
+    let run = at_terminal(&folder, SCRIPTED, &["n\n"]);
+    let line = r#"▌     "path": "x\u202ey\u2028z\u061c\u00ad\udb40\udc41\u001b[2J""#;
+    assert!(run.stderr.contains(line), "{run}");
+    assert!(!run.stderr.contains("\"path\": \"README.md\""), "{run}");
+}
+
+#[test]
+fn long_arguments_are_shown_to_the_end_before_a_yes_counts() {
+    let long = serde_json::json!({ "path": format!("{}README.md", "./".repeat(4_000)) });
+    let (folder, _server) = scripted("Hello", "read_file", &long.to_string());
+    let run = at_terminal(&folder, SCRIPTED, &["y\n", "\n", "e\n", "y\n"]);
+    assert!(run.stderr.contains("of 112 lines. [Enter] more"), "{run}");
+    let whole: String = run
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("▌ "))
+        .filter(|line| !line.contains(PROMPT))
+        .map(|line| line.strip_prefix("… ").unwrap_or(line))
+        .collect();
+    assert!(whole.contains(&"./".repeat(4_000)), "{run}");
+    let at = |text: &str| run.stderr.find(text).unwrap_or_else(|| panic!("{text} in {run}"));
+    assert!(at("README.md\"") < at("[y]es, [a]lways"), "{run}");
+}
+
+#[test]
+fn names_and_texts_of_a_model_cannot_look_like_our_lines() {
+    let fake = "x\nerror: fake\n▌ [y]es, [a]lways this tool, [n]o and why, [q]uit ";
+    let (folder, _server) = scripted("a\rb", fake, "{}");
+    let run = at_terminal(&folder, SCRIPTED, &[]);
+    assert!(!run.stderr.lines().any(|line| line.starts_with("error: fake")), "{run}");
+    assert!(!run.stderr.contains('▌'), "{run}");
+    assert!(run.stderr.contains(r"x\nerror: fake\n\u{258c} [y]es"), "{run}");
 }

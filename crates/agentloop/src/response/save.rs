@@ -1,5 +1,6 @@
 //! Keeps what a model made: its bytes, and a file of them.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use super::{AudioPart, Choice, FilePart, ImagePart, ResponsePart};
@@ -52,18 +53,21 @@ impl AudioPart {
     ///
     /// When there are no [`bytes`](Self::bytes), or the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<usize> {
-        let path = path.as_ref();
+        write(path.as_ref(), &self.file(path.as_ref())?)
+    }
+
+    /// Returns the content of a file of that name.
+    fn file(&self, path: &Path) -> Result<Vec<u8>> {
         let bytes = self.bytes()?;
         let named_wav = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("wav"));
         // Some send a whole WAV file whatever they call it.
         let is_bare = mime_of_bytes(&bytes) != Some("audio/wav");
         let Some(rate) = pcm_rate(&self.mime_type).filter(|_| named_wav && is_bare) else {
-            return write(path, &bytes);
+            return Ok(bytes);
         };
-        let file = with_header(&bytes, rate).ok_or_else(|| {
+        with_header(&bytes, rate).ok_or_else(|| {
             Error::new(ErrorKind::TooLarge, "the sound is longer than a WAV file can be")
-        })?;
-        write(path, &file)
+        })
     }
 
     /// The usual end of such a file's name, without its point: `wav` for bare samples too.
@@ -159,6 +163,27 @@ impl ResponsePart {
         }
     }
 
+    /// Writes an image, audio or a file to a new file at `path`, and returns how many bytes it is; `None` if something is
+    /// there already. A link counts as something, also one that leads nowhere: it is not followed.
+    ///
+    /// # Errors
+    ///
+    /// When the part is of another kind, the provider sent only a URL, or the file cannot be written.
+    pub fn save_new(&self, path: impl AsRef<Path>) -> Result<Option<usize>> {
+        let path = path.as_ref();
+        let bytes = match self {
+            Self::Audio(part) => part.file(path)?,
+            other => other.bytes()?,
+        };
+        let mut file = match std::fs::File::create_new(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(None),
+            Err(error) => return Err(unwritten(path, error)),
+        };
+        file.write_all(&bytes).map_err(|error| unwritten(path, error))?;
+        Ok(Some(bytes.len()))
+    }
+
     /// The usual end of the name of such a file, without its point.
     pub fn extension(&self) -> Option<&'static str> {
         match self {
@@ -201,11 +226,13 @@ fn bytes(kind: &str, data: &str, url: Option<&str>) -> Result<Vec<u8>> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<usize> {
-    std::fs::write(path, bytes).map_err(|error| {
-        Error::new(ErrorKind::Other, format!("{} cannot be written: {error}", path.display()))
-            .with_source(error)
-    })?;
+    std::fs::write(path, bytes).map_err(|error| unwritten(path, error))?;
     Ok(bytes.len())
+}
+
+fn unwritten(path: &Path, error: std::io::Error) -> Error {
+    Error::new(ErrorKind::Other, format!("{} cannot be written: {error}", path.display()))
+        .with_source(error)
 }
 
 /// What the media type says, else what the bytes do.

@@ -20,23 +20,27 @@ pub(super) fn all(response: &ChatResponse, folder: &Path, notes: Notes) -> Resul
     std::fs::create_dir_all(folder)
         .map_err(|error| Failure::input(format!("{} cannot be made: {error}", folder.display())))?;
     for part in media {
-        let path = free(folder, part)?;
-        let size = part.save(&path)?;
+        let (path, size) = write(folder, part)?;
         notes.note(&format!("{} ({size} bytes)", path.display()));
     }
     Ok(())
 }
 
-/// A name that no file has yet. What the provider calls a file does not count: it could lead anywhere.
-fn free(folder: &Path, part: &ResponsePart) -> Result<PathBuf, Failure> {
+/// Writes a part under a name that is free. What the provider calls a file does not count: it could lead anywhere. Nor is
+/// a link followed that has the name, whether it leads somewhere or not.
+fn write(folder: &Path, part: &ResponsePart) -> Result<(PathBuf, usize), Failure> {
     let kind = match part {
         ResponsePart::Image(_) => "image",
         ResponsePart::Audio(_) => "audio",
         _ => "file",
     };
     let end = part.extension().unwrap_or("bin");
-    (1..MOST_NAMES)
-        .map(|number| folder.join(format!("{kind}-{number}.{end}")))
-        .find(|path| !path.exists())
-        .ok_or_else(|| Failure::input(format!("{} is full", folder.display())))
+    for number in 1..MOST_NAMES {
+        let path = folder.join(format!("{kind}-{number}.{end}"));
+        // Otherwise the name is taken.
+        if let Some(size) = part.save_new(&path)? {
+            return Ok((path, size));
+        }
+    }
+    Err(Failure::input(format!("{} is full", folder.display())))
 }

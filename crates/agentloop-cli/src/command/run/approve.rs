@@ -1,30 +1,30 @@
 //! Approval by the person at the terminal.
+//!
+//! The question shows exactly what would run: the arguments that the tool receives, complete, with everything visible that
+//! does not print. Long ones come in pages, and a yes is taken only after the last. It always has the same form, whatever
+//! the model wrote.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use agentloop::BoxFuture;
-use agentloop::agent::{Approver, Decision, Pending, Suspended, Wants};
+use agentloop::agent::{Approver, Decision, Pending, Suspended, Tool, Wants};
+use serde_json::Value;
 
-use super::excerpt;
-use crate::input;
 use crate::notes::Notes;
+use crate::printable;
+use crate::prompt::Prompt;
 
-/// How much of the arguments is shown, in characters.
-const MAX_ARGUMENTS: usize = 4_000;
-
-/// How often a word that is not understood is asked for again.
+/// How often an answer that is not understood is asked for again.
 const MAX_QUESTIONS: usize = 10;
 
-/// Reads a line; `None` when there is none any more.
-type ReadLine = fn() -> BoxFuture<'static, Option<String>>;
+const QUESTION: &str = "[y]es, [a]lways this tool, [n]o and why, [q]uit: ";
 
 /// The person at the terminal.
 pub(super) struct Person {
-    notes: Notes,
-    read: ReadLine,
-    /// The tools that need not be asked for any more.
-    always: Mutex<BTreeSet<String>>,
+    prompt: Prompt,
+    /// The tools that need not be asked for any more, with the definition that was allowed.
+    always: Mutex<BTreeMap<String, String>>,
 }
 
 /// What was typed.
@@ -37,47 +37,112 @@ enum Word {
 }
 
 impl Person {
-    /// The person, if one is there: to read the question, and to answer it.
+    /// Returns the person, if one is there to read the question and to answer it.
     pub(super) fn at_terminal(notes: Notes) -> Option<Self> {
-        let is_there = !input::is_piped() && notes.is_terminal();
-        is_there.then(|| Self::new(notes, || Box::pin(line())))
+        Prompt::at_terminal(notes).map(Self::new)
     }
 
-    fn new(notes: Notes, read: ReadLine) -> Self {
-        Self { notes, read, always: Mutex::default() }
+    fn new(prompt: Prompt) -> Self {
+        Self { prompt, always: Mutex::default() }
     }
 
-    /// Asks what becomes of a call.
+    /// Asks whether a call may run.
     pub(super) async fn ask(&self, call: &Pending) -> Decision {
         let always = || self.always.lock().unwrap_or_else(PoisonError::into_inner);
-        if always().contains(&call.tool) {
+        let allowed = always().get(&call.tool).cloned();
+        if allowed.is_some() && allowed == call.definition {
             return Decision::Allow;
         }
-        let arguments = excerpt::whole(&call.arguments, MAX_ARGUMENTS);
-        self.notes.question(&format!("{} wants to run: {arguments}\n", call.tool));
+        let mut lines =
+            vec![format!("{} wants to run with these arguments:", printable::name(&call.tool))];
+        if allowed.is_some() {
+            lines.push("(its definition is not the one that you allowed before)".to_owned());
+        }
+        lines.extend(arguments(call));
+        match self.show_all(&self.prompt.folded(lines)).await {
+            Shown::All => {}
+            Shown::Refused(decision) => return decision,
+        }
         for _ in 0..MAX_QUESTIONS {
-            self.notes.question("  [y]es, [a]lways this tool, [n]o and why, [q]uit: ");
-            let Some(line) = (self.read)().await else { break };
+            let Some(line) = self.prompt.ask(QUESTION).await else { break };
             match word(&line) {
                 Some(Word::Yes) => return Decision::Allow,
                 Some(Word::Always) => {
-                    always().insert(call.tool.clone());
+                    if let Some(definition) = &call.definition {
+                        always().insert(call.tool.clone(), definition.clone());
+                    }
                     return Decision::Allow;
                 }
-                Some(Word::No(reason)) if reason.is_empty() => {
-                    return Decision::deny("the user does not allow it");
-                }
-                Some(Word::No(reason)) => {
-                    return Decision::deny(format!("the user does not allow it: {reason}"));
-                }
-                Some(Word::Quit) => return Decision::abort("the user ended it"),
+                Some(word) => return refusal(word),
                 None => {}
             }
         }
-        // Nobody has said anything: the run can be gone on with when somebody does.
-        self.notes.question("\n");
+        // There is no answer: the run can be continued when there is one.
+        self.prompt.show(&["no answer: the run waits".to_owned()]);
         Decision::Wait
     }
+
+    /// Shows all lines, a page at a time.
+    async fn show_all(&self, lines: &[String]) -> Shown {
+        let page = self.prompt.page();
+        let (mut shown, mut answers) = (0, 0);
+        loop {
+            let end = lines.len().min(shown + page);
+            self.prompt.show(lines.get(shown..end).unwrap_or_default());
+            shown = end;
+            if shown >= lines.len() {
+                return Shown::All;
+            }
+            loop {
+                let question = format!(
+                    "{} of {} lines. [Enter] more, [e]verything, [n]o and why, [q]uit: ",
+                    shown,
+                    lines.len()
+                );
+                let Some(line) = self.prompt.ask(&question).await else {
+                    return Shown::Refused(Decision::Wait);
+                };
+                match (line.trim(), word(&line)) {
+                    ("", _) => break,
+                    ("e" | "everything", _) => {
+                        self.prompt.show(lines.get(shown..).unwrap_or_default());
+                        return Shown::All;
+                    }
+                    (_, Some(word @ (Word::No(_) | Word::Quit))) => {
+                        return Shown::Refused(refusal(word));
+                    }
+                    // A yes to what has not been seen is not one.
+                    _ => answers += 1,
+                }
+                if answers >= MAX_QUESTIONS {
+                    return Shown::Refused(Decision::Wait);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the person has seen all of a call.
+enum Shown {
+    All,
+    Refused(Decision),
+}
+
+fn refusal(word: Word) -> Decision {
+    match word {
+        Word::No(reason) if reason.is_empty() => Decision::deny("the user does not allow it"),
+        Word::No(reason) => Decision::deny(format!("the user does not allow it: {reason}")),
+        _ => Decision::abort("the user ended it"),
+    }
+}
+
+/// Lays out the arguments of a call: JSON in which everything that does not print is escaped.
+fn arguments(call: &Pending) -> Vec<String> {
+    let Ok(value) = serde_json::from_str::<Value>(&call.arguments) else {
+        return vec![format!("  {}", printable::name(&call.arguments))];
+    };
+    let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+    printable::json(&text).lines().map(|line| format!("  {line}")).collect()
 }
 
 impl Approver for Person {
@@ -86,21 +151,33 @@ impl Approver for Person {
     }
 }
 
-/// Says to each call that waits what the command line says of its tool, else what the person does.
+/// Decides on each call that waits: by the command line, else by asking the person.
+///
+/// A call whose tool has another definition now than when the run was saved is left to the run, which decides on it again
+/// with the tool as it is.
 pub(super) async fn decide_waiting(
     run: &mut Suspended,
+    tools: &[Tool],
     allowed: &[String],
     denied: &[String],
     person: Option<&Person>,
+    notes: Notes,
 ) -> agentloop::Result<()> {
-    // Should two calls have the same id, what is said to it holds for both: it must be allowed for each.
+    // Should two calls have the same id, a decision on it holds for both: it must be allowed for each.
     let mut decisions: BTreeMap<String, Decision> = BTreeMap::new();
     for call in run.pending() {
         if call.wants != Wants::Decision {
             continue;
         }
+        let now = tools.iter().find(|tool| tool.name() == call.tool).map(Tool::fingerprint);
+        let is_changed = now.is_some() && now != call.definition;
+        if is_changed {
+            let tool = printable::name(&call.tool);
+            notes.note(&format!("the definition of `{tool}` has changed since the run was saved"));
+        }
         let decision = match person {
             _ if denied.contains(&call.tool) => Decision::deny("the user does not allow it"),
+            _ if is_changed => Decision::Wait,
             _ if allowed.contains(&call.tool) => Decision::Allow,
             Some(person) => person.ask(&call).await,
             None => Decision::Wait,
@@ -117,18 +194,7 @@ pub(super) async fn decide_waiting(
     decisions.into_iter().try_for_each(|(id, decision)| run.decide(&id, decision))
 }
 
-/// A line of stdin. Whoever no longer waits for it leaves a thread behind, which ends with the command.
-async fn line() -> Option<String> {
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    std::thread::spawn(move || {
-        let mut line = String::new();
-        let read = std::io::stdin().read_line(&mut line);
-        sender.send(read.is_ok_and(|bytes| bytes > 0).then_some(line))
-    });
-    receiver.await.ok().flatten()
-}
-
-/// What a line says, if it says something.
+/// Returns what a line says, if it says something.
 fn word(line: &str) -> Option<Word> {
     let line = line.trim();
     let end = line.find(|c: char| c.is_whitespace() || c == ',' || c == ':').unwrap_or(line.len());
@@ -136,7 +202,7 @@ fn word(line: &str) -> Option<Word> {
     let rest = rest.trim_start_matches([',', ':']).trim();
     match word.to_lowercase().as_str() {
         "n" | "no" => Some(Word::No(rest.to_owned())),
-        // Only a no may have a reason: a yes with a condition is none.
+        // Only a no may have a reason: a yes with a condition is not a yes.
         _ if !rest.is_empty() => None,
         "y" | "yes" => Some(Word::Yes),
         "a" | "always" => Some(Word::Always),
@@ -148,6 +214,7 @@ fn word(line: &str) -> Option<Word> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prompt::Ask;
 
     #[test]
     fn words_are_understood_and_a_yes_with_a_condition_is_none() {
@@ -172,41 +239,65 @@ mod tests {
         }
     }
 
-    fn call(tool: &str) -> Pending {
+    fn call(tool: &str, definition: &str, arguments: &str) -> Pending {
         serde_json::from_value(serde_json::json!({
-            "step": 1, "index": 0, "callId": "c1", "tool": tool, "arguments": "{}",
-            "wants": { "type": "decision" },
+            "step": 1, "index": 0, "callId": "c1", "tool": tool, "arguments": arguments,
+            "definition": definition, "wants": { "type": "decision" },
         }))
         .unwrap()
     }
 
-    fn says(read: ReadLine) -> Person {
-        Person::new(Notes::new(true), read)
+    fn says(ask: Ask) -> Person {
+        Person::new(Prompt::of_test(ask, || (80, 24)))
     }
 
     #[tokio::test]
-    async fn nobody_is_asked_twice_about_a_tool_that_may_always_run() {
+    async fn a_tool_that_may_always_run_is_asked_for_again_when_its_definition_changes() {
         static LINES: Mutex<Vec<&str>> = Mutex::new(vec![]);
         LINES.lock().unwrap().extend(["n not this\n", "a\n", "what?\n"]);
-        let person = says(|| {
+        let person = says(|_, _| {
             let line = LINES.lock().unwrap().pop();
             Box::pin(std::future::ready(line.map(str::to_owned)))
         });
         // What is not understood is asked for again.
-        assert_eq!(person.ask(&call("read_file")).await, Decision::Allow);
-        assert_eq!(person.ask(&call("read_file")).await, Decision::Allow);
+        assert_eq!(person.ask(&call("read_file", "d1", "{}")).await, Decision::Allow);
+        assert_eq!(person.ask(&call("read_file", "d1", "{}")).await, Decision::Allow);
         assert_eq!(
-            person.ask(&call("list_files")).await,
+            person.ask(&call("read_file", "d2", "{}")).await,
             Decision::deny("the user does not allow it: not this")
         );
-        assert_eq!(person.ask(&call("list_files")).await, Decision::Wait);
+        assert_eq!(person.ask(&call("list_files", "d1", "{}")).await, Decision::Wait);
     }
 
     #[tokio::test]
     async fn quitting_ends_the_run_and_babble_ends_the_questions() {
-        let quits = says(|| Box::pin(std::future::ready(Some("q".to_owned()))));
-        assert!(matches!(quits.ask(&call("t")).await, Decision::Abort { .. }));
-        let babbles = says(|| Box::pin(std::future::ready(Some("well".to_owned()))));
-        assert_eq!(babbles.ask(&call("t")).await, Decision::Wait);
+        let quits = says(|_, _| Box::pin(std::future::ready(Some("q".to_owned()))));
+        assert!(matches!(quits.ask(&call("t", "d", "{}")).await, Decision::Abort { .. }));
+        let babbles = says(|_, _| Box::pin(std::future::ready(Some("well".to_owned()))));
+        assert_eq!(babbles.ask(&call("t", "d", "{}")).await, Decision::Wait);
+    }
+
+    #[tokio::test]
+    async fn a_yes_before_all_pages_are_shown_does_not_count() {
+        let long = serde_json::json!({ "text": "x".repeat(10_000) }).to_string();
+        let hasty = says(|_, _| Box::pin(std::future::ready(Some("y".to_owned()))));
+        assert_eq!(hasty.ask(&call("t", "d", &long)).await, Decision::Wait);
+        static LINES: Mutex<Vec<&str>> = Mutex::new(vec![]);
+        LINES.lock().unwrap().extend(["y\n", "e\n", "y\n", "\n"]);
+        let patient = says(|_, _| {
+            let line = LINES.lock().unwrap().pop();
+            Box::pin(std::future::ready(line.map(str::to_owned)))
+        });
+        assert_eq!(patient.ask(&call("t", "d", &long)).await, Decision::Allow);
+        assert!(LINES.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn arguments_are_shown_complete_and_nothing_in_them_is_hidden() {
+        let hostile = "{\"path\":\"a\u{202e}b\u{2028}c\u{61c}d\u{ad}e\u{e0041}f\\n▌ [y]es\"}";
+        let shown = arguments(&call("t", "d", hostile)).join("\n");
+        assert!(shown.chars().all(|c| c == '\n' || (' '..='~').contains(&c)), "{shown}");
+        let back: Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(back, serde_json::from_str::<Value>(hostile).unwrap());
     }
 }

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use agentloop::agent::{Agent, Policy};
+use agentloop::agent::{Agent, Policy, Tool};
 use agentloop::{AgentLoop, Usd};
 use clap::builder::PossibleValuesParser;
 
 use super::{mcp, tools};
 use crate::failure::Failure;
 use crate::notes::Notes;
+use crate::printable;
 
 /// What was typed.
 #[derive(Debug, clap::Args)]
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long = "mcp", value_name = "CMD|URL")]
     pub(super) servers: Vec<String>,
 
-    /// A tool that may run unasked; may be given more than once.
+    /// A tool that may run without asking, as it is defined now; may be given more than once.
     #[arg(long = "allow", value_name = "TOOL")]
     pub(super) allowed: Vec<String>,
 
@@ -80,15 +81,17 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// The agent, and what its tools are called.
+    /// Returns the agent and its tools.
+    ///
+    /// `--allow` holds for the definitions that the tools have now: if a server changes one, its calls are asked for. `--deny` holds
+    /// for the name.
     pub(super) async fn agent(
         &self,
         client: AgentLoop,
         notes: Notes,
-    ) -> Result<(Agent, Vec<String>), Failure> {
-        let tools = tools::named(&self.tools, &self.root)?;
-        let mut names: Vec<String> = tools.iter().map(|tool| tool.name().to_owned()).collect();
-        let mut agent = Agent::new(client).tools(tools).max_steps(self.max_steps);
+    ) -> Result<(Agent, Vec<Tool>), Failure> {
+        let mut tools = tools::named(&self.tools, &self.root)?;
+        let mut agent = Agent::new(client).tools(tools.iter().cloned()).max_steps(self.max_steps);
         if let Some(cost) = self.max_cost {
             agent = agent.max_cost(cost);
         }
@@ -96,22 +99,23 @@ impl Args {
             agent = agent.max_tokens(tokens);
         }
         let (mut agent, more) = mcp::connect(agent, &self.servers, notes).await?;
-        names.extend(more);
-        for (said, option, policy) in
-            [(&self.allowed, "--allow", Policy::Allow), (&self.denied, "--deny", Policy::Deny)]
-        {
-            for name in said {
-                if !names.contains(name) {
-                    return Err(unknown(option, name, &names));
-                }
-                agent = agent.policy(name, policy);
-            }
+        tools.extend(more);
+        let find = |option: &str, name: &String| {
+            let found = tools.iter().find(|tool| tool.name() == name);
+            found.ok_or_else(|| unknown(option, name, &tools))
+        };
+        for name in &self.allowed {
+            agent = agent.allow(find("--allow", name)?);
+        }
+        for name in &self.denied {
+            find("--deny", name)?;
+            agent = agent.policy(name, Policy::Deny);
         }
         if let Some(both) = self.allowed.iter().find(|name| self.denied.contains(name)) {
             let message = format!("`{both}` cannot be allowed and denied at once");
             return Err(Failure::input(message));
         }
-        Ok((agent, names))
+        Ok((agent, tools))
     }
 
     /// How to go on with the run that `file` holds, ready to be copied.
@@ -131,7 +135,8 @@ impl Args {
     }
 }
 
-fn unknown(option: &str, name: &str, names: &[String]) -> Failure {
+fn unknown(option: &str, name: &str, tools: &[Tool]) -> Failure {
+    let names: Vec<_> = tools.iter().map(|tool| printable::name(tool.name())).collect();
     let message = format!("{option} {name}: the run has no such tool");
     match names.is_empty() {
         true => Failure::input_with_hint(message, "--tool names the tools of a run"),

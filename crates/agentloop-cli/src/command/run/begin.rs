@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentloop::agent::{RunRequest, Suspended};
+use agentloop::agent::{Pending, RunRequest, Suspended, Tool};
 use agentloop::{AgentLoop, ChatRequest, Role};
 
 use super::Args;
@@ -11,6 +11,8 @@ use super::store::{Claim, Stored};
 use crate::command::model;
 use crate::failure::Failure;
 use crate::input;
+use crate::notes::Notes;
+use crate::printable;
 use crate::setup::Setup;
 
 pub(super) struct Begin {
@@ -26,13 +28,15 @@ impl Begin {
         args: &Args,
         client: &AgentLoop,
         setup: &Setup,
-        tools: &[String],
+        tools: &[Tool],
         person: Option<&Person>,
     ) -> Result<Self, Failure> {
         let (question, needs_words) = match args.resume.as_deref() {
             None => (ChatRequest::default(), true),
             Some(path) => match Stored::read(path)? {
-                Stored::Run(run) => return Self::run(path, *run, args, tools, person).await,
+                Stored::Run(run) => {
+                    return Self::run(path, *run, args, tools, person, setup.notes).await;
+                }
                 Stored::Conversation(said) => {
                     let last = said.messages.last().map(|message| message.role);
                     // What ends with a question or with results can be asked again as it is.
@@ -49,8 +53,9 @@ impl Begin {
         path: &Path,
         mut run: Suspended,
         args: &Args,
-        tools: &[String],
+        tools: &[Tool],
         person: Option<&Person>,
+        notes: Notes,
     ) -> Result<Self, Failure> {
         if !args.prompt.is_empty() || args.model.is_some() || args.system.is_some() {
             return Err(Failure::input_with_hint(
@@ -58,14 +63,21 @@ impl Begin {
                 "it goes on with what it was asked: without a prompt, --model and --system",
             ));
         }
-        if let Some(call) = run.pending().iter().find(|call| !tools.contains(&call.tool)) {
+        let is_there = |call: &Pending| tools.iter().any(|tool| tool.name() == call.tool);
+        if let Some(call) = run.pending().iter().find(|call| !is_there(call)) {
             return Err(Failure::input_with_hint(
-                format!("the run waits for `{}`, and has no such tool", call.tool),
-                format!("name the tools of the run again, as --tool {}", call.tool),
+                format!(
+                    "the run waits for `{}`, and has no such tool",
+                    printable::name(&call.tool)
+                ),
+                format!(
+                    "name the tools of the run again, as --tool {}",
+                    printable::name(&call.tool)
+                ),
             ));
         }
         let stored = run.clone();
-        decide_waiting(&mut run, &args.allowed, &args.denied, person).await?;
+        decide_waiting(&mut run, tools, &args.allowed, &args.denied, person, notes).await?;
         let claim = Claim::take(path, &stored)?;
         let question = run.question();
         Ok(Self { request: run.into(), question, claim: Some(claim) })

@@ -1,33 +1,39 @@
 //! Tools of MCP servers.
 
-use agentloop::agent::Agent;
 #[cfg(feature = "mcp")]
 use agentloop::agent::mcp::McpServer;
+use agentloop::agent::{Agent, Tool};
 
 use crate::failure::Failure;
 use crate::notes::Notes;
+#[cfg(feature = "mcp")]
+use crate::printable;
 
-/// Connects to the servers and returns the agent with their tools, and the names of those tools.
+/// Connects to the servers and returns the agent with their tools, and those tools.
 #[cfg(feature = "mcp")]
 pub(super) async fn connect(
     mut agent: Agent,
     servers: &[String],
     notes: Notes,
-) -> Result<(Agent, Vec<String>), Failure> {
-    let mut names = Vec::new();
+) -> Result<(Agent, Vec<Tool>), Failure> {
+    let mut tools = Vec::new();
     for server in servers {
         let connection = McpServer::parse(server)
             .map_err(|error| Failure::input(format!("--mcp: {error}")))?
             .connect()
             .await?;
         for (tool, why) in connection.left_out() {
-            notes.note(&format!("the tool {tool} of {} is left out: {why}", connection.name()));
+            notes.note(&format!(
+                "the tool {} of {} is left out: {why}",
+                printable::name(&tool),
+                connection.name()
+            ));
         }
-        names.extend(connection.tools().iter().map(|tool| tool.name().to_owned()));
+        tools.extend(connection.tools());
         // The agent holds on to the connection: the server ends with the run.
         agent = agent.tool_source(connection);
     }
-    Ok((agent, names))
+    Ok((agent, tools))
 }
 
 /// Refuses servers: this build cannot connect to any.
@@ -37,7 +43,7 @@ pub(super) async fn connect(
     agent: Agent,
     servers: &[String],
     _: Notes,
-) -> Result<(Agent, Vec<String>), Failure> {
+) -> Result<(Agent, Vec<Tool>), Failure> {
     match servers {
         [] => Ok((agent, Vec::new())),
         _ => Err(Failure::input_with_hint(

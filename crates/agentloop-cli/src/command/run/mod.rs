@@ -19,8 +19,10 @@ use self::approve::Person;
 pub(crate) use self::args::Args;
 use self::begin::Begin;
 use self::show::Show;
+use self::store::{Claim, Held};
 use crate::failure::Failure;
 use crate::notes::Notes;
+use crate::printable;
 use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
@@ -29,14 +31,16 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     if let Some(path) = &args.save {
         store::check(path)?;
     }
-    let (mut agent, names) = args.agent(client.clone(), setup.notes).await?;
+    let held = Held::take(args.save.as_deref(), args.resume.as_deref())?;
+    let (mut agent, tools) = args.agent(client.clone(), setup.notes).await?;
     let person = Person::at_terminal(setup.notes);
-    let begin = Begin::of(&args, &client, setup, &names, person.as_ref()).await?;
+    let Begin { request, question, claim } =
+        Begin::of(&args, &client, setup, &tools, person.as_ref()).await?;
     if let Some(person) = person {
         agent = agent.approver(person);
     }
     let cancel = CancelToken::new();
-    let mut request = begin.request.cancel_token(&cancel);
+    let mut request = request.cancel_token(&cancel);
     if args.no_stream {
         request = request.whole_answers();
     }
@@ -46,7 +50,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         happened |= !matches!(event, RunEvent::RunDone { .. });
         show.event(event)
     });
-    let outcome = match (followed.await, &begin.claim) {
+    let outcome = match (followed.await, &claim) {
         (Ok(outcome), _) => *outcome,
         (Err(failure), Some(claim)) => {
             let place = claim.place().display();
@@ -57,12 +61,12 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     };
     let kept = match (happened, keep) {
         (true, Some(path)) => {
-            keep_outcome(path, &begin.question, &outcome)?;
+            keep_outcome(&held, path, &question, claim.as_ref(), &outcome)?;
             Some(path)
         }
         _ => None,
     };
-    if let Some(claim) = begin.claim {
+    if let Some(claim) = claim {
         if happened { claim.used_up() } else { claim.put_back() }
     }
     if !args.events {
@@ -106,12 +110,20 @@ async fn follow(
 }
 
 /// Writes what can be gone on with: the run if it waits, else the conversation.
-fn keep_outcome(path: &Path, question: &ChatRequest, outcome: &Outcome) -> Result<(), Failure> {
+fn keep_outcome(
+    held: &Held,
+    path: &Path,
+    question: &ChatRequest,
+    claim: Option<&Claim>,
+    outcome: &Outcome,
+) -> Result<(), Failure> {
+    // A run that is continued was taken out of its file.
+    let is_taken = claim.is_some_and(|claim| claim.is_of(path));
     match &outcome.suspended {
-        Some(run) => store::write(path, run),
+        Some(run) => held.write(path, is_taken, run),
         None => {
-            let conversation = question.clone().messages(outcome.messages.iter().cloned());
-            store::write(path, &conversation)
+            let messages = outcome.messages.iter().cloned();
+            held.write(path, is_taken, &question.clone().messages(messages))
         }
     }
 }
@@ -138,7 +150,7 @@ fn end(outcome: Outcome, kept: Option<&Path>, args: &Args, setup: &Setup) -> Res
 fn waiting(outcome: &Outcome, kept: Option<&str>, args: &Args) -> Failure {
     let mut tools: Vec<String> = Vec::new();
     for call in outcome.suspended.iter().flat_map(|run| run.pending()) {
-        let tool = format!("`{}`", call.tool);
+        let tool = format!("`{}`", printable::name(&call.tool));
         if !tools.contains(&tool) {
             tools.push(tool);
         }

@@ -10,6 +10,7 @@ use super::summary::took;
 use crate::command::text::{Text, unshown};
 use crate::failure::Failure;
 use crate::notes::Notes;
+use crate::printable::name;
 
 /// How much is told of a call, and of its result, in characters.
 const MAX_ABOUT: usize = 60;
@@ -56,11 +57,11 @@ impl Show {
             RunEvent::Model(event) => self.model(event)?,
             RunEvent::ToolPreparing { tool, status, .. } => {
                 let status = status.as_deref().map(about).unwrap_or_default();
-                self.pass(&format!("tool: {tool}{status} …"));
+                self.pass(&format!("tool: {}{status} …", name(tool)));
             }
             RunEvent::ToolRunning { step, index, tool, arguments, status, .. } => {
                 let line = about(status.as_deref().unwrap_or(arguments));
-                self.under_way(&format!("{tool}{line} runs"));
+                self.under_way(&format!("{}{line} runs", name(tool)));
                 self.about.insert((*step, *index), line);
             }
             RunEvent::ToolProgress { step, index, tool, message, fraction, .. } => {
@@ -68,7 +69,8 @@ impl Show {
                 let share = fraction.map(|share| format!(" {:.0} %", share * 100.0));
                 let words = message.as_deref().map(|words| beginning(words, MAX_RESULT));
                 let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-                self.under_way(&format!("{tool}{line} runs{}{words}", share.unwrap_or_default()));
+                let (tool, share) = (name(tool), share.unwrap_or_default());
+                self.under_way(&format!("{tool}{line} runs{share}{words}"));
             }
             RunEvent::ToolCompleted { step, result }
             | RunEvent::ToolFailed { step, result }
@@ -78,7 +80,7 @@ impl Show {
                 self.aside()?;
                 for call in outcome.suspended.iter().flat_map(|run| run.pending()) {
                     let arguments = whole(&call.arguments, MAX_ARGUMENTS);
-                    self.notes.tool(&format!("{} waits: {arguments}", call.tool));
+                    self.notes.tool(&format!("{} waits: {arguments}", name(&call.tool)));
                 }
             }
             _ => {}
@@ -143,7 +145,7 @@ impl Show {
             _ => &said,
         };
         let said = beginning(said, MAX_RESULT);
-        self.notes.tool(&format!("{}{line} {how}{time}: {said}", result.tool));
+        self.notes.tool(&format!("{}{line} {how}{time}: {said}", name(&result.tool)));
         Ok(())
     }
 

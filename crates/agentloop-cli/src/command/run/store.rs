@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use agentloop::ChatRequest;
 use agentloop::agent::Suspended;
+use ring::digest::{Context, SHA256};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::files::{self, Lock, with_ending};
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
@@ -31,10 +33,12 @@ impl Stored {
         let claimed = claimed(path);
         if !path.exists() && claimed.exists() {
             return Err(Failure::input_with_hint(
-                format!("{name}: another process goes on with this run, or was ended while it did"),
                 format!(
-                    "if it was, {} is the run as it stood before: rename it to go on from there, and tools that ran \
-                     since will run again",
+                    "{name}: the process that continued this run was ended before it had finished"
+                ),
+                format!(
+                    "{} is the run as it was before: rename it to {name} to continue from there; tools that ran since \
+                     will run again",
                     claimed.display()
                 ),
             ));
@@ -76,25 +80,84 @@ pub(super) fn check(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a file whole or not at all. Only its owner may read it: conversations are private.
-pub(super) fn write(path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    let beside = with_ending(path, &format!(".{}.tmp", std::process::id()));
-    let written = serde_json::to_vec(value)
-        .map_err(io::Error::from)
-        .and_then(|bytes| private(&beside)?.write_all(&bytes))
-        .and_then(|()| fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        Failure::Answer(format!("{} cannot be written: {error}", path.display()))
-    })
+/// The files that this run reads and writes, held for this process.
+#[derive(Debug)]
+pub(super) struct Held {
+    _locks: Vec<Lock>,
+    /// What each file contained when it was taken.
+    before: Vec<(PathBuf, Option<Digest>)>,
 }
 
-fn private(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+impl Held {
+    /// Takes the files. Another process that has one of them is an error before anything is asked.
+    pub(super) fn take(save: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
+        let mut held = Self { _locks: Vec::new(), before: Vec::new() };
+        for path in [resume, save.filter(|save| Some(*save) != resume)].into_iter().flatten() {
+            let name = path.display();
+            let lock = match Lock::take(path) {
+                // There is no such folder: reading the file reports that.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                taken => taken,
+            };
+            let lock = lock
+                .map_err(|error| Failure::input(format!("{name} cannot be locked: {error}")))?
+                .ok_or_else(|| {
+                    Failure::input_with_hint(
+                        format!("{name}: another process is working with this file"),
+                        "wait until it has ended, or use another file",
+                    )
+                })?;
+            held._locks.push(lock);
+            held.before.push((path.to_owned(), content(path)));
+        }
+        Ok(held)
+    }
+
+    /// Writes a file whole or not at all, for its owner alone: conversations are private.
+    ///
+    /// If the file is not what it was, because a program without locks has written to it, what it contains now is kept and
+    /// the result goes to a file beside it. `is_taken`: the file was moved away by this process.
+    pub(super) fn write(
+        &self,
+        path: &Path,
+        is_taken: bool,
+        value: &impl Serialize,
+    ) -> Result<(), Failure> {
+        let name = path.display();
+        let wrong =
+            |error: io::Error| Failure::Answer(format!("{name} cannot be written: {error}"));
+        let bytes = serde_json::to_vec(value).map_err(|error| wrong(error.into()))?;
+        let before = self.before.iter().find(|(held, _)| held == path);
+        let before = before.and_then(|(_, before)| *before).filter(|_| !is_taken);
+        if content(path) != before {
+            let other = with_ending(path, format!(".{}.json", std::process::id()));
+            let mut file = files::create(&other).map_err(wrong)?;
+            file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(wrong)?;
+            return Err(Failure::Answer(format!(
+                "{name} was changed by another program, and is left as it is; this conversation is in {}",
+                other.display()
+            )));
+        }
+        files::replace(path, &bytes).map_err(wrong)
+    }
+}
+
+/// Tells one content from another.
+type Digest = [u8; 32];
+
+fn content(path: &Path) -> Option<Digest> {
+    let mut file = fs::File::open(path).ok()?;
+    let mut context = Context::new(&SHA256);
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => context.update(buffer.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    context.finish().as_ref().try_into().ok()
 }
 
 /// A stored run that this process goes on with, and nobody else: a run that was gone on with twice would run its tools
@@ -112,7 +175,9 @@ impl Claim {
         let wrong = |why: &str| Failure::input(format!("{}: {why}", path.display()));
         // What another process has taken and left would be lost.
         if claimed.exists() {
-            return Err(wrong("another process goes on with this run, or was ended while it did"));
+            return Err(wrong(
+                "the process that continued this run before was ended before it had finished",
+            ));
         }
         fs::rename(path, &claimed).map_err(|error| wrong(&error.to_string()))?;
         let claim = Self { path: path.to_owned(), claimed };
@@ -123,6 +188,11 @@ impl Claim {
                 Err(wrong("another process has gone on with this run"))
             }
         }
+    }
+
+    /// Whether it is of this file.
+    pub(super) fn is_of(&self, path: &Path) -> bool {
+        self.path == path
     }
 
     /// Where the run is as it stood before.
@@ -143,10 +213,4 @@ impl Claim {
 
 fn claimed(path: &Path) -> PathBuf {
     with_ending(path, ".running")
-}
-
-fn with_ending(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }

@@ -49,8 +49,16 @@ impl Run {
         self
     }
 
-    /// With this text in `agentloop.toml`, in the folder where the command runs.
+    /// With this text in the user's own configuration file.
     pub(crate) fn config(self, text: &str) -> Self {
+        let folder = self.home.join(".config/agentloop");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("agentloop.toml"), text).unwrap();
+        self
+    }
+
+    /// With this text in `agentloop.toml`, in the folder where the command runs.
+    pub(crate) fn folder_config(self, text: &str) -> Self {
         std::fs::write(self.home.join("agentloop.toml"), text).unwrap();
         self
     }

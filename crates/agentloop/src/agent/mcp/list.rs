@@ -109,7 +109,7 @@ impl Listing {
             strict: None,
         })
         .policy(self.policy)
-        .from_server(&format!("{} {} {}", self.server, self.identity, tool.name));
+        .served_by(&format!("{} {} {}", self.server, self.identity, tool.name));
         match self.timeout {
             Some(timeout) => made.timeout(timeout),
             None => made,

@@ -58,8 +58,8 @@ mod tests {
             tool("read", "Reads and sends", schema()),
             tool("read", "Reads", json!({ "type": "object" })),
             tool("read", "Reads", schema()).strict(),
-            tool("read", "Reads", schema()).from_server("https://one.example/mcp"),
-            tool("read", "Reads", schema()).from_server("https://two.example/mcp"),
+            tool("read", "Reads", schema()).served_by("https://one.example/mcp"),
+            tool("read", "Reads", schema()).served_by("https://two.example/mcp"),
         ];
         let all: std::collections::BTreeSet<String> =
             others.iter().chain([&usual]).map(Tool::fingerprint).collect();

@@ -141,7 +141,7 @@ impl Tool {
 
     /// Binds the tool to the server that runs it.
     #[cfg(any(feature = "mcp", test))]
-    pub(super) fn from_server(mut self, identity: &str) -> Self {
+    pub(super) fn served_by(mut self, identity: &str) -> Self {
         self.origin = Some(Arc::from(identity));
         self
     }

@@ -1,11 +1,21 @@
 //! `agentloop.toml`: providers, keys, default model, aliases, middleware.
 
+mod find;
+mod layers;
+#[cfg(test)]
+mod tests;
+mod trust;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
+
+pub use find::{ConfigFile, ConfigOrigin};
+pub use layers::ConfigReader;
+pub use trust::RestrictedSetting;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
@@ -17,9 +27,6 @@ use crate::models::{self, ModelCatalog, ModelData};
 use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
 use crate::timeouts::{self, Timeouts};
-
-/// The name of the file.
-pub(crate) const FILE_NAME: &str = "agentloop.toml";
 
 /// What a configuration file says.
 ///
@@ -158,31 +165,55 @@ struct MediaTable {
 }
 
 impl Config {
-    /// Reads the text of a configuration file.
+    /// Reads the text of a configuration file, all of whose settings count.
     ///
     /// # Errors
     ///
     /// When it is not TOML, or has a key that is not known; the error says where.
     pub fn parse(text: &str) -> Result<Self> {
-        Self::parse_in(text, Path::new(""))
+        parse(text)?.config()
     }
 
-    /// The same; files that it names are looked for in `folder`.
-    fn parse_in(text: &str, folder: &Path) -> Result<Self> {
-        let file: File = toml::from_str(text).map_err(|error| {
-            // Not the line itself, which its own text would show: a key may stand there by mistake.
-            let line = error.span().map_or(1, |span| {
-                text.get(..span.start).unwrap_or_default().matches('\n').count() + 1
-            });
-            Error::new(ErrorKind::Config, format!("line {line}: {}", error.message()))
-        })?;
-        let mut config = Self {
+    /// Reads a configuration file, all of whose settings count. [`ConfigReader`] reads files that are not trusted.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or [`parse`](Self::parse) fails; the error names the file.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let named = |error: &dyn std::fmt::Display| {
+            Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
+        };
+        let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let read = ConfigReader::new().trusted(&text, folder).and_then(ConfigReader::finish);
+        read.map(|(config, _)| config).map_err(|error| named(&error.message()))
+    }
+}
+
+/// Reads the text of a file. Nothing that it names is opened yet.
+fn parse(text: &str) -> Result<File> {
+    toml::from_str(text).map_err(|error| wrong(text, &error))
+}
+
+/// Names the line of a mistake, but does not show it: a key may be there by mistake.
+fn wrong(text: &str, error: &toml::de::Error) -> Error {
+    let line = error
+        .span()
+        .map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+    Error::new(ErrorKind::Config, format!("line {line}: {}", error.message()))
+}
+
+impl File {
+    fn config(self) -> Result<Config> {
+        let file = self;
+        let mut config = Config {
             aliases: file.aliases,
             default_provider: file.default_provider,
             default_model: file.default_model,
             timeouts: file.timeouts.map(|table| table.timeouts()).transpose()?,
             model_data: match file.model_data {
-                Some(path) => Some(ModelCatalog::read(folder.join(path))?),
+                Some(path) => Some(ModelCatalog::read(path)?),
                 None => None,
             },
             models: models::checked(file.models).map_err(|error| {
@@ -197,44 +228,12 @@ impl Config {
             fallback: file.fallback.map(FallbackTable::fallback).transpose()?,
             cache: file.cache.map(CacheTable::cache).transpose()?,
             limits: file.limits.map(LimitsTable::limits).transpose()?,
-            ..Self::default()
+            ..Config::default()
         };
         for (name, row) in file.providers {
             config.providers.push(row.provider(&name)?);
         }
         Ok(config)
-    }
-
-    /// Reads a configuration file.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be read, or [`parse`](Self::parse) fails; the error names the file.
-    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
-        let path = path.as_ref();
-        let named = |error: &dyn std::fmt::Display| {
-            Error::new(ErrorKind::Config, format!("{}: {error}", path.display()))
-        };
-        let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        Self::parse_in(&text, folder).map_err(|error| named(&error.message()))
-    }
-
-    /// The configuration file that applies here, if there is one: the file that `AGENTLOOP_CONFIG` names, else
-    /// `agentloop.toml` in this folder or one above it, else in the user's configuration folder.
-    pub fn find() -> Option<PathBuf> {
-        if let Some(path) = std::env::var_os("AGENTLOOP_CONFIG").filter(|path| !path.is_empty()) {
-            return Some(PathBuf::from(path));
-        }
-        let here = std::env::current_dir().ok();
-        let above = here.iter().flat_map(|folder| folder.ancestors()).map(Path::to_owned);
-        let home = |variable: &str, rest: &str| {
-            let folder = std::env::var_os(variable).filter(|folder| !folder.is_empty())?;
-            Some(PathBuf::from(folder).join(rest))
-        };
-        let user =
-            home("XDG_CONFIG_HOME", "agentloop").or_else(|| home("HOME", ".config/agentloop"));
-        above.chain(user).map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file())
     }
 }
 

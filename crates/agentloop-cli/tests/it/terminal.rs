@@ -1,0 +1,122 @@
+//! What is shown on a terminal cannot steer it, and JSON stays JSON.
+#![cfg(unix)]
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt as _;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::Value;
+
+use crate::common::folder::Folder;
+use crate::common::server::{Then, json, serve};
+use crate::common::{agentloop, sse};
+
+/// Controls, a lone carriage return, marks of direction, a separator and a tag.
+const HOSTILE: &str =
+    "a\u{1b}[2J\u{9b}31m\u{85}b\rc\u{202e}d\u{2066}e\u{61c}f\u{2028}g\u{e0041}h\u{7f}i";
+
+fn is_hostile(c: char) -> bool {
+    (c.is_control() && c != '\n')
+        || ['\u{202e}', '\u{2066}', '\u{61c}', '\u{2028}', '\u{e0041}'].contains(&c)
+}
+
+fn chunk() -> String {
+    let delta = serde_json::json!({ "content": HOSTILE });
+    let end = serde_json::json!({});
+    let choice = |delta: &Value, reason: Value| {
+        serde_json::json!({ "id": "c", "model": "m",
+            "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] })
+        .to_string()
+    };
+    sse(&[&choice(&delta, Value::Null), &choice(&end, "stop".into())], true)
+}
+
+/// Runs the command with stdout at a terminal, and returns what it shows.
+fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let terminal =
+        File::options().read(true).write(true).open(OsStr::from_bytes(name.as_bytes())).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(args)
+        .env_clear()
+        .current_dir(folder.path())
+        .stdin(Stdio::piped())
+        .stdout(terminal)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    let (mut controller, mut bytes, mut buffer) = (File::from(controller), Vec::new(), [0; 1024]);
+    // The last one to leave a terminal ends it, which is an error to its reader.
+    while let Ok(read @ 1..) = controller.read(&mut buffer) {
+        bytes.extend_from_slice(&buffer[..read]);
+    }
+    child.wait().unwrap();
+    String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+}
+
+#[test]
+fn json_and_events_on_a_terminal_hold_nothing_that_steers_it() {
+    let folder = Folder::with([]);
+    let decode = ["decode", "--provider", "openai", "--stream"];
+    let whole = shown(&decode, &folder, &chunk());
+    assert!(!whole.contains(is_hostile), "{whole:?}");
+    let response: Value = serde_json::from_str(&whole).unwrap();
+    assert_eq!(response["choices"][0]["content"][0]["text"], HOSTILE);
+    let events = shown(&[&decode[..], &["--events"]].concat(), &folder, &chunk());
+    assert!(!events.contains(is_hostile), "{events:?}");
+    let texts: String = events
+        .lines()
+        .filter_map(|line| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            event["delta"]["text"].as_str().map(str::to_owned)
+        })
+        .collect();
+    assert_eq!(texts, HOSTILE);
+}
+
+#[test]
+fn text_of_a_model_on_a_terminal_cannot_steer_it() {
+    let body = serde_json::json!({ "id": "c", "model": "m", "choices": [{ "index": 0,
+        "finish_reason": "stop", "message": { "role": "assistant", "content": HOSTILE } }] });
+    let url = serve(json("200 OK", &body.to_string()), Then::Close);
+    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
+    let folder = Folder::with([("lab.toml", config.as_str())]);
+    let args = ["chat", "--config", "lab.toml", "-m", "lab/m", "--no-stream", "Hi"];
+    let text = shown(&args, &folder, "");
+    assert!(!text.contains(is_hostile), "{text:?}");
+    assert!(text.starts_with("a\u{fffd}[2J"), "{text:?}");
+    let schema = [&args[..], &["--schema", r#"{"type":"object"}"#]].concat();
+    let body = serde_json::json!({ "id": "c", "model": "m", "choices": [{ "index": 0,
+        "finish_reason": "stop", "message": { "role": "assistant",
+        "content": serde_json::json!({ "a": HOSTILE }).to_string() } }] });
+    let url = serve(json("200 OK", &body.to_string()), Then::Close);
+    std::fs::write(
+        folder.path().join("lab.toml"),
+        format!("[providers.lab]\nbase_url = '{url}'\n"),
+    )
+    .unwrap();
+    let data = shown(&schema, &folder, "");
+    assert!(!data.contains(is_hostile), "{data:?}");
+    assert_eq!(serde_json::from_str::<Value>(&data).unwrap()["a"], HOSTILE);
+}
+
+#[test]
+fn a_long_error_is_cut_and_json_has_all_of_it() {
+    let message = "x".repeat(900_000);
+    let body = serde_json::json!({ "error": { "message": message } }).to_string();
+    let url = serve(json("400 Bad Request", &body), Then::Close);
+    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
+    let args = ["chat", "-m", "lab/m", "--no-stream", "--json", "Hi"];
+    let run = agentloop(args).config(&config).run();
+    assert_eq!(run.code, Some(1));
+    assert!(run.stderr.len() < 6_000, "{} bytes", run.stderr.len());
+    assert!(run.stderr.contains("more characters; --json"), "{}", run.stderr);
+    assert!(run.json()["error"]["message"].as_str().unwrap().len() > run.stderr.len());
+}
