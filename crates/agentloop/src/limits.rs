@@ -217,6 +217,25 @@ pub const MAX_TOOL_RETRY_WAIT: Duration = Duration::from_secs(5);
 /// How much text of a tool's result the model sees, in characters, unless it is set.
 pub const MAX_TOOL_OUTPUT_CHARS: usize = 64_000;
 
+/// How much the results of one step of an agent may have together, in bytes, as the model sees them: text, and media with
+/// their data. What is more is cut, with a note that the model reads and a warning on the result.
+pub const MAX_STEP_RESULT_BYTES: usize = 16 << 20;
+
+/// How much the results of one run of an agent may have together, in bytes, as the model sees them. No provider takes a
+/// request of this size. What is more is cut, with a note that the model reads and a warning on the result.
+pub const MAX_RUN_RESULT_BYTES: usize = 64 << 20;
+
+/// How much a run keeps aside of results that the model sees only in part, in bytes. What is more is dropped, with a warning
+/// on the result.
+pub const MAX_FULL_RESULT_BYTES: usize = 64 << 20;
+
+/// The largest saved run or conversation that is read, in bytes of JSON.
+pub const MAX_SAVED_BYTES: usize = 64 << 20;
+
+/// The most values (texts, numbers, lists, objects) that a saved run or conversation may have. Each takes about a hundred
+/// bytes in memory, however short it is.
+pub const MAX_SAVED_VALUES: usize = 2 << 20;
+
 /// How much news of tools' progress waits to be read; what is more takes the place of what waits.
 pub const MAX_WAITING_PROGRESS: usize = 1_024;
 

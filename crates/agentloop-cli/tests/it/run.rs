@@ -179,3 +179,15 @@ fn a_file_that_is_something_else_is_not_written_over() {
     }
     assert_eq!(folder.read("notes.md").unwrap(), "My notes.");
 }
+
+/// A saved run of 171 MB took 4.3 GB to read.
+#[test]
+fn a_saved_file_that_is_too_large_is_refused_before_it_is_read() {
+    let folder = Folder::with([("notes.md", "")]);
+    let path = folder.path().join("large.json");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len((64 << 20) + 1).unwrap();
+    let run = agentloop(["run", "--resume", "large.json", "Hello"]).within(folder.path()).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("larger than 67108864 bytes"), "{run}");
+}

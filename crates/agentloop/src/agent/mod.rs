@@ -47,6 +47,7 @@ mod machine;
 pub mod mcp;
 mod outcome;
 mod request;
+mod saved;
 mod sink;
 mod stream;
 mod suspended;
@@ -62,6 +63,7 @@ pub use event::RunEvent;
 pub use hook::{BrokenCall, NextStep};
 pub use outcome::{Outcome, RunError, Step, StopReason};
 pub use request::RunRequest;
+pub use saved::Saved;
 pub use stream::{RunStream, Typed};
 pub use suspended::Suspended;
 pub use tool::{

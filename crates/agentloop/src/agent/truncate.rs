@@ -30,6 +30,88 @@ pub(super) fn shorten(output: &ToolOutput, limit: usize) -> Option<ToolOutput> {
     }
 }
 
+/// How many bytes an output takes: its text, and its other parts as JSON.
+pub(super) fn bytes(output: &ToolOutput) -> usize {
+    match &output.content {
+        MessageContent::Text(text) => text.len(),
+        MessageContent::Parts(parts) => parts.iter().map(part_bytes).sum(),
+    }
+}
+
+fn part_bytes(part: &ContentPart) -> usize {
+    /// What a part takes beside its text.
+    const PART: usize = 64;
+    /// Counts what is written.
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 = self.0.saturating_add(bytes.len());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    match part {
+        ContentPart::Text(text) if text.provider_state.is_none() && text.citations.is_empty() => {
+            text.text.len().saturating_add(PART)
+        }
+        other => {
+            let mut count = Count(PART);
+            // What cannot be written cannot be sent either; its size does not matter then.
+            let _ = serde_json::to_writer(&mut count, other);
+            count.0
+        }
+    }
+}
+
+/// The output cut to about `left` bytes, with a note that the results of this `of` (a step, a run) are too large together;
+/// `None` when it fits.
+pub(super) fn fit(output: &ToolOutput, left: usize, of: &str) -> Option<ToolOutput> {
+    if bytes(output) <= left {
+        return None;
+    }
+    let note = |what: String| {
+        format!("… [{what} left out: the results of this {of} are too large together] …")
+    };
+    let cut = |text: &str, left: usize| {
+        let tail = ceil_boundary(text, text.len() - (left / 3).min(text.len()));
+        let head = floor_boundary(text, (left - left / 3).min(tail));
+        let note = note(format!("{} bytes", tail - head));
+        format!("{}\n{note}\n{}", &text[..head], &text[tail..])
+    };
+    let parts = match &output.content {
+        MessageContent::Text(text) => return Some(ToolOutput::text(cut(text, left))),
+        MessageContent::Parts(parts) => parts,
+    };
+    let mut left = left;
+    let mut kept = Vec::new();
+    for (at, part) in parts.iter().enumerate() {
+        if left == 0 {
+            kept.push(ContentPart::text(note(format!("{} parts", parts.len() - at))));
+            break;
+        }
+        let size = part_bytes(part);
+        kept.push(match part {
+            part if size <= left => part.clone(),
+            ContentPart::Text(text) => ContentPart::text(cut(&text.text, left)),
+            other => ContentPart::text(note(format!("a part of the kind `{}`", other.kind()))),
+        });
+        // A medium without room leaves room for the text behind it.
+        let is_text = matches!(part, ContentPart::Text(_));
+        left = left.saturating_sub(if size <= left || is_text { size } else { 256 });
+    }
+    Some(ToolOutput::parts(kept))
+}
+
+fn floor_boundary(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn ceil_boundary(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
 /// Two thirds from the beginning, one from the end.
 fn head_and_tail(text: &str, limit: usize) -> Option<String> {
     // A text has no more characters than bytes.

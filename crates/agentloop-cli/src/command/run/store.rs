@@ -4,17 +4,14 @@ use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use agentloop::ChatRequest;
-use agentloop::agent::Suspended;
+use agentloop::agent::{Saved, Suspended};
+use agentloop::limits::MAX_SAVED_BYTES;
+use agentloop::{ChatRequest, ErrorKind};
 use ring::digest::{Context, SHA256};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::files::{self, Lock, with_ending};
-
-/// The largest file that is read, in bytes.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// What a file holds.
 #[derive(Debug)]
@@ -43,22 +40,25 @@ impl Stored {
                 ),
             ));
         }
-        let mut text = String::new();
         let file = fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
-        let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-        read.map_err(|error| wrong(error.to_string()))?;
-        if text.len() as u64 > MAX_BYTES {
-            return Err(wrong(format!("it is larger than {MAX_BYTES} bytes")));
+        // The size is looked at before anything is read; a file may also grow while it is.
+        let most = u64::try_from(MAX_SAVED_BYTES).unwrap_or(u64::MAX);
+        let mut text = String::new();
+        if file.metadata().is_ok_and(|about| about.len() <= most) {
+            let read = file.take(most.saturating_add(1)).read_to_string(&mut text);
+            read.map_err(|error| wrong(error.to_string()))?;
+        } else {
+            return Err(wrong(format!("it is larger than {most} bytes, and is not read")));
         }
-        let value: Value = serde_json::from_str(&text)
-            .map_err(|error| wrong(format!("it is not what --save writes ({error})")))?;
-        let read = match value.get("run").is_some() {
-            true => serde_json::from_value(value).map(|run| Self::Run(Box::new(run))),
-            false if value.get("messages").is_some() => serde_json::from_value(value)
-                .map(|conversation| Self::Conversation(Box::new(conversation))),
-            false => return Err(wrong("it is not what --save writes".to_owned())),
-        };
-        read.map_err(|error| wrong(format!("it is not what --save writes ({error})")))
+        match Saved::from_json(&text) {
+            Ok(Saved::Run(run)) => Ok(Self::Run(run)),
+            Ok(Saved::Conversation(conversation)) => Ok(Self::Conversation(conversation)),
+            Ok(_) => Err(wrong("it is not what --save writes".to_owned())),
+            Err(error) if error.kind() == ErrorKind::TooLarge => {
+                Err(wrong(format!("{}, and is not read", error.message())))
+            }
+            Err(error) => Err(wrong(format!("it is not what --save writes: {}", error.message()))),
+        }
     }
 }
 

@@ -91,6 +91,7 @@ impl RunState {
             }
             call
         });
+        self.result_bytes.begin_step();
         self.phase = Phase::Calls { calls: calls.collect(), then, tools_ms: 0 };
     }
 

@@ -87,6 +87,7 @@ impl Call {
             status,
             output,
             full: None,
+            warnings: Vec::new(),
             attempts: 0,
             elapsed_ms: 0,
         }

@@ -11,7 +11,7 @@ use crate::response::ToolCallPart;
 const ABORTED: &str = "not run: the run was ended";
 
 impl RunState {
-    fn calls_mut(&mut self) -> &mut [Call] {
+    pub(super) fn calls_mut(&mut self) -> &mut [Call] {
         match &mut self.phase {
             Phase::Calls { calls, .. } => calls,
             _ => &mut [],
@@ -83,7 +83,11 @@ impl RunState {
             }
             Decision::Allow | Decision::Abort { .. } | Decision::Wait => {}
         }
+        let has_result = call.result.is_some();
         call.decision = Some(decision);
+        if has_result {
+            self.bound(at);
+        }
     }
 
     /// The call has a result, which somebody is to look at if it is to be `reviewed`.
@@ -91,6 +95,7 @@ impl RunState {
         if let Some(call) = self.calls_mut().get_mut(at).filter(|call| call.result.is_none()) {
             call.result = Some(result);
             call.review = if reviewed { Reviewing::Wanted } else { Reviewing::No };
+            self.bound(at);
         }
     }
 
@@ -98,6 +103,10 @@ impl RunState {
     pub(in crate::agent) fn reviewed(&mut self, at: usize, review: Review) {
         if let Review::Abort { reason } = review {
             return self.abort(reason);
+        }
+        let replaced = matches!(review, Review::Replace { .. } | Review::Withhold { .. });
+        if replaced {
+            self.unbound(at);
         }
         let Some(call) = self.calls_mut().get_mut(at) else { return };
         let Some(result) = call.result.as_mut() else { return };
@@ -120,6 +129,9 @@ impl RunState {
                     false => format!("withheld: {reason}"),
                 });
             }
+        }
+        if replaced {
+            self.bound(at);
         }
     }
 

@@ -14,6 +14,7 @@
 //! The state is a value that can be stored between any two of these.
 
 mod answer;
+mod bound;
 mod call;
 mod decide;
 mod history;
@@ -73,6 +74,8 @@ pub(super) struct RunState {
     #[serde(default)]
     pub(super) corrections: u32,
     pub(super) elapsed_ms: u64,
+    #[serde(default)]
+    result_bytes: bound::ResultBytes,
 }
 
 /// The last answer must have the form that the request asks for.
@@ -147,6 +150,7 @@ impl RunState {
             output: None,
             corrections: 0,
             elapsed_ms: 0,
+            result_bytes: bound::ResultBytes::default(),
         }
     }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ToolOutput;
 use crate::request::ChatMessage;
+use crate::response::Warning;
 
 /// What became of a call, and what the model is told of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +26,9 @@ pub struct ToolResult {
     /// The whole result, where the model is told only the beginning and the end of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<ToolOutput>,
+    /// What of the result was cut or not kept, because the results of the step or the run are too large together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// How often it was tried; 0 when it never ran.
     pub attempts: u32,
     /// How long it took, in milliseconds, all tries together.

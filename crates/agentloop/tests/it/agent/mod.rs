@@ -20,4 +20,5 @@ mod reviews;
 mod structured;
 mod sums;
 mod told;
+mod totals;
 mod waiting;
