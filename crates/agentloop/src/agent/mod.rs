@@ -67,6 +67,7 @@ pub use saved::Saved;
 pub use stream::{RunStream, Typed};
 pub use suspended::Suspended;
 pub use tool::{
-    RunData, Tool, ToolContext, ToolError, ToolHandler, ToolOutput, ToolResult, ToolSet,
-    ToolSource, ToolStatus,
+    CommandOutput, ComputerAction, ComputerCall, MemoryCall, PatchCall, Point, RunData,
+    SafetyCheck, ShellCall, TextEditorCall, Tool, ToolContext, ToolError, ToolHandler, ToolOutput,
+    ToolResult, ToolSet, ToolSource, ToolStatus,
 };

@@ -98,7 +98,9 @@ pub(crate) fn refusal(request: &ChatRequest) -> Option<Error> {
     for (at, tool) in request.tools.iter().enumerate() {
         let deep = match tool {
             ToolDefinition::Function { function, .. } => {
+                let forms = function.client_tool.iter().flat_map(|client| client.forms.values());
                 function.parameters.as_ref().is_some_and(is_too_deep)
+                    || forms.into_iter().any(are_too_deep)
             }
             ToolDefinition::Server(tool) => {
                 tool.values().any(|value| is_deeper(value, MAX_REQUEST_DEPTH - 1))
@@ -141,6 +143,9 @@ pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
         match tool {
             ToolDefinition::Function { function, .. } => {
                 function.parameters.iter_mut().for_each(level);
+                let forms = function.client_tool.iter_mut();
+                let forms = forms.flat_map(|client| client.forms.values_mut());
+                forms.for_each(|form| form.values_mut().for_each(level));
             }
             ToolDefinition::Server(tool) => tool.values_mut().for_each(level),
             ToolDefinition::Provider(fields) => fields.values_mut().for_each(level),

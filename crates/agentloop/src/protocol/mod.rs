@@ -6,6 +6,7 @@
 pub mod anthropic;
 mod base64_join;
 mod classify;
+mod client_tools;
 mod cost;
 mod count;
 mod embed;

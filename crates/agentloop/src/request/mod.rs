@@ -2,6 +2,7 @@
 
 mod cache;
 mod chat;
+mod client_tool;
 mod content;
 mod embed;
 mod headers;
@@ -15,6 +16,7 @@ mod tool;
 
 pub use cache::CacheMode;
 pub use chat::{ChatRequest, Stop, StreamOptions};
+pub use client_tool::{ClientTool, ClientToolKind, Display};
 pub use content::{
     AudioInput, ContentPart, FileInput, ImageDetail, ImageUrl, MediaUrl, MessageContent,
 };

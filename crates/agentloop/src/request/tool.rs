@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value};
 
+use super::client_tool::ClientTool;
 use super::server_tool::{
     CodeExecutionTool, FileSearchTool, ServerTool, WebFetchTool, WebSearchTool,
 };
@@ -56,6 +57,9 @@ pub struct FunctionDefinition {
     /// Whether the model must keep to the schema exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
+    /// Marks a tool that some providers define themselves: those are sent their own declaration instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_tool: Option<Box<ClientTool>>,
 }
 
 impl ToolDefinition {

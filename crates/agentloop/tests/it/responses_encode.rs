@@ -159,7 +159,7 @@ async fn calls_that_are_not_of_functions_are_answered_in_their_own_form() {
         sent["input"].as_array().unwrap()[4..],
         [
             json!({"type": "custom_tool_call_output", "call_id": "call_1", "output": "1"}),
-            json!({"type": "local_shell_call_output", "call_id": "call_2", "output": "a b"}),
+            json!({"type": "local_shell_call_output", "call_id": "call_2", "id": "call_2", "output": "a b"}),
             json!({"type": "apply_patch_call_output", "call_id": "call_3", "status": "failed",
                    "output": "no such file"}),
         ]

@@ -58,7 +58,10 @@ impl Run {
             self.state.is_external(at);
             return self.state.decided(at, Decision::Wait);
         }
+        let arguments = self.state.calls().get(at).map(|call| call.call.arguments.as_str());
+        let needs_person = arguments.is_some_and(|arguments| tool.needs_person(arguments));
         match self.agent.settings.policy_of(tool) {
+            Policy::Allow if needs_person => self.ask_approver(at).await,
             Policy::Allow => self.state.decided(at, Decision::Allow),
             Policy::Deny => {
                 let reason = format!("the tool `{}` may not be used here", tool.name());

@@ -107,6 +107,7 @@ impl Listing {
             description: description.filter(|text| !text.trim().is_empty()).or_else(title),
             parameters: Some(Value::Object(parameters)),
             strict: None,
+            client_tool: None,
         })
         .policy(self.policy)
         .served_by(&format!("{} {} {}", self.server, self.identity, tool.name));

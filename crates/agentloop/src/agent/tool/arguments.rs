@@ -20,10 +20,19 @@ impl Checker {
     }
 
     /// The arguments of a call, if they are JSON and match; else why not, for the model.
-    pub(super) fn read(&self, arguments: &str) -> Result<Value, String> {
+    ///
+    /// `normalize` brings them to the form of the schema first.
+    pub(super) fn read(
+        &self,
+        arguments: &str,
+        normalize: Option<fn(Value) -> Value>,
+    ) -> Result<Value, String> {
         let text = arguments.trim();
         let mut value: Value = serde_json::from_str(if text.is_empty() { "{}" } else { text })
             .map_err(|error| format!("the arguments are not JSON: {error}"))?;
+        if let Some(normalize) = normalize {
+            value = normalize(value);
+        }
         // Hosts that keep to a schema strictly fill in what is optional with nulls.
         drop_optional_nulls(self.0.schema(), &mut value);
         if self.0.matches(&value) {

@@ -25,6 +25,9 @@ impl Tool {
         canonical.value(&definition.description.as_deref().map_or(Value::Null, Value::from));
         canonical.value(definition.parameters.as_ref().unwrap_or(&Value::Null));
         canonical.value(&definition.strict.map_or(Value::Null, Value::from));
+        if let Some(client) = &definition.client_tool {
+            canonical.value(&serde_json::to_value(client).unwrap_or_default());
+        }
         canonical.finish().iter().fold(String::with_capacity(64), |mut digits, byte| {
             // Writing to a string does not fail.
             let _ = write!(digits, "{byte:02x}");
@@ -46,6 +49,7 @@ mod tests {
             description: Some(description.to_owned()),
             parameters: Some(parameters),
             strict: None,
+            client_tool: None,
         })
     }
 

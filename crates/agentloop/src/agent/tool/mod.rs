@@ -1,6 +1,7 @@
 //! Tools that run here.
 
 mod arguments;
+mod client;
 mod context;
 mod error;
 mod fingerprint;
@@ -21,6 +22,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use arguments::Checker;
+pub use client::{
+    CommandOutput, ComputerAction, ComputerCall, MemoryCall, PatchCall, Point, SafetyCheck,
+    ShellCall, TextEditorCall,
+};
 pub(super) use context::Resources;
 pub use context::{RunData, ToolContext};
 pub use error::ToolError;
@@ -80,6 +85,10 @@ pub struct Tool {
     pub(super) max_output_chars: Option<usize>,
     pub(super) status: Option<StatusLine>,
     cache_control: Option<CacheControl>,
+    /// Brings the arguments of a provider that defines the tool to the form that the handler takes.
+    normalize: Option<client::Normalize>,
+    /// Further names under which providers that define the tool call it.
+    aliases: client::Aliases,
 }
 
 impl Tool {
@@ -102,7 +111,7 @@ impl Tool {
             name: name.into(),
             description: Some(description.into()),
             parameters: Some(schema_of::<Args>()),
-            strict: None,
+            ..FunctionDefinition::default()
         };
         Self::with_handler(definition, Typed::new(function))
     }
@@ -123,7 +132,7 @@ impl Tool {
             name: name.into(),
             description: Some(description.into()),
             parameters: Some(parameters),
-            strict: None,
+            ..FunctionDefinition::default()
         };
         Self::with_handler(definition, Dynamic(function))
     }
@@ -171,6 +180,8 @@ impl Tool {
             max_output_chars: None,
             status: None,
             cache_control: None,
+            normalize: None,
+            aliases: client::Aliases::default(),
         }
     }
 
@@ -301,6 +312,22 @@ impl Tool {
         self.checker.as_ref().err()
     }
 
+    /// Whether providers that define the tool call it by this name.
+    fn is_also(&self, name: &str) -> bool {
+        self.aliases.contains(name)
+    }
+
+    /// Whether the provider wants a person to look at a call with these arguments before it is done.
+    pub(super) fn needs_person(&self, arguments: &str) -> bool {
+        let is_computer =
+            self.definition.client_tool.as_ref().is_some_and(|client| {
+                client.kind == Some(crate::request::ClientToolKind::Computer)
+            });
+        is_computer
+            && serde_json::from_str::<ComputerCall>(arguments)
+                .is_ok_and(|call| !call.pending_safety_checks.is_empty())
+    }
+
     pub(super) fn handler(&self) -> Option<&Arc<dyn ToolHandler>> {
         self.handler.as_ref()
     }
@@ -308,7 +335,7 @@ impl Tool {
     /// The arguments of a call, if they are JSON and match the schema; else why not, for the model.
     pub(super) fn read(&self, arguments: &str) -> Result<Value, String> {
         match &self.checker {
-            Ok(checker) => checker.read(arguments),
+            Ok(checker) => checker.read(arguments, self.normalize),
             Err(error) => Err(error.message().to_owned()),
         }
     }

@@ -69,9 +69,10 @@ impl ToolSet {
         Some(self.tools.remove(at))
     }
 
-    /// The tool of that name.
+    /// The tool of that name, or else the one that a provider calls so: `bash` is the name of a [shell](Tool::shell) at one.
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.tools.iter().find(|tool| tool.name() == name)
+        let named = self.tools.iter().find(|tool| tool.name() == name);
+        named.or_else(|| self.tools.iter().find(|tool| tool.is_also(name)))
     }
 
     /// The tools that run here, in order.

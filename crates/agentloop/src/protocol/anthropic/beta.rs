@@ -2,7 +2,9 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::tools::WireTool;
 use crate::media::{Medium, Source};
+use crate::protocol::client_tools;
 use crate::request::{ChatMessage, ContentPart};
 
 const HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
@@ -10,20 +12,30 @@ const HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 /// Files that were uploaded before, by their id. SDKs send it with every `file_id`; without it the API answers 400.
 const FILES: &str = "files-api-2025-04-14";
 
-/// Adds what the messages need to the header, beside what the row or the caller asks for.
-pub(super) fn add(headers: &mut HeaderMap, messages: &[ChatMessage]) {
+/// Adds what the messages and the tools need to the header, beside what the row or the caller asks for.
+pub(super) fn add(headers: &mut HeaderMap, messages: &[ChatMessage], tools: &[WireTool<'_>]) {
     let is_uploaded = |part: &ContentPart| {
         let medium = part.is_medium().then(|| Medium::of(part).ok().flatten()).flatten();
         medium.is_some_and(|medium| matches!(medium.source, Source::Id(_)))
     };
-    if !messages.iter().any(|message| message.parts().iter().any(is_uploaded)) {
-        return;
+    if messages.iter().any(|message| message.parts().iter().any(is_uploaded)) {
+        ask(headers, FILES);
     }
+    for tool in tools {
+        if let WireTool::Provider(form) = tool
+            && let Some(beta) = client_tools::beta(form)
+        {
+            ask(headers, &beta);
+        }
+    }
+}
+
+fn ask(headers: &mut HeaderMap, beta: &str) {
     let asked = headers.get(&HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if asked.split(',').any(|beta| beta.trim() == FILES) {
+    if asked.split(',').any(|known| known.trim() == beta) {
         return;
     }
-    let all = if asked.is_empty() { FILES.to_owned() } else { format!("{asked},{FILES}") };
+    let all = if asked.is_empty() { beta.to_owned() } else { format!("{asked},{beta}") };
     if let Ok(value) = HeaderValue::from_str(&all) {
         headers.insert(HEADER, value);
     }

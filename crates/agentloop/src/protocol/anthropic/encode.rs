@@ -133,7 +133,7 @@ pub(super) fn encode(
     params.field("messages", &turns)?;
     let mut warnings = std::mem::take(&mut params.warnings);
     let mut headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
-    beta::add(&mut headers, &prepared.messages);
+    beta::add(&mut headers, &prepared.messages, &wire_tools);
     let path = if call == Call::Count { "/messages/count_tokens" } else { "/messages" };
     Ok(Encoded {
         method: Method::POST,

@@ -10,10 +10,11 @@ use super::params::Params;
 use super::thinking;
 use crate::error::Result;
 use crate::history::ToolNames;
+use crate::protocol::client_tools;
 use crate::provider::model::ModelTraits;
 use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
 use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
-use crate::response::WarningKind;
+use crate::response::{CacheControl, WarningKind};
 use crate::schema::{self, Dialect, Sent};
 
 /// A tool on the wire.
@@ -30,8 +31,8 @@ pub(super) enum WireTool<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         cache_control: Option<WireCache>,
     },
-    /// In the host's own words, untouched.
-    Provider(&'a Map<String, Value>),
+    /// In the provider's own words.
+    Provider(Cow<'a, Map<String, Value>>),
 }
 
 /// The definitions. Only strict ones must keep to the host's part of JSON Schema.
@@ -48,7 +49,11 @@ pub(super) fn definitions<'a>(
     for tool in &request.tools {
         wire.push(match tool {
             ToolDefinition::Function { function, cache_control } => {
-                let FunctionDefinition { name, description, parameters, strict } = function;
+                if let Some(form) = client_tools::declaration(params.provider, function) {
+                    wire.push(WireTool::Provider(marked(form, *cache_control)));
+                    continue;
+                }
+                let FunctionDefinition { name, description, parameters, strict, .. } = function;
                 let mut strict = *strict;
                 if strict == Some(true) && traits.json_schema == NativeSchema::No {
                     strict = None;
@@ -64,10 +69,22 @@ pub(super) fn definitions<'a>(
             }
             // Written in the provider's own words before.
             ToolDefinition::Server(_) => continue,
-            ToolDefinition::Provider(fields) => WireTool::Provider(fields),
+            ToolDefinition::Provider(fields) => WireTool::Provider(Cow::Borrowed(fields)),
         });
     }
     wire
+}
+
+/// A declaration with the marker of its tool.
+fn marked(
+    mut form: Cow<'_, Map<String, Value>>,
+    cache_control: Option<CacheControl>,
+) -> Cow<'_, Map<String, Value>> {
+    let marker = cache_control.map(WireCache::from);
+    if let Some(marker) = marker.and_then(|marker| serde_json::to_value(marker).ok()) {
+        form.to_mut().insert("cache_control".to_owned(), marker);
+    }
+    form
 }
 
 /// The parameters' schema, which must be an object's, also where there are none.
@@ -177,7 +194,11 @@ pub(super) fn choice(
         Some(ToolChoice::Auto) => json!({ "type": "auto" }),
         Some(ToolChoice::Required) => json!({ "type": "any" }),
         Some(ToolChoice::None) => return params.field("tool_choice", &json!({ "type": "none" })),
-        Some(ToolChoice::Function(name)) => json!({ "type": "tool", "name": names.sent(name) }),
+        Some(ToolChoice::Function(name)) => {
+            let form = client_tools::chosen(params.provider, request, name);
+            let own = form.as_ref().and_then(|form| form.get("name")?.as_str());
+            json!({ "type": "tool", "name": own.unwrap_or(names.sent(name)) })
+        }
         Some(ToolChoice::Provider(fields)) => Value::Object(fields.clone()),
         None if one_at_a_time => json!({ "type": "auto" }),
         None => return Ok(()),

@@ -81,7 +81,7 @@ fn declaration<'a>(
     function: &'a FunctionDefinition,
     names: &'a ToolNames,
 ) -> Declaration<'a> {
-    let FunctionDefinition { name, description, parameters, strict } = function;
+    let FunctionDefinition { name, description, parameters, strict, .. } = function;
     if *strict == Some(true) {
         let what = format!("tools.{name}.strict");
         config.warn_of(WarningKind::Dropped, &what, "arguments are not held to the schema here");

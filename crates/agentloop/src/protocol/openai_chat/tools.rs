@@ -9,6 +9,7 @@ use super::encode::strictly;
 use super::params::Params;
 use crate::error::Result;
 use crate::history::ToolNames;
+use crate::protocol::{Protocol, client_tools};
 use crate::provider::{Param, Provider};
 use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
 use crate::response::{Warning, WarningKind};
@@ -28,8 +29,8 @@ pub(in crate::protocol) struct Function<'a> {
 /// A tool before it has the form of a protocol.
 pub(in crate::protocol) enum Declared<'a> {
     Function(Function<'a>),
-    /// One of the host's own.
-    Provider(&'a Map<String, Value>),
+    /// One of the provider's own.
+    Provider(Cow<'a, Map<String, Value>>),
 }
 
 /// Puts the tools as `tool` writes them, and with them what is said of calling them, the choice as `choice` writes it.
@@ -75,9 +76,14 @@ fn declared<'a>(
         ToolDefinition::Function { function, cache_control } => (function, cache_control),
         // Written in the provider's own words before.
         ToolDefinition::Server(_) => return None,
-        ToolDefinition::Provider(fields) => return Some(Declared::Provider(fields)),
+        ToolDefinition::Provider(fields) => return Some(Declared::Provider(Cow::Borrowed(fields))),
     };
-    let FunctionDefinition { name, description, parameters, strict } = function;
+    if provider.protocol == Protocol::OpenAiResponses
+        && let Some(form) = client_tools::declaration(provider, function)
+    {
+        return Some(Declared::Provider(form));
+    }
+    let FunctionDefinition { name, description, parameters, strict, .. } = function;
     if cache_control.is_some() {
         warnings.push(Warning::new(
             WarningKind::Dropped,
@@ -104,7 +110,7 @@ pub(super) fn tools(
     #[serde(untagged)]
     enum Wire<'a> {
         Function { r#type: &'static str, function: Function<'a> },
-        Provider(&'a Map<String, Value>),
+        Provider(Cow<'a, Map<String, Value>>),
     }
     let tool = |declared| match declared {
         Declared::Function(function) => Wire::Function { r#type: "function", function },

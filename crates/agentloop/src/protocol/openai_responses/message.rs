@@ -50,8 +50,8 @@ pub(super) struct Items<'a, 'w> {
     system: &'static str,
     warnings: &'w mut Vec<Warning>,
     items: Vec<WireItem<'a>>,
-    /// The kind of item that each call was.
-    calls: HashMap<&'a str, &'a str>,
+    /// The kind of item that each call was, and the item as it came.
+    calls: HashMap<&'a str, (&'a str, Option<&'a Map<String, Value>>)>,
 }
 
 impl<'a, 'w> Items<'a, 'w> {
@@ -169,11 +169,21 @@ impl<'a, 'w> Items<'a, 'w> {
             }
         }
         match self.calls.get(call_id).copied() {
-            Some("custom_tool_call") => self.push(Plain::CustomToolCallOutput { call_id, output }),
-            Some(kind) if results::has_own(kind) => {
-                let text = message.text();
-                let item = results::own(kind, call_id, &text, message);
-                self.items.push(WireItem::Replayed(item));
+            Some(("custom_tool_call", _)) => {
+                self.push(Plain::CustomToolCallOutput { call_id, output });
+            }
+            Some((kind, Some(item))) if results::has_own(kind) => {
+                let (result, beside) = results::own(item, call_id, message);
+                self.items.push(WireItem::Replayed(result));
+                if let Some(text) = beside {
+                    let subject = format!("messages[{at}]");
+                    let why = format!(
+                        "{subject}: the text of a screen's result is sent in a message behind it"
+                    );
+                    self.warnings.push(Warning::new(WarningKind::Converted, subject, why));
+                    let content = WireContent::Text(Cow::Owned(text));
+                    self.push(Plain::Message { role: "user", content });
+                }
             }
             _ => self.push(Plain::FunctionCallOutput { call_id, output }),
         }
@@ -312,7 +322,7 @@ impl<'a, 'w> Items<'a, 'w> {
     fn call(&mut self, call: &'a ToolCallPart, item: Option<&'a Map<String, Value>>, plain: bool) {
         let ToolCallPart { id, name, arguments, .. } = call;
         let kind = item.map_or("function_call", replay::kind);
-        self.calls.insert(id, kind);
+        self.calls.insert(id, (kind, item.filter(|_| !plain)));
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
         let item = match (kind, item) {
             (_, Some(item)) if !plain => WireItem::Replayed(replay::call(item, call, arguments)),

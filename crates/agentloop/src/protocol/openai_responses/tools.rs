@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::error::Result;
 use crate::history::ToolNames;
+use crate::protocol::client_tools;
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::openai_chat::tools::{Declared, Function, put};
 use crate::provider::Provider;
@@ -46,9 +47,16 @@ pub(super) fn tools(
             function.strict.get_or_insert(false);
             Wire::Function { r#type: "function", function }
         }
-        Declared::Provider(fields) => Wire::Provider(flat(fields)),
+        Declared::Provider(Cow::Borrowed(fields)) => Wire::Provider(flat(fields)),
+        Declared::Provider(Cow::Owned(fields)) => Wire::Provider(Cow::Owned(fields)),
     };
-    put(params, provider, request, names, tool, |choice| choice_of(choice, names))
+    put(params, provider, request, names, tool, |choice| match choice {
+        ToolChoice::Function(name) => match client_tools::chosen(provider, request, name) {
+            Some(form) => json!({ "type": form.get("type") }),
+            None => choice_of(choice, names),
+        },
+        choice => choice_of(choice, names),
+    })
 }
 
 fn choice_of(choice: &ToolChoice, names: &ToolNames) -> Value {

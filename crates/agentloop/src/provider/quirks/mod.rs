@@ -70,6 +70,8 @@ pub struct Quirks {
     pub token_count: TokenCount,
     /// How the tools are taken that the provider runs itself.
     pub server_tools: ServerToolQuirks,
+    /// How tools are declared that the provider defines and the caller runs.
+    pub client_tools: ClientTools,
 }
 
 macro_rules! quirk {
@@ -89,6 +91,19 @@ pub use responses::{IncludeForm, ItemForm, StoreForm, TextFormat, TokenCount, Us
 pub use server_tools::{
     CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,
 };
+
+quirk! {
+    /// How tools are declared that the provider defines and the caller runs.
+    ClientTools {
+        /// As functions: the provider defines none.
+        #[default]
+        Functions,
+        /// By types that name a version, as `bash_20250124`. Calls name the tool.
+        Versioned,
+        /// By types without options, as `shell`. Calls and results are items of their own.
+        Items,
+    }
+}
 
 quirk! {
     /// The name of the token cap.

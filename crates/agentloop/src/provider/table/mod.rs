@@ -13,7 +13,7 @@ use crate::protocol::Protocol;
 use crate::provider::families::{with_claude, with_gpt};
 use crate::provider::model::{ModelRule, ThinkTags};
 use crate::provider::quirks::{
-    AudioInputForm, CacheMarkers, DimensionsName, EmbeddingEncoding, EmbeddingForm,
+    AudioInputForm, CacheMarkers, ClientTools, DimensionsName, EmbeddingEncoding, EmbeddingForm,
     EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, ImageOutputForm, IncludeForm,
     InputTypeWords, ItemForm, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
     SpeakerName, StreamUsage, TextFormat, ThinkingForm, TokenCap, TokenCount, ToolCallIds,
@@ -106,7 +106,8 @@ fn short_embeddings() -> EmbeddingQuirks {
 
 fn anthropic() -> Provider {
     let row = Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
-        .key_env("ANTHROPIC_API_KEY");
+        .key_env("ANTHROPIC_API_KEY")
+        .quirks(|q| q.client_tools = ClientTools::Versioned);
     with_claude(row)
 }
 

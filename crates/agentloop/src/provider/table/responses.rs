@@ -4,7 +4,7 @@
 //! not asked for encrypted ones.
 
 use crate::protocol::Protocol;
-use crate::provider::quirks::{IncludeForm, StoreForm, ToolResultImages, UserLabel};
+use crate::provider::quirks::{ClientTools, IncludeForm, StoreForm, ToolResultImages, UserLabel};
 use crate::provider::{Param, Provider};
 
 /// The least cap of an answer that is taken.
@@ -22,6 +22,9 @@ pub(super) fn beside(row: Provider) -> Provider {
             .quirks(|q| {
                 q.tool_result_images = ToolResultImages::Accepted;
                 q.user_label = UserLabel::SafetyIdentifier;
+                if row.name == "openai" {
+                    q.client_tools = ClientTools::Items;
+                }
             })
             .clamp(Param::MaxTokens, LEAST_OUTPUT, f64::INFINITY),
         "openrouter" => there(&row),

@@ -4,6 +4,7 @@ mod approval;
 mod broken;
 mod cancel;
 mod choice;
+mod client_tools;
 mod clock;
 mod definition;
 mod document;

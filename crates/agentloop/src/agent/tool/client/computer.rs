@@ -1,0 +1,302 @@
+//! Actions on a screen.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// How far a click of the mouse wheel scrolls, in pixels: one provider counts clicks, the other pixels.
+const WHEEL_PIXELS: i64 = 100;
+
+/// A call of a computer, in one form for every provider.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ComputerCall {
+    /// The actions, to be done one after the other.
+    #[serde(default)]
+    pub actions: Vec<ComputerAction>,
+    /// What the provider wants a person to look at before the call is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_safety_checks: Vec<SafetyCheck>,
+}
+
+/// Something that the provider wants a person to look at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct SafetyCheck {
+    /// Its id.
+    pub id: String,
+    /// Its kind.
+    pub code: Option<String>,
+    /// What it is about.
+    pub message: Option<String>,
+}
+
+/// A place on the screen, in pixels from its upper left corner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Point {
+    /// From the left.
+    pub x: i64,
+    /// From the top.
+    pub y: i64,
+}
+
+/// An action on a screen. Actions without a place are done where the mouse is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ComputerAction {
+    /// Takes a screenshot.
+    Screenshot {},
+    /// Clicks a button of the mouse: `left`, `right`, `middle` or `wheel`, `back`, `forward`.
+    Click {
+        /// From the left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        x: Option<i64>,
+        /// From the top.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        y: Option<i64>,
+        /// The button.
+        #[serde(default = "left")]
+        button: String,
+        /// Keys that are held meanwhile.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keys: Option<Vec<String>>,
+    },
+    /// Clicks the left button twice.
+    DoubleClick {
+        /// From the left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        x: Option<i64>,
+        /// From the top.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        y: Option<i64>,
+    },
+    /// Clicks the left button three times.
+    TripleClick {
+        /// From the left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        x: Option<i64>,
+        /// From the top.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        y: Option<i64>,
+    },
+    /// Moves the mouse.
+    Move {
+        /// From the left.
+        x: i64,
+        /// From the top.
+        y: i64,
+    },
+    /// Presses the left button at the first place and releases it at the last.
+    Drag {
+        /// The places.
+        path: Vec<Point>,
+    },
+    /// Presses the left button.
+    LeftMouseDown {},
+    /// Releases the left button.
+    LeftMouseUp {},
+    /// Scrolls.
+    Scroll {
+        /// From the left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        x: Option<i64>,
+        /// From the top.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        y: Option<i64>,
+        /// How far to the right, in pixels.
+        #[serde(default)]
+        scroll_x: i64,
+        /// How far down, in pixels.
+        #[serde(default)]
+        scroll_y: i64,
+    },
+    /// Types a text.
+    Type {
+        /// The text.
+        text: String,
+    },
+    /// Presses keys together.
+    Keypress {
+        /// The keys, as `ctrl` or `s`.
+        keys: Vec<String>,
+    },
+    /// Holds keys down.
+    HoldKey {
+        /// The keys.
+        keys: Vec<String>,
+        /// How long, in milliseconds.
+        #[serde(default)]
+        ms: u64,
+    },
+    /// Waits.
+    Wait {
+        /// How long, in milliseconds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ms: Option<u64>,
+    },
+    /// Asks where the mouse is.
+    CursorPosition {},
+    /// Takes a screenshot of a part of the screen, in full resolution.
+    Zoom {
+        /// The left, upper, right and lower edge.
+        region: Vec<i64>,
+    },
+}
+
+fn left() -> String {
+    "left".to_owned()
+}
+
+/// `{"action": "left_click", "coordinate": [1, 2]}` of Anthropic, `{"action": {"type": "click", …}}` and `{"actions": […]}` of
+/// OpenAI.
+pub(super) fn normalize(arguments: Value) -> Value {
+    let Value::Object(mut fields) = arguments else { return arguments };
+    fields.retain(|_, value| !value.is_null());
+    let actions = match fields.remove("action") {
+        Some(Value::String(name)) => {
+            let checks = fields.remove("pending_safety_checks");
+            let action = named(&name, std::mem::take(&mut fields));
+            if let Some(checks) = checks {
+                fields.insert("pending_safety_checks".to_owned(), checks);
+            }
+            vec![action]
+        }
+        // Both forms of one action may be there.
+        Some(action @ Value::Object(_)) if !fields.contains_key("actions") => vec![action],
+        Some(Value::Object(_)) | None => return Value::Object(without_nulls(fields)),
+        Some(other) => {
+            fields.insert("action".to_owned(), other);
+            return Value::Object(fields);
+        }
+    };
+    fields.insert("actions".to_owned(), Value::Array(actions));
+    Value::Object(without_nulls(fields))
+}
+
+/// Optional fields of actions may be null.
+fn without_nulls(mut fields: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(actions)) = fields.get_mut("actions") {
+        for action in actions.iter_mut().filter_map(Value::as_object_mut) {
+            action.retain(|_, value| !value.is_null());
+        }
+    }
+    fields
+}
+
+/// An action that is named and has its arguments beside the name.
+fn named(name: &str, mut rest: Map<String, Value>) -> Value {
+    let place = |value: Option<Value>| -> Option<(Value, Value)> {
+        let pair = value?.as_array()?.clone();
+        Some((pair.first()?.clone(), pair.get(1)?.clone()))
+    };
+    let at = place(rest.remove("coordinate"));
+    let keys = |text: Option<Value>| -> Value {
+        let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+        match text.as_str() {
+            "" => json!([]),
+            "+" => json!(["+"]),
+            text => json!(text.split('+').collect::<Vec<_>>()),
+        }
+    };
+    let ms = |seconds: Option<Value>| seconds.as_ref().and_then(Value::as_f64).map(|s| s * 1000.0);
+    // A negative time becomes 0 and a huge one the longest there is.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    let ms = |seconds: Option<Value>| ms(seconds).map(|ms| ms as u64);
+    let mut action = Map::new();
+    let mut set = |kind: &str, more: Value| {
+        action.insert("type".to_owned(), kind.into());
+        if let Value::Object(more) = more {
+            action.extend(more);
+        }
+    };
+    let mut takes_place = true;
+    match name {
+        "left_click" | "right_click" | "middle_click" => {
+            let button = name.strip_suffix("_click").unwrap_or("left");
+            set("click", json!({ "button": button }));
+            if let Some(held) = rest.remove("text") {
+                set("click", json!({ "keys": keys(Some(held)) }));
+            }
+        }
+        "mouse_move" => set("move", json!({})),
+        "key" => set("keypress", json!({ "keys": keys(rest.remove("text")) })),
+        "hold_key" => {
+            let held = ms(rest.remove("duration")).unwrap_or(0);
+            set("hold_key", json!({ "keys": keys(rest.remove("text")), "ms": held }));
+        }
+        "wait" => set("wait", json!({ "ms": ms(rest.remove("duration")).unwrap_or(0) })),
+        "left_click_drag" => {
+            let point = |(x, y): &(Value, Value)| json!({ "x": x, "y": y });
+            let from = place(rest.remove("start_coordinate"));
+            let path: Vec<Value> = from.iter().chain(&at).map(point).collect();
+            set("drag", json!({ "path": path }));
+            takes_place = false;
+        }
+        "scroll" => {
+            let amount = rest.remove("scroll_amount").and_then(|amount| amount.as_i64());
+            let pixels = amount.unwrap_or(1).saturating_mul(WHEEL_PIXELS);
+            let (x, y) = match rest.remove("scroll_direction").as_ref().and_then(Value::as_str) {
+                Some("up") => (0, -pixels),
+                Some("left") => (-pixels, 0),
+                Some("right") => (pixels, 0),
+                _ => (0, pixels),
+            };
+            set("scroll", json!({ "scroll_x": x, "scroll_y": y }));
+        }
+        other => {
+            set(other, Value::Object(rest));
+        }
+    }
+    if let Some((x, y)) = at.filter(|_| takes_place) {
+        action.insert("x".to_owned(), x);
+        action.insert("y".to_owned(), y);
+    }
+    Value::Object(action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_of_every_provider_become_one_form() {
+        let click = json!({ "type": "click", "button": "left", "x": 3, "y": 4 });
+        for (given, actions) in [
+            (json!({ "action": "left_click", "coordinate": [3, 4] }), json!([click])),
+            (
+                json!({ "action": { "type": "click", "button": "left", "x": 3, "y": 4, "keys": null },
+                    "pending_safety_checks": [] }),
+                json!([click]),
+            ),
+            (
+                json!({ "actions": [click, { "type": "screenshot" }] }),
+                json!([click, { "type": "screenshot" }]),
+            ),
+            (json!({ "action": "screenshot" }), json!([{ "type": "screenshot" }])),
+            (
+                json!({ "action": "key", "text": "ctrl+s" }),
+                json!([{ "type": "keypress", "keys": ["ctrl", "s"] }]),
+            ),
+            (
+                json!({ "action": "scroll", "coordinate": [1, 2], "scroll_direction": "up", "scroll_amount": 3 }),
+                json!([{ "type": "scroll", "scroll_x": 0, "scroll_y": -300, "x": 1, "y": 2 }]),
+            ),
+            (
+                json!({ "action": "left_click_drag", "start_coordinate": [1, 2], "coordinate": [3, 4] }),
+                json!([{ "type": "drag", "path": [{ "x": 1, "y": 2 }, { "x": 3, "y": 4 }] }]),
+            ),
+            (json!({ "action": "wait", "duration": 1.5 }), json!([{ "type": "wait", "ms": 1500 }])),
+            (
+                json!({ "action": "zoom", "region": [0, 0, 9, 9] }),
+                json!([{ "type": "zoom", "region": [0, 0, 9, 9] }]),
+            ),
+        ] {
+            let normal = normalize(given);
+            assert_eq!(normal["actions"], actions);
+            assert_eq!(normalize(normal.clone()), normal);
+            serde_json::from_value::<ComputerCall>(normal).unwrap();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Commands for a shell.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// A call of a shell, in one form for every provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ShellCall {
+    /// The commands, to be run one after the other.
+    #[serde(default)]
+    pub commands: Vec<String>,
+    /// Whether the shell is to be started again before anything else.
+    #[serde(default)]
+    pub restart: bool,
+    /// How long the commands may take, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// How much of what each command prints is wanted, in characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output_length: Option<u64>,
+    /// Where the commands are to be run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_directory: Option<String>,
+    /// Variables for the environment of the commands.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+/// What one command printed, and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct CommandOutput {
+    /// What it wrote to its standard output.
+    pub stdout: String,
+    /// What it wrote to its standard error.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stderr: String,
+    /// Its exit code; `None` if it did not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// Whether it took too long and was stopped.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timed_out: bool,
+}
+
+impl CommandOutput {
+    /// Returns the output of a command that ended with this code.
+    pub fn new(stdout: impl Into<String>, exit_code: i64) -> Self {
+        Self { stdout: stdout.into(), exit_code: Some(exit_code), ..Self::default() }
+    }
+
+    /// Returns the output of a command that took too long and was stopped.
+    pub fn timed_out(stdout: impl Into<String>) -> Self {
+        Self { stdout: stdout.into(), timed_out: true, ..Self::default() }
+    }
+
+    /// Adds what the command wrote to its standard error.
+    #[must_use]
+    pub fn with_stderr(mut self, stderr: impl Into<String>) -> Self {
+        self.stderr = stderr.into();
+        self
+    }
+}
+
+/// `{"command": "ls"}` of Anthropic, `{"type": "exec", "command": ["ls", "-l"]}` and `{"commands": ["ls"]}` of OpenAI.
+pub(super) fn normalize(arguments: Value) -> Value {
+    let Value::Object(mut fields) = arguments else { return arguments };
+    fields.retain(|_, value| !value.is_null());
+    match fields.remove("command") {
+        Some(Value::String(command)) => add(&mut fields, command),
+        Some(Value::Array(words)) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            match words {
+                Some(words) => add(&mut fields, quoted(&words)),
+                None => return Value::Object(fields),
+            }
+        }
+        Some(other) => {
+            fields.insert("command".to_owned(), other);
+        }
+        None => {}
+    }
+    if fields.get("type") == Some(&json!("exec")) {
+        fields.remove("type");
+    }
+    Value::Object(fields)
+}
+
+fn add(fields: &mut Map<String, Value>, command: String) {
+    match fields.get_mut("commands") {
+        Some(Value::Array(commands)) => commands.push(command.into()),
+        _ => {
+            fields.insert("commands".to_owned(), json!([command]));
+        }
+    }
+}
+
+/// The words of a command as a shell reads them.
+fn quoted(words: &[&str]) -> String {
+    let is_plain = |word: &str| {
+        !word.is_empty()
+            && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./=:,@%+".contains(&b))
+    };
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| match is_plain(word) {
+            true => (*word).to_owned(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        })
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_every_provider_become_one_form() {
+        for (given, expected) in [
+            (json!({ "command": "ls -l" }), json!({ "commands": ["ls -l"] })),
+            (json!({ "restart": true }), json!({ "restart": true })),
+            (
+                json!({ "commands": ["a", "b"], "timeout_ms": 5, "max_output_length": null }),
+                json!({ "commands": ["a", "b"], "timeout_ms": 5 }),
+            ),
+            (
+                json!({ "type": "exec", "command": ["bash", "-lc", "echo 'it''s' $HOME"], "env": {} }),
+                json!({ "commands": [r"bash -lc 'echo '\''it'\'''\''s'\'' $HOME'"], "env": {} }),
+            ),
+        ] {
+            let normal = normalize(given);
+            assert_eq!(normal, expected);
+            assert_eq!(normalize(normal.clone()), normal);
+            serde_json::from_value::<ShellCall>(normal).unwrap();
+        }
+    }
+}
