@@ -119,6 +119,10 @@ pub const MAX_MEDIA_AT_ONCE: usize = 4;
 /// The largest file that is read from a path into a part, in bytes.
 pub const MAX_FILE_BYTES: usize = 64 << 20;
 
+/// The most bytes of a response's unknown fields that are kept as provider metadata, as JSON. Further fields are dropped with a
+/// warning.
+pub const MAX_METADATA_BYTES: usize = 1024 * 1024;
+
 /// The most models, of one provider, that a ledger of costs has sums of their own for; what is more is added up under no
 /// name.
 pub const MAX_COST_MODELS: usize = 10_000;

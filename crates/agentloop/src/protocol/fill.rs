@@ -38,8 +38,12 @@ impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, 'de, T> {
 
 /// Makes a struct one that is filled: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the semicolon
 /// are small and are read, those after it are filled in their turn. Unknown names are skipped.
+///
+/// With `rest` after it, unknown names are pushed to the field `rest` of the type [`Rest`](super::rest::Rest), except for
+/// the ones that follow: `fill!(Chunk { … } rest except "object", "obfuscation")`.
 macro_rules! fill {
     ($name:ident { $($text:literal => $small:ident),* ; $($wide_text:literal => $wide:ident),* }) => {
+        fill!(@filler $name);
         const _: () = {
             #[allow(non_camel_case_types, reason = "named like the fields")]
             enum Key { $($small,)* $($wide,)* __Other }
@@ -68,6 +72,76 @@ macro_rules! fill {
                 }
             }
 
+            impl<'de> crate::protocol::fill::FillFields<'de> for $name<'de> {
+                fn fill_fields<A: serde::de::MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+                    while let Some(key) = map.next_key()? {
+                        match key {
+                            $(Key::$small => self.$small = map.next_value()?,)*
+                            $(Key::$wide => map.next_value_seed(crate::protocol::fill::Place::new(&mut self.$wide))?,)*
+                            Key::__Other => _ = map.next_value::<serde::de::IgnoredAny>()?,
+                        }
+                    }
+                    Ok(())
+                }
+            }
+        };
+    };
+    ($name:ident { $($text:literal => $small:ident),* ; $($wide_text:literal => $wide:ident),* } rest except $($skipped:literal),*) => {
+        fill!(@filler $name);
+        const _: () = {
+            #[allow(non_camel_case_types, reason = "named like the fields")]
+            enum Key<'de> { $($small,)* $($wide,)* __Skipped, __Other(std::borrow::Cow<'de, str>) }
+
+            struct KeyVisitor;
+
+            fn known<'de>(name: &str) -> Option<Key<'de>> {
+                Some(match name {
+                    $($text => Key::$small,)*
+                    $($wide_text => Key::$wide,)*
+                    $($skipped => Key::__Skipped,)*
+                    _ => return None,
+                })
+            }
+
+            impl<'de> serde::de::Visitor<'de> for KeyVisitor {
+                type Value = Key<'de>;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("a name")
+                }
+
+                fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Key<'de>, E> {
+                    Ok(known(name).unwrap_or(Key::__Other(std::borrow::Cow::Borrowed(name))))
+                }
+
+                fn visit_str<E>(self, name: &str) -> Result<Key<'de>, E> {
+                    Ok(known(name).unwrap_or_else(|| Key::__Other(std::borrow::Cow::Owned(name.to_owned()))))
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for Key<'de> {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    deserializer.deserialize_identifier(KeyVisitor)
+                }
+            }
+
+            impl<'de> crate::protocol::fill::FillFields<'de> for $name<'de> {
+                fn fill_fields<A: serde::de::MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+                    while let Some(key) = map.next_key()? {
+                        match key {
+                            $(Key::$small => self.$small = map.next_value()?,)*
+                            $(Key::$wide => map.next_value_seed(crate::protocol::fill::Place::new(&mut self.$wide))?,)*
+                            Key::__Skipped => _ = map.next_value::<serde::de::IgnoredAny>()?,
+                            Key::__Other(name) => self.rest.push(name, map.next_value()?),
+                        }
+                    }
+                    Ok(())
+                }
+            }
+        };
+    };
+    (@filler $name:ident) => {
+        const _: () = {
             struct Filler<'p, 'de>(&'p mut $name<'de>);
 
             impl<'de> serde::de::Visitor<'de> for Filler<'_, 'de> {
@@ -85,19 +159,6 @@ macro_rules! fill {
             impl<'de> crate::protocol::fill::Fill<'de> for $name<'de> {
                 fn fill<D: serde::Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
                     deserializer.deserialize_map(Filler(self))
-                }
-            }
-
-            impl<'de> crate::protocol::fill::FillFields<'de> for $name<'de> {
-                fn fill_fields<A: serde::de::MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
-                    while let Some(key) = map.next_key()? {
-                        match key {
-                            $(Key::$small => self.$small = map.next_value()?,)*
-                            $(Key::$wide => map.next_value_seed(crate::protocol::fill::Place::new(&mut self.$wide))?,)*
-                            Key::__Other => _ = map.next_value::<serde::de::IgnoredAny>()?,
-                        }
-                    }
-                    Ok(())
                 }
             }
         };

@@ -21,6 +21,7 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod output;
 mod recognize;
+mod rest;
 mod restrict;
 mod retry_after;
 mod room;

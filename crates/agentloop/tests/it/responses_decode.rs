@@ -117,7 +117,7 @@ fn what_an_answer_used_before_it_failed_is_known() {
 fn an_answer_that_is_not_there_yet_is_no_answer() {
     for status in ["queued", "in_progress"] {
         let body = json!({"id": "r", "object": "response", "status": status, "output": []});
-        assert_eq!(whole(&body).error.unwrap().kind(), ErrorKind::IncompleteStream);
+        assert_eq!(whole(&body).error.unwrap().kind(), ErrorKind::Unsupported);
     }
     let body = json!({"id": "r", "object": "response", "status": "cancelled", "output": []});
     let response = whole(&body).response().unwrap();

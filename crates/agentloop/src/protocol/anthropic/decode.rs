@@ -7,6 +7,7 @@ use super::block::Blocks;
 use super::usage::Tally;
 use super::wire::{Delta, Message};
 use crate::error::Result;
+use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter, ReportedCost};
 use crate::response::FinishReason;
 
@@ -17,6 +18,8 @@ pub(crate) struct Decoder {
     pub(super) blocks: Blocks,
     tally: Tally,
     metadata: Map<String, Value>,
+    /// Fields that the protocol does not name.
+    rest: Kept,
     /// Why the answer ended, once that is known.
     pub(super) stop: Option<String>,
     id: String,
@@ -29,6 +32,7 @@ impl Decoder {
             blocks: Blocks::default(),
             tally: Tally::default(),
             metadata: Map::new(),
+            rest: Kept::default(),
             stop: None,
             id: String::new(),
         }
@@ -44,6 +48,7 @@ impl Decoder {
         let asked = self.context.model.as_deref().unwrap_or_default();
         emitter.start(&self.id, message.model.non_empty().unwrap_or(asked), None);
         emitter.ensure_choice(0)?;
+        self.rest.keep(&message.rest);
         self.keep_raw("diagnostics", message.diagnostics, emitter)?;
         self.keep_raw("contextManagement", message.context_management, emitter)?;
         self.keep_text("provider", message.provider.non_empty(), emitter)?;
@@ -155,6 +160,10 @@ impl Decoder {
             None => FinishReason::Stop.with_tool_calls(has_calls),
         };
         emitter.finish_choice(0, reason, raw);
+        let full = self.tally.rest.put_as("usage", &mut self.metadata);
+        for warning in full.into_iter().chain(self.rest.put_in(&mut self.metadata)) {
+            emitter.warn(warning);
+        }
         emitter.metadata(std::mem::take(&mut self.metadata));
         emitter.done()
     }

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::wire::{Event, Message};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
-use crate::protocol::json::{bare, fill_json, mended, read_json, read_json_body};
+use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
 use crate::response::Warning;
 
@@ -94,13 +94,14 @@ impl Decoder {
         if body.starts_with(b"[") {
             return Err(error_body::of_list(&self.context.provider.name, body));
         }
-        match read_json_body(body) {
-            Ok(message) => self.whole(message, body, emitter),
-            Err(error) => match mended(body, &error) {
-                Some(body) => self.whole(read_json(&body)?, &body, emitter),
-                None => Err(error),
-            },
-        }
+        let mut message = Message::default();
+        let Err(error) = fill_json_body(body, &mut message) else {
+            return self.whole(message, body, emitter);
+        };
+        let body = mended(body, &error).ok_or(error)?;
+        let mut message = Message::default();
+        fill_json(&body, &mut message)?;
+        self.whole(message, &body, emitter)
     }
 
     fn whole(&mut self, message: Message<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {

@@ -8,7 +8,10 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::error::Result;
+use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object, Text};
+use crate::protocol::rest::{Kept, Rest};
 use crate::protocol::{Emitter, ReportedCost};
 use crate::response::{Usage, UsageDetails};
 
@@ -23,10 +26,11 @@ pub(super) struct Tally {
     thinking: Option<u64>,
     server_tools: BTreeMap<String, u64>,
     cost: ReportedCost,
+    /// Fields that the protocol does not name.
+    pub(super) rest: Kept,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct Wire<'a> {
     input_tokens: Int,
     cache_read_input_tokens: Int,
@@ -35,26 +39,37 @@ struct Wire<'a> {
     output_tokens: Int,
     output_tokens_details: Object<WireDetails>,
     server_tool_use: Object<BTreeMap<String, Int>>,
-    #[serde(borrow)]
     service_tier: Text<'a>,
-    #[serde(borrow)]
     inference_geo: Text<'a>,
-    #[serde(borrow)]
     speed: Text<'a>,
-    #[serde(borrow)]
     iterations: Option<&'a RawValue>,
-    #[serde(borrow)]
     cost: Option<&'a RawValue>,
+    rest: Rest<'a>,
 }
 
-#[derive(Default, Deserialize)]
+fill!(Wire {
+    "input_tokens" => input_tokens,
+    "cache_read_input_tokens" => cache_read_input_tokens,
+    "cache_creation_input_tokens" => cache_creation_input_tokens,
+    "cache_creation" => cache_creation,
+    "output_tokens" => output_tokens,
+    "output_tokens_details" => output_tokens_details,
+    "server_tool_use" => server_tool_use,
+    "service_tier" => service_tier,
+    "inference_geo" => inference_geo,
+    "speed" => speed,
+    "iterations" => iterations,
+    "cost" => cost;
+} rest except);
+
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct WireCreation {
     ephemeral_5m_input_tokens: Int,
     ephemeral_1h_input_tokens: Int,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct WireDetails {
     thinking_tokens: Int,
@@ -68,9 +83,11 @@ impl Tally {
         metadata: &mut Map<String, Value>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let Ok(wire) = serde_json::from_str::<Wire<'_>>(raw) else {
+        let mut wire = Wire::default();
+        if fill_json(raw.as_bytes(), &mut wire).is_err() {
             return Ok(());
-        };
+        }
+        self.rest.keep(&wire.rest);
         let replace = |place: &mut Option<u64>, told: Int| {
             if let Some(tokens) = told.unsigned() {
                 *place = Some(tokens);

@@ -1,10 +1,10 @@
 //! The JSON of answers, exactly as the API names it.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
+use crate::protocol::rest::Rest;
 
 /// An event of a stream.
 #[derive(Debug, Default)]
@@ -22,11 +22,11 @@ pub(super) struct Event<'a> {
 fill!(Event {
     "type" => kind,
     "index" => index,
-    "message" => message,
     "content_block" => content_block,
     "usage" => usage,
     "context_management" => context_management,
     "error" => error;
+    "message" => message,
     "delta" => delta
 });
 
@@ -65,35 +65,38 @@ fill!(Delta {
 });
 
 /// A message: a whole body, or the beginning of a stream.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Message<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Few<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) stop_sequence: Text<'a>,
-    #[serde(borrow)]
     pub(super) stop_details: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) container: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) context_management: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) diagnostics: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) provider: Text<'a>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
+
+fill!(Message {
+    "id" => id,
+    "model" => model,
+    "type" => kind,
+    "role" => role,
+    "content" => content,
+    "usage" => usage,
+    "stop_reason" => stop_reason,
+    "stop_sequence" => stop_sequence,
+    "stop_details" => stop_details,
+    "container" => container,
+    "context_management" => context_management,
+    "diagnostics" => diagnostics,
+    "provider" => provider,
+    "error" => error;
+} rest except);

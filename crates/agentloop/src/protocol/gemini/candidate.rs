@@ -17,6 +17,7 @@ use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::json::{fill_json, mended};
+use crate::protocol::rest::Kept;
 use crate::response::{
     CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, ProviderState, ResponsePart,
     ServerToolResultPart, Weight as _,
@@ -92,6 +93,8 @@ pub(super) struct CandidateState {
     pub(super) grounding: Grounding,
     /// Fields that belong to this candidate alone.
     pub(super) metadata: Map<String, Value>,
+    /// Fields of it that the protocol does not name.
+    pub(super) rest: Kept,
 }
 
 impl CandidateState {

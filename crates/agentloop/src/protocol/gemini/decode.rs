@@ -8,6 +8,7 @@ use super::usage::Said;
 use super::wire::{Candidate, Chunk};
 use crate::error::Result;
 use crate::nesting;
+use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter, ReportedCost};
 use crate::response::{Logprobs, TokenLogprob};
 
@@ -17,6 +18,9 @@ pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
     pub(super) candidates: Vec<CandidateState>,
     pub(super) metadata: Map<String, Value>,
+    /// Fields that the protocol does not name, and those of its usage.
+    pub(super) rest: Kept,
+    pub(super) usage_rest: Kept,
     /// Why the prompt was refused.
     pub(super) blocked: Option<String>,
     ids: CallIds,
@@ -54,6 +58,8 @@ impl Decoder {
             context,
             candidates: Vec::new(),
             metadata: Map::new(),
+            rest: Kept::default(),
+            usage_rest: Kept::default(),
             blocked: None,
             ids: CallIds::new(salt),
             tokens: Said::default(),
@@ -80,6 +86,7 @@ impl Decoder {
         if let Some(tokens) = &chunk.usage_metadata.0 {
             self.tokens.keep(tokens);
             tokens.keep_words(&mut self.metadata);
+            self.usage_rest.keep(&tokens.rest);
         }
         if let Some(raw) = chunk.prompt_feedback {
             let feedback = nesting::read(raw.get()).unwrap_or_default();
@@ -91,6 +98,7 @@ impl Decoder {
                 _ => {}
             }
         }
+        self.rest.keep(&chunk.rest);
         keep(&mut self.metadata, "promptFeedback", chunk.prompt_feedback, emitter)?;
         keep(&mut self.metadata, "modelStatus", chunk.model_status, emitter)?;
         keep(&mut self.metadata, "continuationToken", chunk.continuation_token, emitter)?;
@@ -121,6 +129,7 @@ impl Decoder {
             self.candidates.insert(at, CandidateState::new(index));
         }
         let state = &mut self.candidates[at];
+        state.rest.keep(&candidate.rest);
         let fields = [
             ("safetyRatings", candidate.safety_ratings),
             ("urlContextMetadata", candidate.url_context_metadata),

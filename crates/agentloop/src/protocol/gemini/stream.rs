@@ -128,6 +128,9 @@ impl Decoder {
                     self.metadata.insert(name.to_owned(), value.clone());
                 }
             }
+            if let Some(warning) = state.rest.put_in(&mut state.metadata) {
+                emitter.warn(warning);
+            }
             emitter.choice_metadata(state.index, std::mem::take(&mut state.metadata));
             state.close(emitter)?;
             let (reason, raw) = match (state.finish.take(), &self.blocked) {
@@ -136,6 +139,10 @@ impl Decoder {
                 (None, None) => (FinishReason::Stop, None),
             };
             emitter.finish_choice(state.index, reason.with_tool_calls(state.has_calls), raw);
+        }
+        let full = self.usage_rest.put_as("usageMetadata", &mut self.metadata);
+        for warning in full.into_iter().chain(self.rest.put_in(&mut self.metadata)) {
+            emitter.warn(warning);
         }
         emitter.metadata(std::mem::take(&mut self.metadata));
         emitter.done()

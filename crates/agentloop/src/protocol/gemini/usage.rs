@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Int, List, Object, Text};
+use crate::protocol::rest::Rest;
 use crate::response::{Usage, UsageDetails};
 
 /// What the host says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is nested
@@ -25,6 +26,7 @@ pub(super) struct Tokens<'a> {
     tool_use_prompt_tokens_details: List<&'a RawValue>,
     service_tier: Text<'a>,
     traffic_type: Text<'a>,
+    pub(super) rest: Rest<'a>,
 }
 
 fill!(Tokens {
@@ -39,7 +41,7 @@ fill!(Tokens {
     "toolUsePromptTokensDetails" => tool_use_prompt_tokens_details,
     "serviceTier" => service_tier,
     "trafficType" => traffic_type;
-});
+} rest except);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

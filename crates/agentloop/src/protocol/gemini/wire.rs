@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use super::usage::Tokens;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
+use crate::protocol::rest::Rest;
 
 /// A whole answer, or a step of one.
 #[derive(Debug, Default)]
@@ -19,6 +20,7 @@ pub(super) struct Chunk<'a> {
     pub(super) model_status: Option<&'a RawValue>,
     pub(super) continuation_token: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
 
 fill!(Chunk {
@@ -31,7 +33,7 @@ fill!(Chunk {
     "error" => error;
     "candidates" => candidates,
     "usageMetadata" => usage_metadata
-});
+} rest except);
 
 #[derive(Debug, Default)]
 pub(super) struct Candidate<'a> {
@@ -46,6 +48,7 @@ pub(super) struct Candidate<'a> {
     pub(super) url_context_metadata: Option<&'a RawValue>,
     pub(super) logprobs_result: Option<&'a RawValue>,
     pub(super) avg_logprobs: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
 
 fill!(Candidate {
@@ -59,7 +62,7 @@ fill!(Candidate {
     "urlContextMetadata" => url_context_metadata,
     "logprobsResult" => logprobs_result,
     "avgLogprobs" => avg_logprobs;
-});
+} rest except);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

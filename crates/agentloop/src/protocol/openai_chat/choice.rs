@@ -17,6 +17,7 @@ use crate::event::{PartDelta, PartStart};
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
+use crate::protocol::rest::Kept;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
 use crate::protocol::tool_calls::{CallPiece, ToolCalls};
 use crate::provider::ThinkTags;
@@ -38,6 +39,8 @@ pub(super) struct ChoiceState {
     audio: AudioEnd,
     /// Fields that belong to this choice alone.
     pub(super) metadata: Map<String, Value>,
+    /// Fields of it that the protocol does not name.
+    pub(super) rest: Kept,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +101,7 @@ impl ChoiceState {
             executed: ExecutedTools::default(),
             audio: AudioEnd::default(),
             metadata: Map::new(),
+            rest: Kept::default(),
         }
     }
 
@@ -135,6 +139,11 @@ impl ChoiceState {
                     self.content_chunk(chunk, emitter)?;
                 }
             }
+        }
+        if let Some(state) = message_state(delta) {
+            let part = self.ensure(Kind::Text, emitter)?;
+            let provider_state = ProviderState::new(emitter.provider(), state);
+            emitter.delta(self.index, part, PartDelta::ProviderState { provider_state })?;
         }
         if let Some(annotations) = delta.annotations.filter(|raw| raw.get() != "[]") {
             let citations = annotations::citations(annotations.get(), emitter.provider());
@@ -404,4 +413,17 @@ fn owned(piece: Piece<'_>) -> Piece<'static> {
         Piece::Text(text) => Piece::Text(Cow::Owned(text.into_owned())),
         Piece::Thinking(text) => Piece::Thinking(Cow::Owned(text.into_owned())),
     }
+}
+
+/// The opaque state of a whole message, which goes back with its text: Google's OpenAI endpoint signs messages without calls.
+fn message_state(delta: &Delta<'_>) -> Option<Value> {
+    let fields =
+        [("extra_content", delta.extra_content), ("thought_signature", delta.thought_signature)];
+    let mut state = Map::new();
+    for (name, raw) in fields {
+        if let Some(value) = raw.and_then(|raw| nesting::read(raw.get()).ok()) {
+            state.insert(name.to_owned(), value);
+        }
+    }
+    (!state.is_empty()).then_some(Value::Object(state))
 }

@@ -10,6 +10,7 @@ use super::wire::{Chunk, ChunkChoice};
 use super::{annotations, usage};
 use crate::error::Result;
 use crate::nesting;
+use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::provider::ThinkTags;
 use crate::provider::quirks::Fingerprint;
@@ -25,6 +26,10 @@ pub(crate) struct Decoder {
     /// From the model's name, once that is known.
     think_tags: Option<ThinkTags>,
     pub(super) metadata: Map<String, Value>,
+    /// Fields that the protocol does not name, and those of its usage.
+    pub(super) rest: Kept,
+    pub(super) usage_rest: Kept,
+    pub(super) corner_rest: Kept,
     /// Sources for the whole answer, which some hosts repeat on every chunk: the last list counts.
     pub(super) citations: String,
     pub(super) search_results: String,
@@ -55,6 +60,9 @@ impl Decoder {
             chunks: 0,
             think_tags,
             metadata: Map::new(),
+            rest: Kept::default(),
+            usage_rest: Kept::default(),
+            corner_rest: Kept::default(),
             citations: String::new(),
             search_results: String::new(),
             fingerprint: String::new(),
@@ -97,14 +105,22 @@ impl Decoder {
     /// Keeps what stands beside the choices.
     fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) -> Result<()> {
         let quirks = &self.context.provider.quirks;
-        if let Some(wire) = &chunk.usage.0
-            && let Some((usage, cost)) = usage::of(wire, quirks)
-        {
-            emitter.usage(usage, cost);
+        if let Some(wire) = &chunk.usage.0 {
+            wire.keep_rest(&mut self.usage_rest);
+            if let Some((usage, cost)) = usage::of(wire, quirks) {
+                emitter.usage(usage, cost);
+            }
         }
-        let corner = chunk.x_groq.0.as_ref().and_then(|more| more.usage);
-        if let Some((usage, cost)) = corner.and_then(|raw| usage::read(raw.get(), quirks)) {
-            emitter.usage(usage, cost);
+        if let Some(corner) = &chunk.x_groq.0 {
+            let kept = &mut self.usage_rest;
+            let told = corner.usage.and_then(|raw| usage::read(raw.get(), quirks, kept));
+            if let Some((usage, cost)) = told {
+                emitter.usage(usage, cost);
+            }
+            self.corner_rest.keep(&corner.rest);
+        }
+        if !chunk.rest.is_empty() {
+            self.rest.keep(&chunk.rest);
         }
         if let Some(citations) = chunk.citations {
             keep(&mut self.citations, citations.get(), emitter)?;
@@ -192,7 +208,13 @@ impl Decoder {
             Mode::Stream => (&mut choice.delta.0, &mut choice.message.0),
             Mode::Whole => (&mut choice.message.0, &mut choice.delta.0),
         };
+        if !choice.rest.is_empty() {
+            state.rest.keep(&choice.rest);
+        }
         if let Some(delta) = first.as_mut().or(second.as_mut()) {
+            if !delta.rest.is_empty() {
+                state.rest.keep(&delta.rest);
+            }
             let audio_format = self.context.audio_format.as_deref().unwrap_or("wav");
             let step = Step { mode, batch: self.chunks, made_up, audio_format };
             state.delta(delta, &step, emitter)?;

@@ -29,6 +29,11 @@ pub(super) struct WireMessage<'a> {
     reasoning_details: Vec<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     audio: Option<&'a Value>,
+    /// Opaque state of the whole message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<WireCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -261,6 +266,8 @@ impl<'a, 'w> Messages<'a, 'w> {
         };
         wire.tool_calls = turn.calls;
         wire.audio = turn.audio;
+        wire.extra_content = turn.extra_content;
+        wire.thought_signature = turn.thought_signature;
         Ok(wire)
     }
 
@@ -278,6 +285,10 @@ impl<'a, 'w> Messages<'a, 'w> {
         let why = match part {
             ContentPart::Text(text) => {
                 turn.texts.push(&text.text);
+                turn.extra_content =
+                    state(&text.provider_state, "extra_content").or(turn.extra_content);
+                turn.thought_signature =
+                    state(&text.provider_state, "thought_signature").or(turn.thought_signature);
                 // In a response they are for the reader. In a history of unknown origin they may be meant to be sent.
                 if turn.of_response || text.citations.is_empty() {
                     return;
@@ -364,6 +375,8 @@ struct Turn<'a> {
     details: Vec<&'a Value>,
     calls: Vec<WireCall<'a>>,
     audio: Option<&'a Value>,
+    extra_content: Option<&'a Value>,
+    thought_signature: Option<&'a Value>,
     /// Whether the message is known to be a response.
     of_response: bool,
 }

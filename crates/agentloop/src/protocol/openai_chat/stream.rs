@@ -139,8 +139,19 @@ impl Decoder {
                 Some(word) => finish_reason(word).with_tool_calls(!state.calls.is_empty()),
                 None => FinishReason::Stop.with_tool_calls(!state.calls.is_empty()),
             };
+            if let Some(warning) = state.rest.put_in(&mut state.metadata) {
+                emitter.warn(warning);
+            }
             emitter.choice_metadata(state.index, std::mem::take(&mut state.metadata));
             emitter.finish_choice(state.index, reason, raw);
+        }
+        let full = [
+            self.usage_rest.put_as("usage", &mut self.metadata),
+            self.corner_rest.put_as("xGroq", &mut self.metadata),
+            self.rest.put_in(&mut self.metadata),
+        ];
+        for warning in full.into_iter().flatten() {
+            emitter.warn(warning);
         }
         emitter.metadata(std::mem::take(&mut self.metadata));
         emitter.done()

@@ -1,12 +1,12 @@
 //! `usage`, in every known spelling.
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::protocol::ReportedCost;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
+use crate::protocol::rest::{Kept, Rest};
 use crate::provider::Quirks;
 use crate::provider::quirks::ReasoningTokens;
 use crate::response::{Reported, Usage, UsageDetails};
@@ -17,9 +17,9 @@ pub(super) struct WireUsage<'a> {
     prompt_tokens: Int,
     completion_tokens: Int,
     total_tokens: Int,
-    prompt_tokens_details: Object<PromptDetails>,
-    prompt_token_details: Object<PromptDetails>,
-    completion_tokens_details: Object<CompletionDetails>,
+    prompt_tokens_details: Object<PromptDetails<'a>>,
+    prompt_token_details: Object<PromptDetails<'a>>,
+    completion_tokens_details: Object<CompletionDetails<'a>>,
     reasoning_tokens: Int,
     cached_tokens: Int,
     num_cached_tokens: Int,
@@ -30,16 +30,14 @@ pub(super) struct WireUsage<'a> {
     cost: Option<&'a RawValue>,
     cost_in_usd_ticks: Int,
     /// Only where the prompt had audio, which some responses count in the total alone.
-    prompt_audio_seconds: Int,
+    prompt_audio_seconds: Option<&'a RawValue>,
+    rest: Rest<'a>,
 }
 
 fill!(WireUsage {
     "prompt_tokens" => prompt_tokens,
     "completion_tokens" => completion_tokens,
     "total_tokens" => total_tokens,
-    "prompt_tokens_details" => prompt_tokens_details,
-    "prompt_token_details" => prompt_token_details,
-    "completion_tokens_details" => completion_tokens_details,
     "reasoning_tokens" => reasoning_tokens,
     "cached_tokens" => cached_tokens,
     "num_cached_tokens" => num_cached_tokens,
@@ -50,36 +48,81 @@ fill!(WireUsage {
     "cost" => cost,
     "cost_in_usd_ticks" => cost_in_usd_ticks,
     "prompt_audio_seconds" => prompt_audio_seconds;
-});
+    "prompt_tokens_details" => prompt_tokens_details,
+    "prompt_token_details" => prompt_token_details,
+    "completion_tokens_details" => completion_tokens_details
+} rest except);
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct PromptDetails {
+#[derive(Debug, Default)]
+struct PromptDetails<'a> {
     cached_tokens: Int,
     cache_write_tokens: Int,
     audio_tokens: Int,
+    rest: Rest<'a>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct CompletionDetails {
+fill!(PromptDetails {
+    "cached_tokens" => cached_tokens,
+    "cache_write_tokens" => cache_write_tokens,
+    "audio_tokens" => audio_tokens;
+} rest except);
+
+#[derive(Debug, Default)]
+struct CompletionDetails<'a> {
     reasoning_tokens: Int,
     audio_tokens: Int,
     accepted_prediction_tokens: Int,
     rejected_prediction_tokens: Int,
+    rest: Rest<'a>,
+}
+
+fill!(CompletionDetails {
+    "reasoning_tokens" => reasoning_tokens,
+    "audio_tokens" => audio_tokens,
+    "accepted_prediction_tokens" => accepted_prediction_tokens,
+    "rejected_prediction_tokens" => rejected_prediction_tokens;
+} rest except);
+
+impl WireUsage<'_> {
+    /// Keeps the fields that are neither counts nor the cost, and the parts of a cost that has several.
+    pub(super) fn keep_rest(&self, kept: &mut Kept) {
+        kept.keep(&self.rest);
+        if let Some(seconds) = self.prompt_audio_seconds.filter(|raw| raw.get() != "{}") {
+            kept.keep_json("prompt_audio_seconds", seconds.get());
+        }
+        if let Some(cost) = self.cost.filter(|raw| raw.get().starts_with('{')) {
+            kept.keep_json("cost", cost.get());
+        }
+        let prompt = self.prompt_tokens_details.0.as_ref().or(self.prompt_token_details.0.as_ref());
+        if let Some(rest) = prompt.map(|details| &details.rest).filter(|rest| !rest.is_empty()) {
+            kept.keep_json("prompt_tokens_details", &rest.to_json());
+        }
+        let completion = self.completion_tokens_details.0.as_ref();
+        if let Some(rest) = completion.map(|details| &details.rest).filter(|rest| !rest.is_empty())
+        {
+            kept.keep_json("completion_tokens_details", &rest.to_json());
+        }
+    }
 }
 
 /// The usage of a corner that few hosts have.
-pub(super) fn read(raw: &str, quirks: &Quirks) -> Option<(Reported, ReportedCost)> {
+pub(super) fn read(
+    raw: &str,
+    quirks: &Quirks,
+    kept: &mut Kept,
+) -> Option<(Reported, ReportedCost)> {
     let mut wire = WireUsage::default();
     fill_json(raw.as_bytes(), &mut wire).ok()?;
+    wire.keep_rest(kept);
     of(&wire, quirks)
 }
 
 /// The usage, and the cost if the host names one. `None` when nothing of it is a count.
 pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Reported, ReportedCost)> {
-    let prompt = wire.prompt_tokens_details.0.or(wire.prompt_token_details.0).unwrap_or_default();
-    let completion = wire.completion_tokens_details.0.unwrap_or_default();
+    let (no_prompt, no_completion) = (PromptDetails::default(), CompletionDetails::default());
+    let prompt = wire.prompt_tokens_details.0.as_ref().or(wire.prompt_token_details.0.as_ref());
+    let prompt = prompt.unwrap_or(&no_prompt);
+    let completion = wire.completion_tokens_details.0.as_ref().unwrap_or(&no_completion);
     let first = |spellings: &[Int]| spellings.iter().find_map(|number| number.unsigned());
     let mut details = UsageDetails {
         reasoning_tokens: first(&[completion.reasoning_tokens, wire.reasoning_tokens]),
@@ -113,7 +156,7 @@ pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Reported, Rep
     let reported = Reported {
         usage,
         reasoning_beside: quirks.reasoning_tokens == ReasoningTokens::Beside,
-        rest_in_prompt: wire.prompt_audio_seconds.0.is_some(),
+        rest_in_prompt: wire.prompt_audio_seconds.is_some(),
     };
     Some((reported, cost))
 }

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use super::usage::WireUsage;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
+use crate::protocol::rest::Rest;
 use crate::protocol::room;
 
 /// A chunk of a stream, or a whole body.
@@ -36,6 +37,7 @@ pub(super) struct Chunk<'a> {
     pub(super) timings: Option<&'a RawValue>,
     pub(super) usage_breakdown: Option<&'a RawValue>,
     pub(super) provider: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
 
 fill!(Chunk {
@@ -43,7 +45,6 @@ fill!(Chunk {
     "model" => model,
     "created" => created,
     "error" => error,
-    "x_groq" => x_groq,
     "system_fingerprint" => system_fingerprint,
     "service_tier" => service_tier,
     "citations" => citations,
@@ -58,18 +59,19 @@ fill!(Chunk {
     "usage_breakdown" => usage_breakdown,
     "provider" => provider;
     "choices" => choices,
-    "usage" => usage
-});
+    "usage" => usage,
+    "x_groq" => x_groq
+} rest except "object", "obfuscation", "p");
 
 /// The corner in which one host keeps its own additions.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Extension<'a> {
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
+
+fill!(Extension { "usage" => usage, "error" => error; } rest except);
 
 #[derive(Debug, Default)]
 pub(super) struct ChunkChoice<'a> {
@@ -81,6 +83,7 @@ pub(super) struct ChunkChoice<'a> {
     pub(super) logprobs: Option<&'a RawValue>,
     pub(super) content_filter_results: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
 
 fill!(ChunkChoice {
@@ -92,7 +95,7 @@ fill!(ChunkChoice {
     "error" => error;
     "delta" => delta,
     "message" => message
-});
+} rest except "text", "obfuscation");
 
 /// What a chunk adds to a message, or a whole message.
 #[derive(Debug, Default)]
@@ -108,6 +111,10 @@ pub(super) struct Delta<'a> {
     pub(super) annotations: Option<&'a RawValue>,
     pub(super) images: Option<&'a RawValue>,
     pub(super) executed_tools: Option<&'a RawValue>,
+    /// Opaque state of the whole message.
+    pub(super) extra_content: Option<&'a RawValue>,
+    pub(super) thought_signature: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
 
 fill!(Delta {
@@ -120,9 +127,11 @@ fill!(Delta {
     "audio" => audio,
     "annotations" => annotations,
     "images" => images,
-    "executed_tools" => executed_tools;
+    "executed_tools" => executed_tools,
+    "extra_content" => extra_content,
+    "thought_signature" => thought_signature;
     "tool_calls" => tool_calls
-});
+} rest except "role", "token_id", "channel");
 
 #[derive(Debug, Default)]
 pub(super) struct WireToolCall<'a> {

@@ -20,6 +20,7 @@ use super::items::Items;
 use super::usage;
 use super::wire::Response;
 use crate::error::Result;
+use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::response::{FinishReason, Warning};
 
@@ -29,12 +30,16 @@ pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
     pub(super) items: Items,
     metadata: Map<String, Value>,
+    /// Fields that the protocol does not name, and those of its usage.
+    rest: Kept,
+    usage_rest: Kept,
 }
 
 impl Decoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
         let items = Items::new(context.audio_format.clone());
-        Self { context, items, metadata: Map::new() }
+        let (rest, usage_rest) = (Kept::default(), Kept::default());
+        Self { context, items, metadata: Map::new(), rest, usage_rest }
     }
 
     /// The answer begins. A second beginning says nothing new.
@@ -62,9 +67,12 @@ impl Decoder {
     pub(super) fn all(&mut self, response: &Response<'_>, emitter: &mut Emitter) -> Result<()> {
         self.begin(response, emitter)?;
         let tools = response.tool_usage;
-        if let Some((usage, cost)) = response.usage.and_then(|raw| usage::read(raw.get(), tools)) {
+        let kept = &mut self.usage_rest;
+        let told = response.usage.and_then(|raw| usage::read(raw.get(), tools, kept));
+        if let Some((usage, cost)) = told {
             emitter.usage(usage, cost);
         }
+        self.rest.keep(&response.rest);
         if let Some(tier) = response.service_tier.non_empty() {
             emitter.keep(&mut self.metadata, "serviceTier", Value::from(tier))?;
         }
@@ -104,6 +112,10 @@ impl Decoder {
             false => reason.with_tool_calls(self.items.has_calls()),
         };
         emitter.finish_choice(0, reason, word.map(str::to_owned));
+        let full = self.usage_rest.put_as("usage", &mut self.metadata);
+        for warning in full.into_iter().chain(self.rest.put_in(&mut self.metadata)) {
+            emitter.warn(warning);
+        }
         emitter.metadata(std::mem::take(&mut self.metadata));
         emitter.done()
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::message::Items;
 use super::{parts, thinking, tools};
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::openai_chat::encode::{conversation, strictly, system_role};
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::output::Shaped;
@@ -45,6 +45,13 @@ pub(super) fn encode(
     let mut prepared = conversation(provider, model, shaped, true, &shows)?;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
+    // A stream of a background response is read like any other.
+    if call == (Call::Chat { stream: false }) && extra.get("background") == Some(&Value::Bool(true))
+    {
+        let message = "`extra_body.background` asks for a response that is not waited for";
+        return Err(Error::new(ErrorKind::Unsupported, message)
+            .with_hint("ask without `background`, or stream the response"));
+    }
     let mut params = Params::new(provider, extra, "input");
     params.warnings.append(&mut prepared.warnings);
     if !shaped.model.is_empty() {

@@ -7,7 +7,7 @@ use super::thoughts::Source;
 use super::wire::{Event, Response, says_something};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
-use crate::protocol::json::{bare, mended, read_json, read_json_body};
+use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json};
 use crate::protocol::{Emitter, Flow, error_body};
 
 impl Decoder {
@@ -53,7 +53,7 @@ impl Decoder {
             return Err(self.error(data));
         }
         if event.kind.non_empty().is_none() && event.object.0.as_deref() == Some("response") {
-            let response = read_json(data)?;
+            let response = response_of(data)?;
             return self.ended(&response, None, data, emitter).map(|()| Flow::Done);
         }
         let Some(kind) = kind.strip_prefix("response.") else {
@@ -62,14 +62,14 @@ impl Decoder {
         match kind {
             "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
                 let response = event.response.map_or("{}", |raw| raw.get());
-                let response = read_json(response.as_bytes())?;
+                let response = response_of(response.as_bytes())?;
                 let word = if kind == "done" { "completed" } else { kind };
                 self.ended(&response, Some(word), data, emitter)?;
                 Ok(Flow::Done)
             }
             "created" | "queued" | "in_progress" => {
                 if let Some(response) = event.response.filter(|_| !emitter.is_started()) {
-                    self.begin(&read_json(response.get().as_bytes())?, emitter)?;
+                    self.begin(&response_of(response.get().as_bytes())?, emitter)?;
                 }
                 Ok(Flow::Continue)
             }
@@ -159,13 +159,12 @@ impl Decoder {
         if body.starts_with(b"[") {
             return Err(error_body::of_list(&self.context.provider.name, body));
         }
-        match read_json_body(body) {
-            Ok(response) => self.whole(&response, body, emitter),
-            Err(error) => match mended(body, &error) {
-                Some(body) => self.whole(&read_json(&body)?, &body, emitter),
-                None => Err(error),
-            },
-        }
+        let mut response = Response::default();
+        let Err(error) = fill_json_body(body, &mut response) else {
+            return self.whole(&response, body, emitter);
+        };
+        let body = mended(body, &error).ok_or(error)?;
+        self.whole(&response_of(&body)?, &body, emitter)
     }
 
     fn whole(&mut self, response: &Response<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
@@ -204,9 +203,15 @@ impl Decoder {
                     .with_provider(self.context.provider.name.as_ref())
                     .with_raw(data));
             }
+            // The job runs on and is paid for whatever is done here: another attempt would start a second one.
             Some(status @ ("queued" | "in_progress")) if event.is_none() => {
-                let message = format!("the answer is not there yet: it is {status}");
-                return Err(Error::new(ErrorKind::IncompleteStream, message).with_raw(data));
+                let id = response.id.non_empty().unwrap_or("without an id");
+                let message = format!("the response {id} runs in the background and is {status}");
+                return Err(Error::new(ErrorKind::Unsupported, message)
+                    .with_hint(format!(
+                        "background responses are not waited for: read it later with GET /responses/{id}, or ask without `background`"
+                    ))
+                    .with_raw(data));
             }
             // An event knows better than the copy of the answer in it.
             Some("queued" | "in_progress") => event,
@@ -219,4 +224,11 @@ impl Decoder {
     fn error(&self, data: &[u8]) -> Error {
         error_body::in_answer(&self.context.provider.name, data)
     }
+}
+
+/// A response that stands in an event.
+fn response_of(data: &[u8]) -> Result<Response<'_>> {
+    let mut response = Response::default();
+    fill_json(data, &mut response)?;
+    Ok(response)
 }

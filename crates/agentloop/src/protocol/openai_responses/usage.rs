@@ -2,60 +2,106 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::protocol::ReportedCost;
+use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
+use crate::protocol::rest::{Kept, Rest};
 use crate::response::{Usage, UsageDetails};
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct Wire<'a> {
-    #[serde(alias = "prompt_tokens")]
     input_tokens: Int,
-    #[serde(alias = "completion_tokens")]
+    prompt_tokens: Int,
     output_tokens: Int,
+    completion_tokens: Int,
     total_tokens: Int,
-    #[serde(alias = "prompt_tokens_details")]
-    input_tokens_details: Object<InputDetails>,
-    #[serde(alias = "completion_tokens_details")]
-    output_tokens_details: Object<OutputDetails>,
-    #[serde(borrow)]
+    input_tokens_details: Object<InputDetails<'a>>,
+    prompt_tokens_details: Object<InputDetails<'a>>,
+    output_tokens_details: Object<OutputDetails<'a>>,
+    completion_tokens_details: Object<OutputDetails<'a>>,
     cost: Option<&'a RawValue>,
     /// Ten-thousand-millionths of a dollar.
     cost_in_usd_ticks: Int,
-    /// How often the host's own tools were used.
-    #[serde(borrow)]
+    /// How often the provider's own tools were used.
     server_side_tool_usage_details: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_calls_details: Option<&'a RawValue>,
+    rest: Rest<'a>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct InputDetails {
+fill!(Wire {
+    "input_tokens" => input_tokens,
+    "prompt_tokens" => prompt_tokens,
+    "output_tokens" => output_tokens,
+    "completion_tokens" => completion_tokens,
+    "total_tokens" => total_tokens,
+    "cost" => cost,
+    "cost_in_usd_ticks" => cost_in_usd_ticks,
+    "server_side_tool_usage_details" => server_side_tool_usage_details,
+    "tool_calls_details" => tool_calls_details;
+    "input_tokens_details" => input_tokens_details,
+    "prompt_tokens_details" => prompt_tokens_details,
+    "output_tokens_details" => output_tokens_details,
+    "completion_tokens_details" => completion_tokens_details
+} rest except);
+
+#[derive(Debug, Default)]
+struct InputDetails<'a> {
     cached_tokens: Int,
     cache_write_tokens: Int,
     cache_read_input_tokens: Int,
     cache_creation_input_tokens: Int,
     audio_tokens: Int,
+    rest: Rest<'a>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct OutputDetails {
+fill!(InputDetails {
+    "cached_tokens" => cached_tokens,
+    "cache_write_tokens" => cache_write_tokens,
+    "cache_read_input_tokens" => cache_read_input_tokens,
+    "cache_creation_input_tokens" => cache_creation_input_tokens,
+    "audio_tokens" => audio_tokens;
+} rest except);
+
+#[derive(Debug, Default)]
+struct OutputDetails<'a> {
     reasoning_tokens: Int,
     audio_tokens: Int,
+    rest: Rest<'a>,
 }
+
+fill!(OutputDetails {
+    "reasoning_tokens" => reasoning_tokens,
+    "audio_tokens" => audio_tokens;
+} rest except);
 
 /// The usage, and the cost if the host names one. `tools` is what stands beside it on the host's own tools. `None` when
 /// nothing of it is a count.
-pub(super) fn read(raw: &str, tools: Option<&RawValue>) -> Option<(Usage, ReportedCost)> {
-    let wire: Wire<'_> = serde_json::from_str(raw).ok()?;
-    let input = wire.input_tokens_details.0.unwrap_or_default();
-    let output = wire.output_tokens_details.0.unwrap_or_default();
+pub(super) fn read(
+    raw: &str,
+    tools: Option<&RawValue>,
+    kept: &mut Kept,
+) -> Option<(Usage, ReportedCost)> {
+    let mut wire = Wire::default();
+    fill_json(raw.as_bytes(), &mut wire).ok()?;
+    let input = wire.input_tokens_details.0.or(wire.prompt_tokens_details.0).unwrap_or_default();
+    let output =
+        wire.output_tokens_details.0.or(wire.completion_tokens_details.0).unwrap_or_default();
+    kept.keep(&wire.rest);
+    for (name, rest) in
+        [("input_tokens_details", &input.rest), ("output_tokens_details", &output.rest)]
+    {
+        if !rest.is_empty() {
+            kept.keep_json(name, &rest.to_json());
+        }
+    }
+    // A cost may have several parts, of which only the total is typed.
+    if let Some(cost) = wire.cost.filter(|raw| raw.get().starts_with('{')) {
+        kept.keep_json("cost", cost.get());
+    }
     let mut details = UsageDetails {
         reasoning_tokens: output.reasoning_tokens.unsigned(),
         cached_tokens: input.cached_tokens.unsigned().or(input.cache_read_input_tokens.unsigned()),
@@ -69,8 +115,8 @@ pub(super) fn read(raw: &str, tools: Option<&RawValue>) -> Option<(Usage, Report
         requests(raw, &mut details.server_tool_requests);
     }
     let usage = Usage {
-        prompt_tokens: wire.input_tokens.unsigned(),
-        completion_tokens: wire.output_tokens.unsigned(),
+        prompt_tokens: wire.input_tokens.unsigned().or(wire.prompt_tokens.unsigned()),
+        completion_tokens: wire.output_tokens.unsigned().or(wire.completion_tokens.unsigned()),
         total_tokens: wire.total_tokens.unsigned(),
         details,
     };

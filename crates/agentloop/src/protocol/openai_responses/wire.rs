@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
+use crate::protocol::rest::Rest;
 
 /// An event of a stream. Each kind of event has a few of the fields.
 #[derive(Debug, Default, Deserialize)]
@@ -49,44 +51,53 @@ pub(super) struct Event<'a> {
 }
 
 /// A whole answer, or what is known of one while it is streamed.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Response<'a> {
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) object: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) created_at: Int,
-    #[serde(borrow)]
     pub(super) status: Text<'a>,
-    #[serde(borrow)]
     pub(super) incomplete_details: Object<Incomplete<'a>>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) output: Few<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) tool_usage: Option<&'a RawValue>,
     /// The tools that were declared.
-    #[serde(borrow)]
     pub(super) tools: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) service_tier: Text<'a>,
-    #[serde(borrow)]
     pub(super) content_filters: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) moderation: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) billing: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) conversation: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) metadata: Option<&'a RawValue>,
+    pub(super) rest: Rest<'a>,
 }
+
+// Fields that repeat the request are skipped: they are long, and the caller has them.
+fill!(Response {
+    "id" => id,
+    "object" => object,
+    "model" => model,
+    "created_at" => created_at,
+    "status" => status,
+    "incomplete_details" => incomplete_details,
+    "error" => error,
+    "output" => output,
+    "usage" => usage,
+    "tool_usage" => tool_usage,
+    "tools" => tools,
+    "service_tier" => service_tier,
+    "content_filters" => content_filters,
+    "moderation" => moderation,
+    "billing" => billing,
+    "conversation" => conversation,
+    "metadata" => metadata;
+} rest except
+    "instructions", "input", "tool_choice", "text", "prompt", "temperature", "top_p", "truncation", "parallel_tool_calls", "store",
+    "max_output_tokens", "max_tool_calls", "reasoning", "background", "previous_response_id", "user", "safety_identifier",
+    "prompt_cache_key", "prompt_cache_retention", "top_logprobs", "presence_penalty", "frequency_penalty", "include"
+);
 
 /// Why an answer is not complete.
 #[derive(Debug, Default, Deserialize)]

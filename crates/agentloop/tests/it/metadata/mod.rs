@@ -1,7 +1,9 @@
 //! What a provider reports beside the unified fields: metadata of responses and choices, usage, cost, the raw response.
 
+mod background;
 mod choices;
 mod costs;
+mod fields;
 
 use agentloop::{ChatResponse, Protocol};
 use serde_json::Value;

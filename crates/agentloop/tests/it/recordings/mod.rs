@@ -65,6 +65,7 @@ mod features;
 mod gemini;
 mod history;
 mod laws;
+mod leaves;
 mod oracle;
 mod replayed;
 mod responses;
