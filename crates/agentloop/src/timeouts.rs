@@ -63,3 +63,32 @@ impl Timeouts {
         Self { connect: None, first_content: None, idle: None, total: None }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, ErrorKind};
+
+    #[test]
+    fn a_time_that_no_clock_has_is_an_error_of_the_configuration() {
+        for seconds in ["1e19", "1e300", "inf", "nan", "-1", "31536001"] {
+            for (table, key) in [
+                ("timeouts", "connect"),
+                ("timeouts", "first_content"),
+                ("timeouts", "idle"),
+                ("timeouts", "total"),
+                ("media", "timeout"),
+                ("cache", "ttl"),
+                ("retry", "total"),
+            ] {
+                let text = format!("[{table}]\n{key} = {seconds}\n");
+                let error = Config::parse(&text).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Config, "{text}: {error}");
+                assert!(error.message().contains(key), "{text}: {error}");
+            }
+        }
+        let config = Config::parse("[timeouts]\ntotal = 31536000\nidle = 0\n").unwrap();
+        let timeouts = config.timeouts.unwrap();
+        assert_eq!((timeouts.total, timeouts.idle), (Some(MAX_TIMEOUT), None));
+    }
+}

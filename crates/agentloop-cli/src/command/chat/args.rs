@@ -123,6 +123,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
         Ok(duration) if duration <= MAX_TIMEOUT => Ok(duration),
+        Err(_) if seconds.is_nan() => Err("not a number of seconds".to_owned()),
         Err(_) if seconds < 0.0 => Err("must not be negative".to_owned()),
         _ => Err(format!("must not be more than a year ({} seconds)", MAX_TIMEOUT.as_secs())),
     }
