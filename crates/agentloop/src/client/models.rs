@@ -38,7 +38,7 @@ impl Inner {
             let page = async {
                 let response = self.send(provider, http, &self.timeouts, deadline).await?;
                 response.into_body().collect(bytes_left).await.map_err(|error| match error.kind() {
-                    ErrorKind::TooLarge => too_large(format!("{MAX_MODEL_LIST_BYTES} bytes")),
+                    ErrorKind::TooLarge => too_large(&format!("{MAX_MODEL_LIST_BYTES} bytes")),
                     _ => error,
                 })
             };
@@ -48,7 +48,7 @@ impl Inner {
                 .map_err(|error| hidden.hide(error))?;
             models.extend(page.models);
             if models.len() > MAX_MODELS {
-                return Err(too_large(format!("{MAX_MODELS} models")));
+                return Err(too_large(&format!("{MAX_MODELS} models")));
             }
             next = page.next;
             if next.is_none() {
@@ -60,6 +60,6 @@ impl Inner {
     }
 }
 
-fn too_large(limit: String) -> Error {
+fn too_large(limit: &str) -> Error {
     Error::new(ErrorKind::TooLarge, format!("the list of models has more than {limit}"))
 }

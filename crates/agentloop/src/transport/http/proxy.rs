@@ -115,11 +115,8 @@ fn unusable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Unusable> {
     if https.is_none() {
         for_all = for_all.https(some.clone());
     }
-    let named = [
-        (http, builder().http(some.clone())),
-        (https, builder().https(some.clone())),
-        (all, for_all),
-    ];
+    let named =
+        [(http, builder().http(some.clone())), (https, builder().https(some)), (all, for_all)];
     named
         .into_iter()
         .filter_map(|(named, requests)| {
