@@ -41,6 +41,9 @@ pub(super) enum WireContent<'a> {
     Parts(Vec<WirePart<'a>>),
 }
 
+/// The kind of an item, and the item if there is one.
+type Called<'a> = (&'a str, Option<&'a Map<String, Value>>);
+
 /// Writes the items of one request.
 pub(super) struct Items<'a, 'w> {
     provider: &'a Provider,
@@ -51,7 +54,7 @@ pub(super) struct Items<'a, 'w> {
     warnings: &'w mut Vec<Warning>,
     items: Vec<WireItem<'a>>,
     /// The kind of item that each call was, and the item as it came.
-    calls: HashMap<&'a str, (&'a str, Option<&'a Map<String, Value>>)>,
+    calls: HashMap<&'a str, Called<'a>>,
 }
 
 impl<'a, 'w> Items<'a, 'w> {
