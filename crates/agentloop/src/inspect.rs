@@ -184,7 +184,8 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
         .unwrap_or_default();
     let reading = Reading::of(content_type, options.stream);
     let emitter =
-        Emitter::new(provider.name.as_ref(), protocol::request_id(&answer.headers), Vec::new());
+        Emitter::new(provider.name.as_ref(), protocol::request_id(&answer.headers), Vec::new())
+            .reproducibly();
     let context = DecodeContext { provider, model: options.model.clone(), audio_format: None };
     let body = Body::stream(Pieces(answer.pieces.into_iter()));
     let decoder = ChatDecoder::new(protocol, context);

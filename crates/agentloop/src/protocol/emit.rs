@@ -1,6 +1,7 @@
 //! Where decoders put what they read: steps in, well-formed events out.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher as _, RandomState};
 use std::mem::size_of;
 
 use serde_json::{Map, Value};
@@ -58,6 +59,8 @@ pub(crate) struct Emitter {
     pricing: Option<Pricing>,
     /// Nobody looks at the steps, so that only the finished response is handed on.
     quiet: bool,
+    /// Whether two readings of the same bytes are the same, made-up ids included.
+    reproducible: bool,
 }
 
 impl Emitter {
@@ -84,6 +87,7 @@ impl Emitter {
             answers: None,
             pricing: None,
             quiet: false,
+            reproducible: false,
         }
     }
 
@@ -175,6 +179,12 @@ impl Emitter {
         self
     }
 
+    /// Makes up the same id in every reading of the same bytes.
+    pub(crate) fn reproducibly(mut self) -> Self {
+        self.reproducible = true;
+        self
+    }
+
     pub(crate) fn pop(&mut self) -> Option<ChatStreamEvent> {
         self.events.pop_front()
     }
@@ -212,11 +222,19 @@ impl Emitter {
         self.fold.is_started()
     }
 
-    /// Starts the message, unless it has started.
+    /// Starts the message, unless it has started. A response without an id gets one.
     pub(crate) fn start(&mut self, id: &str, model: &str, created: Option<i64>) {
         if self.fold.is_started() {
             return;
         }
+        let made_up;
+        let id = match id.is_empty() {
+            true => {
+                made_up = self.made_up_id(model, created);
+                &made_up
+            }
+            false => id,
+        };
         // Where nobody looks at the steps, nobody needs it a second time.
         let request_id = match self.quiet {
             true => self.request_id.take(),
@@ -239,6 +257,24 @@ impl Emitter {
         for warning in std::mem::take(&mut self.early_warnings) {
             self.warn(warning);
         }
+    }
+
+    /// Returns an id for a response to which the provider gave none: unlike all others, unless it has to be the same in
+    /// every reading.
+    fn made_up_id(&self, model: &str, created: Option<i64>) -> String {
+        let unique = match self.reproducible {
+            // FNV-1a, because it is short and the same everywhere.
+            true => {
+                let created = created.unwrap_or_default().to_le_bytes();
+                let known = self.provider.bytes().chain([0]).chain(model.bytes()).chain(created);
+                known.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+                    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+                })
+            }
+            // The keys of each state are new, and random for each thread.
+            false => RandomState::new().hash_one(0u8),
+        };
+        format!("resp_{unique:016x}")
     }
 
     pub(crate) fn ensure_choice(&mut self, choice_index: u32) -> Result<()> {

@@ -122,3 +122,16 @@ fn events_that_wait_count() {
     let fails = (0..1_000_000).any(|_| emitter.delta(0, part, delta()).is_err());
     assert!(fails, "a million events that nobody takes");
 }
+
+#[test]
+fn a_response_without_an_id_gets_one_that_no_other_has() {
+    let id = |emitter: Emitter| {
+        let mut emitter = emitter;
+        emitter.start("", "m", None);
+        emitter.partial().unwrap().id
+    };
+    let new = || Emitter::new("p", None, Vec::new());
+    let (one, other) = (id(new()), id(new()));
+    assert!(one.starts_with("resp_") && one.len() == 21 && one != other, "{one} {other}");
+    assert_eq!(id(new().reproducibly()), id(new().reproducibly()));
+}

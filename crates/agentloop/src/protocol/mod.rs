@@ -13,6 +13,7 @@ mod embed;
 mod emit;
 mod error_body;
 mod fill;
+mod free_text;
 pub mod gemini;
 mod headers;
 mod json;

@@ -1,11 +1,17 @@
-//! Takes thoughts out of text in which a model wrote them between `<think>` tags.
+//! Takes thoughts out of text in which a model wrote them between tags.
 
 use std::borrow::Cow;
 
 use crate::provider::ThinkTags;
 
-const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+/// The tags of a model.
+#[derive(Clone, Copy, Debug)]
+struct Tags {
+    open: &'static str,
+    close: &'static str,
+    /// Whether white space beside a tag belongs to neither side.
+    trims: bool,
+}
 
 /// A piece of what the model wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,8 +25,11 @@ pub(crate) enum Piece<'a> {
 /// - White space before the first tag, after an opening tag and after a closing tag belongs to neither side.
 /// - What could be the beginning of a tag is held back until it is known.
 /// - Thoughts that are never closed are thoughts to the end; a tag that is never completed is text.
+/// - Between `<reasoning>` tags white space counts: Bedrock wraps every chunk of thoughts in tags of its own, so that a space
+///   after a tag separates two words (recording 8f1b8949).
 #[derive(Clone, Debug)]
 pub(crate) struct ThinkSplitter {
+    tags: Tags,
     state: State,
     /// White space to leave out until something else comes.
     trimming: bool,
@@ -44,13 +53,16 @@ enum State {
 impl ThinkSplitter {
     /// `None` when tags are just text.
     pub(crate) fn new(tags: ThinkTags) -> Option<Self> {
-        let state = match tags {
+        let think = Tags { open: "<think>", close: "</think>", trims: true };
+        let reasoning = Tags { open: "<reasoning>", close: "</reasoning>", trims: false };
+        let (tags, state) = match tags {
             ThinkTags::None => return None,
-            ThinkTags::Paired => State::Before,
-            ThinkTags::Opened => State::Thinking,
+            ThinkTags::Paired => (think, State::Before),
+            ThinkTags::Opened => (think, State::Thinking),
+            ThinkTags::Reasoning => (reasoning, State::Before),
         };
         let trimming = state == State::Thinking;
-        Some(Self { state, trimming, held: String::new(), blank: 0 })
+        Some(Self { tags, state, trimming, held: String::new(), blank: 0 })
     }
 
     /// Takes the next piece of text and hands on what is known of it.
@@ -71,23 +83,26 @@ impl ThinkSplitter {
         let rest = &self.held[self.blank..];
         let word = rest.trim_start();
         self.blank += rest.len() - word.len();
-        let may = word.len() < OPEN.len() && OPEN.starts_with(word);
+        let open = self.tags.open;
+        let may = word.len() < open.len() && open.starts_with(word);
         if self.blank > MAX_BLANK_BYTES {
             self.state = State::Text;
         }
         may && self.state == State::Before
     }
 
-    /// Takes the end of the text: what was held back is what it looks like.
-    pub(crate) fn finish(&mut self, mut take: impl FnMut(Piece<'_>)) {
+    /// Returns what was held back, because the text ends or something else follows it: it is what it looks like.
+    pub(crate) fn flush(&mut self) -> Option<Piece<'static>> {
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
-            return;
+            return None;
         }
-        match self.state {
-            State::Thinking => take(Piece::Thinking(Cow::Owned(held))),
-            State::Before | State::Text => take(Piece::Text(Cow::Owned(held))),
+        self.blank = 0;
+        if self.state == State::Thinking {
+            return Some(Piece::Thinking(Cow::Owned(held)));
         }
+        self.state = State::Text;
+        Some(Piece::Text(Cow::Owned(held)))
     }
 
     fn split(&mut self, mut rest: &str, take: &mut impl FnMut(Piece<'_>)) {
@@ -99,7 +114,8 @@ impl ThinkSplitter {
                 }
                 self.trimming = false;
             }
-            let tag = if self.state == State::Thinking { CLOSE } else { OPEN };
+            let Tags { open, close, trims } = self.tags;
+            let tag = if self.state == State::Thinking { close } else { open };
             if self.state == State::Before {
                 let trimmed = rest.trim_start();
                 if trimmed.len() < tag.len() && tag.starts_with(trimmed) {
@@ -108,7 +124,7 @@ impl ThinkSplitter {
                     return;
                 }
                 if let Some(after) = trimmed.strip_prefix(tag) {
-                    (self.state, self.trimming) = (State::Thinking, true);
+                    (self.state, self.trimming) = (State::Thinking, trims);
                     rest = after;
                     continue;
                 }
@@ -123,7 +139,7 @@ impl ThinkSplitter {
                         State::Thinking => State::Text,
                         _ => State::Thinking,
                     };
-                    self.trimming = true;
+                    self.trimming = trims;
                 }
                 None => {
                     let keep = beginning_of(tag, rest);
@@ -170,7 +186,7 @@ mod tests {
         for piece in characters.chunks(size) {
             splitter.push(&piece.iter().collect::<String>(), &mut take);
         }
-        splitter.finish(&mut take);
+        splitter.flush().map(&mut take);
         (thinking, plain)
     }
 
@@ -215,6 +231,20 @@ mod tests {
         let mut thinking = String::new();
         splitter.push("<think>a", |piece| thinking.push_str(&format!("{piece:?}")));
         assert_eq!(thinking, r#"Thinking("a")"#);
+    }
+
+    #[test]
+    fn white_space_between_reasoning_tags_is_part_of_the_thoughts() {
+        let text = "<reasoning>a b</reasoning><reasoning> c</reasoning> d";
+        for size in 1..=text.len() {
+            assert_eq!(
+                split(ThinkTags::Reasoning, text, size),
+                ("a b c".to_owned(), " d".to_owned()),
+                "by {size}"
+            );
+        }
+        let other = "<think>a</think>";
+        assert_eq!(split(ThinkTags::Reasoning, other, 3), (String::new(), other.to_owned()));
     }
 
     #[test]

@@ -7,13 +7,14 @@
 use std::collections::HashMap;
 use std::mem::size_of;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::emit::Emitter;
+use super::free_text;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
-use crate::response::{ProviderState, Weight as _};
+use crate::response::{OpaquePart, ProviderState, ResponsePart, Weight as _};
 
 /// A piece of a tool call, as it comes over the wire.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,12 @@ pub(crate) struct CallPiece<'a> {
     pub(crate) index: Option<i64>,
     pub(crate) name: Option<&'a str>,
     pub(crate) arguments: Option<&'a str>,
+    /// Whether the arguments are free text, which becomes a JSON string.
+    pub(crate) is_custom: bool,
 }
+
+/// The field of a call's state that holds its type on the wire, where that is not a known one.
+pub(crate) const WIRE_TYPE: &str = "wire_type";
 
 /// The tool calls of one choice.
 #[derive(Debug, Default)]
@@ -61,6 +67,8 @@ struct Call {
     /// Arguments that came before the name.
     early_arguments: String,
     argument_bytes: usize,
+    /// Whether the arguments are free text.
+    is_custom: bool,
     /// The part, once the name is known.
     part: Option<u32>,
     /// In which batch the call was last named.
@@ -119,6 +127,7 @@ impl ToolCalls {
                 known.calls += usize::from(opens);
             }
         }
+        call.is_custom |= piece.is_custom;
         if let Some(index) = piece.index {
             self.by_index.insert(index, at);
         }
@@ -189,6 +198,14 @@ impl ToolCalls {
             emitter.charge(std::mem::take(&mut self.uncharged))?;
         }
         let call = &mut self.calls[at];
+        let written;
+        let arguments = match call.is_custom && !arguments.is_empty() {
+            true => {
+                written = free_text::piece(arguments, call.argument_bytes == 0);
+                &written
+            }
+            false => arguments,
+        };
         call.argument_bytes += arguments.len();
         if call.argument_bytes > MAX_ARGUMENTS_BYTES {
             return Err(Error::new(
@@ -234,15 +251,31 @@ impl ToolCalls {
     }
 
     /// Closes all calls, in order. A call that never got a name is an error. Arguments that never came are an empty
-    /// object, unless the answer was `cut` and they might have come.
+    /// object, unless the answer was `cut` and they might have come. A call of a type that is not known needs no name.
     pub(crate) fn close(&mut self, choice: u32, cut: bool, emitter: &mut Emitter) -> Result<()> {
         for call in &mut self.calls {
             let Some(part) = call.part else {
+                let kind = call.state.as_ref().and_then(|state| state.get(WIRE_TYPE)?.as_str());
+                if let Some(kind) = kind {
+                    let part = OpaquePart {
+                        provider: emitter.provider().to_owned(),
+                        kind: kind.to_owned(),
+                        data: json!({ "id": call.id, "type": kind }),
+                    };
+                    emitter.whole(choice, ResponsePart::Opaque(part))?;
+                    continue;
+                }
                 return Err(Error::new(ErrorKind::Protocol, "a tool call has no name")
                     .with_raw(call.early_arguments.as_bytes()));
             };
-            if call.argument_bytes == 0 && !cut {
-                let delta = PartDelta::ToolCallArguments { arguments: "{}".to_owned() };
+            let end = match (call.is_custom, call.argument_bytes) {
+                _ if cut => "",
+                (true, bytes) => free_text::end(bytes == 0),
+                (false, 0) => "{}",
+                (false, _) => "",
+            };
+            if !end.is_empty() {
+                let delta = PartDelta::ToolCallArguments { arguments: end.to_owned() };
                 emitter.delta(choice, part, delta)?;
             }
             if let Some(state) = call.state.take() {

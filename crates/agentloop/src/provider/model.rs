@@ -157,6 +157,8 @@ pub enum ThinkTags {
     Paired,
     /// The same, and the first opening tag is missing because the prompt's template holds it.
     Opened,
+    /// Between `<reasoning>` and `</reasoning>`.
+    Reasoning,
 }
 
 /// What is known of one model.
@@ -344,6 +346,10 @@ const THINK_TAG_FAMILIES: &[&str] = &[
     "*ernie-4.5*thinking*",
 ];
 
+/// Models that write their thoughts between `<reasoning>` tags: those of OpenAI's open models under the names that Bedrock
+/// gives them (52 recordings, 28ca1ca8 among them). Elsewhere the same models have other names and no tags.
+const REASONING_TAG_FAMILIES: &[&str] = &["*openai.gpt-oss*"];
+
 /// Which letters and digits stand in a name or a pattern, as bits: a pattern with one that a name lacks cannot match it.
 /// Stars are none.
 const fn letters(text: &[u8]) -> u64 {
@@ -394,8 +400,13 @@ pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
             efforts: None,
         };
     }
-    if traits.think_tags == ThinkTags::None && thinks_between_tags(model) {
-        traits.think_tags = ThinkTags::Paired;
+    if traits.think_tags == ThinkTags::None {
+        let mut reasoning = REASONING_TAG_FAMILIES.iter();
+        if thinks_between_tags(model) {
+            traits.think_tags = ThinkTags::Paired;
+        } else if reasoning.any(|family| matches(family.as_bytes(), model.as_bytes())) {
+            traits.think_tags = ThinkTags::Reasoning;
+        }
     }
     traits
 }
@@ -441,5 +452,12 @@ mod tests {
             assert!(thinks_between_tags(&name), "{name}");
         }
         assert!(!thinks_between_tags("gpt-5-mini"));
+        for (model, tags) in [
+            ("openai.gpt-oss-20b-1:0", ThinkTags::Reasoning),
+            ("us.openai.gpt-oss-120b-1:0", ThinkTags::Reasoning),
+            ("openai/gpt-oss-20b", ThinkTags::None),
+        ] {
+            assert_eq!(traits_of(&[], model).think_tags, tags, "{model}");
+        }
     }
 }

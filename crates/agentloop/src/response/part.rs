@@ -106,7 +106,8 @@ pub struct ToolCallPart {
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them: meant to be JSON, which a model can get wrong.
+    /// The arguments as the model wrote them: meant to be JSON, which a model can get wrong. The input of a tool that takes
+    /// free text is a JSON string.
     pub arguments: String,
     /// State of the provider that made the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -146,6 +146,26 @@ fn what_a_strict_reader_refuses_is_mended() {
 }
 
 #[test]
+fn what_is_beside_the_text_of_a_choice_is_read() {
+    let of = |name: &str| {
+        let all = fixtures("openai_chat");
+        let body = all.into_iter().find(|(known, _, _)| known == name).unwrap().1;
+        response(&body, false)
+    };
+    let usage = of("usage_in_the_choice").usage;
+    assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(9), Some(2)));
+    let listed = of("top_logprobs_listed").choices[0].logprobs.clone().unwrap();
+    let tops: Vec<Vec<(&str, Option<f64>)>> = listed
+        .content
+        .iter()
+        .map(|token| {
+            token.top_logprobs.iter().map(|top| (top.token.as_str(), top.logprob)).collect()
+        })
+        .collect();
+    assert_eq!(tops, [vec![("Hel", Some(-0.1)), ("Ha", Some(-2.5))], vec![("lo", Some(-0.2))]]);
+}
+
+#[test]
 fn an_error_in_a_list_of_one_is_an_error() {
     let body = br#"[{"error":{"message":"no","code":429}}]"#;
     let stream = [b"data: ".as_slice(), body, b"\n\n"].concat();

@@ -31,6 +31,7 @@ mod fixtures;
 mod fuzzed;
 mod gemini_encode;
 mod gemini_fixtures;
+mod kept_content;
 mod limits;
 mod logger;
 mod matrix;

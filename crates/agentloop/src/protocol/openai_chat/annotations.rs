@@ -162,8 +162,9 @@ pub(super) fn merge_detail(details: &mut Vec<Value>, detail: Value) {
     details.push(detail);
 }
 
-/// `logprobs`, in OpenAI's form or in the older one of parallel lists.
-pub(super) fn logprobs(raw: &str) -> Logprobs {
+/// Reads `logprobs`, in OpenAI's form or in the older one of parallel lists, and the `top_logprobs` that Together sends
+/// beside it.
+pub(super) fn logprobs(raw: &str, top: Option<&str>) -> Logprobs {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Wire {
@@ -172,6 +173,7 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
         refusal: Option<Vec<Value>>,
         tokens: Option<Vec<Value>>,
         token_logprobs: Option<Vec<Value>>,
+        top_logprobs: Option<Value>,
     }
     let wire: Wire = serde_json::from_str(raw).unwrap_or_default();
     let read = |tokens: Option<Vec<Value>>| -> Vec<TokenLogprob> {
@@ -182,6 +184,7 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
         thinking: read(wire.reasoning_content),
         refusal: read(wire.refusal),
     };
+    let top_logprobs = wire.top_logprobs.or_else(|| nesting::read(top?).ok());
     if let Some(tokens) = wire.tokens.filter(|_| logprobs.content.is_empty()) {
         let numbers = wire.token_logprobs.unwrap_or_default();
         logprobs.content = tokens
@@ -196,7 +199,31 @@ pub(super) fn logprobs(raw: &str) -> Logprobs {
             })
             .collect();
     }
+    // Alternatives that are listed apart belong to the tokens in their order.
+    if let Some(Value::Array(tops)) = top_logprobs {
+        for (token, top) in logprobs.content.iter_mut().zip(&tops) {
+            if token.top_logprobs.is_empty() {
+                token.top_logprobs = alternatives(top);
+            }
+        }
+    }
     logprobs
+}
+
+/// Reads the alternatives of one token: an object of tokens and numbers (Together), or a list in OpenAI's form.
+fn alternatives(top: &Value) -> Vec<TokenLogprob> {
+    match top {
+        Value::Object(tokens) => tokens
+            .iter()
+            .map(|(token, number)| TokenLogprob {
+                token: token.clone(),
+                logprob: number.as_f64(),
+                ..TokenLogprob::default()
+            })
+            .collect(),
+        Value::Array(list) => list.iter().filter_map(token).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// One token, and how sure the model was of it.

@@ -5,13 +5,14 @@ use std::cell::OnceCell;
 use std::hash::{BuildHasher as _, RandomState};
 use std::mem::{size_of, take};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::annotations;
 use super::decode::Mode;
 use super::executed::ExecutedTools;
 use super::stream::finish_reason;
-use super::wire::{Content, ContentChunk, Delta, WireAudio, WireToolCall};
+use super::unknown_calls::UnknownCalls;
+use super::wire::{Content, Delta, WireAudio, WireToolCall};
 use crate::error::Result;
 use crate::event::{PartDelta, PartStart};
 use crate::nesting;
@@ -19,9 +20,12 @@ use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
 use crate::protocol::rest::Kept;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
-use crate::protocol::tool_calls::{CallPiece, ToolCalls};
+use crate::protocol::tool_calls::{CallPiece, ToolCalls, WIRE_TYPE};
 use crate::provider::ThinkTags;
 use crate::response::{FinishReason, ProviderState, ResponsePart, Weight as _};
+
+/// The field of a part's state that holds its references.
+pub(super) const REFERENCES: &str = "references";
 
 /// What is known of one choice while it grows.
 #[derive(Debug)]
@@ -36,6 +40,11 @@ pub(super) struct ChoiceState {
     /// The provider's own record of its reasoning, for the way back.
     details: Vec<Value>,
     executed: ExecutedTools,
+    unknown_calls: UnknownCalls,
+    /// How many bytes the growing part's text has.
+    pub(super) written: usize,
+    /// References inside the growing part, for the way back: where each is, and the piece as it came.
+    pub(super) references: Vec<Value>,
     audio: AudioEnd,
     /// Fields that belong to this choice alone.
     pub(super) metadata: Map<String, Value>,
@@ -44,7 +53,7 @@ pub(super) struct ChoiceState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Text,
     Refusal,
     Thinking,
@@ -99,6 +108,9 @@ impl ChoiceState {
             splitter: ThinkSplitter::new(tags),
             details: Vec::new(),
             executed: ExecutedTools::default(),
+            unknown_calls: UnknownCalls::default(),
+            written: 0,
+            references: Vec::new(),
             audio: AudioEnd::default(),
             metadata: Map::new(),
             rest: Kept::default(),
@@ -115,6 +127,7 @@ impl ChoiceState {
             .into_non_empty()
             .or(take(&mut delta.reasoning).into_non_empty());
         if let Some(thinking) = &thinking {
+            self.flush(emitter)?;
             self.think(thinking.clone().into_owned(), emitter)?;
         }
         if let Some(details) = delta.reasoning_details {
@@ -123,9 +136,9 @@ impl ChoiceState {
         if let Some(executed) = delta.executed_tools {
             // The arguments of those that run are kept until their output comes.
             emitter.charge(executed.get().len())?;
-            let parts = self.executed.read(executed.get());
+            let parts = self.executed.read(executed.get(), emitter.provider());
             if !parts.is_empty() {
-                self.close_active(emitter)?;
+                self.interrupt(emitter)?;
             }
             for part in parts {
                 emitter.whole(self.index, part)?;
@@ -139,6 +152,7 @@ impl ChoiceState {
                     self.content_chunk(chunk, emitter)?;
                 }
             }
+            Content::Object(json) => self.content_object(json, emitter)?,
         }
         if let Some(state) = message_state(delta) {
             let part = self.ensure(Kind::Text, emitter)?;
@@ -147,6 +161,9 @@ impl ChoiceState {
         }
         if let Some(annotations) = delta.annotations.filter(|raw| raw.get() != "[]") {
             let citations = annotations::citations(annotations.get(), emitter.provider());
+            if !citations.is_empty() && self.open_text().is_none() {
+                self.flush(emitter)?;
+            }
             for citation in citations {
                 let part = self.ensure(Kind::Text, emitter)?;
                 emitter.delta(self.index, part, PartDelta::Citation { citation })?;
@@ -171,7 +188,7 @@ impl ChoiceState {
         }
         if let Some(images) = delta.images {
             for image in annotations::images(images.get()) {
-                self.close_active(emitter)?;
+                self.interrupt(emitter)?;
                 emitter.whole(self.index, ResponsePart::Image(image))?;
             }
         }
@@ -179,7 +196,7 @@ impl ChoiceState {
     }
 
     /// The open part of that kind; opens one, and closes another, if need be.
-    fn ensure(&mut self, kind: Kind, emitter: &mut Emitter) -> Result<u32> {
+    pub(super) fn ensure(&mut self, kind: Kind, emitter: &mut Emitter) -> Result<u32> {
         if let Some((active, part)) = self.active
             && active == kind
         {
@@ -197,6 +214,7 @@ impl ChoiceState {
         self.close_active(emitter)?;
         let part = emitter.open(self.index, start)?;
         self.active = Some((kind, part));
+        self.written = 0;
         Ok(part)
     }
 
@@ -209,18 +227,23 @@ impl ChoiceState {
         let Some((kind, part)) = self.active.take() else {
             return Ok(());
         };
-        let state = match kind {
-            Kind::Thinking if !self.details.is_empty() => {
-                Some(json!({ "reasoning_details": take(&mut self.details) }))
-            }
-            Kind::Audio => self.audio.id.take().map(|id| json!({ "id": id })),
-            _ => None,
-        };
+        let mut state = Map::new();
+        if kind == Kind::Thinking && !self.details.is_empty() {
+            state.insert("reasoning_details".to_owned(), take(&mut self.details).into());
+        }
+        if !self.references.is_empty() {
+            state.insert(REFERENCES.to_owned(), take(&mut self.references).into());
+        }
+        if kind == Kind::Audio
+            && let Some(id) = self.audio.id.take()
+        {
+            state.insert("id".to_owned(), id.into());
+        }
         if let Some(data) = self.audio.sound.finish().filter(|_| kind == Kind::Audio) {
             emitter.delta(self.index, part, PartDelta::Audio { data })?;
         }
-        if let Some(state) = state {
-            let provider_state = ProviderState::new(emitter.provider(), state);
+        if !state.is_empty() {
+            let provider_state = ProviderState::new(emitter.provider(), state.into());
             emitter.delta(self.index, part, PartDelta::ProviderState { provider_state })?;
         }
         let expires_at = self.audio.expires_at;
@@ -235,25 +258,31 @@ impl ChoiceState {
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.close_active(emitter)?;
         let reason = self.finish.as_deref().map(finish_reason);
+        self.unknown_calls.close(self.index, emitter)?;
         self.calls.close(self.index, reason == Some(FinishReason::Length), emitter)
     }
 
-    /// Hands on the text that was held back because it could have become a tag.
+    /// Emits the text that was held back because it could have become a tag: the text ends, or something else follows it.
     pub(super) fn flush(&mut self, emitter: &mut Emitter) -> Result<()> {
-        if let Some(mut splitter) = self.splitter.take() {
-            let mut pieces = Vec::new();
-            splitter.finish(|piece| pieces.push(owned(piece)));
-            self.pieces(pieces, emitter)?;
+        match self.splitter.as_mut().and_then(ThinkSplitter::flush) {
+            Some(piece) => self.piece(piece, emitter),
+            None => Ok(()),
         }
-        Ok(())
     }
 
-    fn think(&mut self, thinking: String, emitter: &mut Emitter) -> Result<()> {
+    /// Ends what grows now, because another part follows.
+    pub(super) fn interrupt(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.flush(emitter)?;
+        self.close_active(emitter)
+    }
+
+    pub(super) fn think(&mut self, thinking: String, emitter: &mut Emitter) -> Result<()> {
         let part = self.ensure(Kind::Thinking, emitter)?;
+        self.written += thinking.len();
         emitter.delta(self.index, part, PartDelta::Thinking { thinking })
     }
 
-    fn text(&mut self, text: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
+    pub(super) fn text(&mut self, text: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
         if text.is_empty() {
             return Ok(());
         }
@@ -266,48 +295,27 @@ impl ChoiceState {
     }
 
     fn pieces(&mut self, pieces: Vec<Piece<'static>>, emitter: &mut Emitter) -> Result<()> {
-        for piece in pieces {
-            match piece {
-                Piece::Text(text) => self.plain_text(text.into_owned(), emitter)?,
-                Piece::Thinking(text) => self.think(text.into_owned(), emitter)?,
-            }
+        pieces.into_iter().try_for_each(|piece| self.piece(piece, emitter))
+    }
+
+    fn piece(&mut self, piece: Piece<'static>, emitter: &mut Emitter) -> Result<()> {
+        match piece {
+            Piece::Text(text) => self.plain_text(text.into_owned(), emitter),
+            Piece::Thinking(text) => self.think(text.into_owned(), emitter),
         }
-        Ok(())
     }
 
     fn plain_text(&mut self, text: String, emitter: &mut Emitter) -> Result<()> {
         let part = self.ensure(Kind::Text, emitter)?;
+        self.written += text.len();
         emitter.delta(self.index, part, PartDelta::Text { text })
     }
 
-    fn refuse(&mut self, refusal: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
+    pub(super) fn refuse(&mut self, refusal: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
         self.refused = true;
+        self.flush(emitter)?;
         let part = self.ensure(Kind::Refusal, emitter)?;
         emitter.delta(self.index, part, PartDelta::Text { text: refusal.into_owned() })
-    }
-
-    fn content_chunk(&mut self, chunk: ContentChunk<'_>, emitter: &mut Emitter) -> Result<()> {
-        for thinking in chunk.thinking.0 {
-            if !thinking.is_empty() {
-                self.think(thinking.into_owned(), emitter)?;
-            }
-        }
-        if let Some(signature) = chunk.signature.into_non_empty() {
-            let part = self.ensure(Kind::Thinking, emitter)?;
-            let signature = signature.into_owned();
-            emitter.delta(self.index, part, PartDelta::ThinkingSignature { signature })?;
-        }
-        if let Some(text) = chunk.text.into_non_empty() {
-            self.text(text, emitter)?;
-        }
-        if let Some(refusal) = chunk.refusal.into_non_empty() {
-            self.refuse(refusal, emitter)?;
-        }
-        if let Some(image) = chunk.image_url.and_then(|raw| annotations::image(raw.get())) {
-            self.close_active(emitter)?;
-            emitter.whole(self.index, ResponsePart::Image(image))?;
-        }
-        Ok(())
     }
 
     /// Keeps the provider's record for the way back; its text is the thinking where no plain field has it.
@@ -317,7 +325,11 @@ impl ChoiceState {
         with_text: bool,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        for detail in annotations::reasoning_details(raw) {
+        let details = annotations::reasoning_details(raw);
+        if !details.is_empty() {
+            self.flush(emitter)?;
+        }
+        for detail in details {
             if with_text && let Some(text) = annotations::detail_text(&detail) {
                 self.think(text, emitter)?;
             }
@@ -334,21 +346,39 @@ impl ChoiceState {
         step: &Step<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let function = call.function.0.take().unwrap_or_default();
+        let function = call.function.0.take();
         let custom = call.custom.0.take();
-        let mut state = call.extra_content.and_then(|raw| {
-            nesting::read(raw.get()).ok().map(|raw| json!({ "extra_content": raw }))
-        });
-        if custom.is_some() && state.is_none() {
-            state = Some(json!({ "type": "custom" }));
+        let kind = call.kind.non_empty().filter(|kind| !matches!(*kind, "function" | "custom"));
+        if function.is_none() && custom.is_none() {
+            // In a stream the function may still follow.
+            let opens = kind.is_some() && (!call.rest.is_empty() || step.mode == Mode::Whole);
+            if opens || self.unknown_calls.has(call) {
+                self.interrupt(emitter)?;
+                let (index, made_up) = (self.index, step.made_up);
+                let made_up = |at| made_up.call(index, usize::MAX - at);
+                return self.unknown_calls.add(call, index, emitter, made_up);
+            }
         }
-        let custom = custom.unwrap_or_default();
+        let mut state = Map::new();
+        if let Some(extra) = call.extra_content.and_then(|raw| nesting::read(raw.get()).ok()) {
+            state.insert("extra_content".to_owned(), extra);
+        }
+        if custom.is_some() {
+            state.insert("type".to_owned(), Value::from("custom"));
+        } else if let Some(kind) = kind {
+            // Moonshot's `builtin_function` goes back under its own type.
+            state.insert(WIRE_TYPE.to_owned(), Value::from(kind));
+        }
+        let is_custom = custom.is_some();
+        let (function, custom) = (function.unwrap_or_default(), custom.unwrap_or_default());
         let piece = CallPiece {
             id: call.id.0.as_deref(),
             index: call.index.0,
             name: function.name.non_empty().or(custom.name.non_empty()),
             arguments: function.arguments.0.as_deref().or(custom.input.0.as_deref()),
+            is_custom,
         };
+        let state = (!state.is_empty()).then_some(Value::Object(state));
         self.call_piece(&piece, state, step, emitter)
     }
 
@@ -365,7 +395,7 @@ impl ChoiceState {
         if names_nothing && self.calls.is_empty() {
             return Ok(());
         }
-        self.close_active(emitter)?;
+        self.interrupt(emitter)?;
         let at = self.calls.place(piece, step.batch, step.mode == Mode::Whole);
         if let Some(state) = state {
             self.calls.set_state(at, state);
@@ -392,6 +422,7 @@ impl ChoiceState {
         let part = match self.active {
             Some((Kind::Audio, part)) => part,
             _ => {
+                self.flush(emitter)?;
                 let mime_type = format!("audio/{}", step.audio_format);
                 self.open(Kind::Audio, PartStart::Audio { mime_type }, emitter)?
             }

@@ -105,7 +105,9 @@ impl Decoder {
     /// Keeps what stands beside the choices.
     fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) -> Result<()> {
         let quirks = &self.context.provider.quirks;
-        if let Some(wire) = &chunk.usage.0 {
+        // Moonshot reports the usage inside the choice.
+        let inside = || chunk.choices.iter().find_map(|choice| choice.usage.0.as_ref());
+        if let Some(wire) = chunk.usage.0.as_ref().or_else(inside) {
             wire.keep_rest(&mut self.usage_rest);
             if let Some((usage, cost)) = usage::of(wire, quirks) {
                 emitter.usage(usage, cost);
@@ -220,7 +222,8 @@ impl Decoder {
             state.delta(delta, &step, emitter)?;
         }
         if let Some(logprobs) = choice.logprobs {
-            emitter.logprobs(index, annotations::logprobs(logprobs.get()));
+            let top = choice.top_logprobs.map(|raw| raw.get());
+            emitter.logprobs(index, annotations::logprobs(logprobs.get(), top));
         }
         if let Some(reason) = choice.finish_reason.non_empty() {
             state.finish = Some(reason.to_owned());

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use crate::nesting;
 use crate::response::{
-    CodeExecutionPart, CodeOutcome, CodeResultPart, ResponsePart, ServerToolCallPart,
-    ServerToolResultPart,
+    CodeExecutionPart, CodeOutcome, CodeResultPart, ImagePart, ProviderState, ResponsePart,
+    ServerToolCallPart, ServerToolResultPart,
 };
 
 /// The runs of one choice. In a stream a run is told twice: when it begins, and again with its output.
@@ -30,7 +30,7 @@ const CALL_FIELDS: [&str; 4] = ["index", "type", "name", "arguments"];
 
 impl ExecutedTools {
     /// The parts that a list of runs adds.
-    pub(super) fn read(&mut self, raw: &str) -> Vec<ResponsePart> {
+    pub(super) fn read(&mut self, raw: &str, provider: &str) -> Vec<ResponsePart> {
         let mut parts = Vec::new();
         for entry in nesting::read_list(raw) {
             let Value::Object(mut entry) = entry else { continue };
@@ -40,7 +40,8 @@ impl ExecutedTools {
                 Some(Value::Null) | None => String::new(),
                 Some(other) => other.to_string(),
             };
-            let has_output = entry.get("output").is_some_and(|output| !output.is_null());
+            let has = |name: &str| entry.get(name).is_some_and(|value| !value.is_null());
+            let has_output = has("output") || has("code_results");
             let known = (index, arguments);
             let run = match self.waiting.remove(&known) {
                 Some(run) => run,
@@ -56,7 +57,7 @@ impl ExecutedTools {
                 entry.retain(|name, value| {
                     !CALL_FIELDS.contains(&name.as_str()) && !value.is_null()
                 });
-                parts.push(run.result(&entry));
+                run.result(entry, provider, &mut parts);
             }
         }
         parts
@@ -87,29 +88,68 @@ impl ExecutedTools {
 }
 
 impl Run {
-    fn result(&self, fields: &Map<String, Value>) -> ResponsePart {
+    fn result(
+        &self,
+        mut fields: Map<String, Value>,
+        provider: &str,
+        parts: &mut Vec<ResponsePart>,
+    ) {
         if !self.is_code {
-            return ResponsePart::ServerToolResult(ServerToolResultPart {
+            parts.push(ResponsePart::ServerToolResult(ServerToolResultPart {
                 tool_call_id: self.id.clone(),
-                content: json!(fields),
+                content: Value::Object(fields),
                 ..ServerToolResultPart::default()
-            });
+            }));
+            return;
         }
-        let output = match fields.get("output") {
+        let mut output = match fields.get("output") {
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
             None => String::new(),
         };
-        ResponsePart::CodeResult(CodeResultPart {
+        let results = match fields.remove("code_results") {
+            Some(Value::Array(results)) => results,
+            Some(result) => vec![result],
+            None => Vec::new(),
+        };
+        let mut images = Vec::new();
+        let mut others = Vec::new();
+        for result in results {
+            let Value::Object(mut result) = result else { continue };
+            if let Some(Value::String(text)) = result.remove("text") {
+                // What was printed may be listed again.
+                if !output.contains(text.trim()) {
+                    let line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+                    output.push_str(line);
+                    output.push_str(&text);
+                }
+            }
+            if let Some(Value::String(data)) = result.remove("png") {
+                let mime_type = "image/png".to_owned();
+                images.push(ImagePart { mime_type, data, ..ImagePart::default() });
+            }
+            // Charts as data, and what else there may be.
+            result.retain(|_, value| !value.is_null());
+            if !result.is_empty() {
+                others.push(Value::Object(result));
+            }
+        }
+        let state = (!others.is_empty()).then(|| {
+            let data = json!({ "code_results": others });
+            Box::new(ProviderState::new(provider, data))
+        });
+        parts.push(ResponsePart::CodeResult(CodeResultPart {
             id: Some(self.id.clone()),
-            // The host prints a failure into the output and does not say how the run ended.
+            // The provider prints a failure into the output and does not report how the run ended.
             outcome: if output.starts_with("Traceback (most recent call last)") {
                 CodeOutcome::Error
             } else {
                 CodeOutcome::Ok
             },
             output,
+            provider_state: state,
             ..CodeResultPart::default()
-        })
+        }));
+        parts.extend(images.into_iter().map(ResponsePart::Image));
     }
 }

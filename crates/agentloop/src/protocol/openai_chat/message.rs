@@ -6,9 +6,12 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::parts::{self, WirePart};
+use super::choice::REFERENCES;
+use super::parts::{self, Piece, WirePart};
 use crate::error::Result;
 use crate::history::Prepared;
+use crate::protocol::free_text;
+use crate::protocol::tool_calls::WIRE_TYPE;
 use crate::provider::Provider;
 use crate::provider::quirks::{CacheMarkers, ReasoningEcho, SpeakerName, ToolResultName};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
@@ -35,7 +38,7 @@ pub(super) struct WireMessage<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thought_signature: Option<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<WireCall<'a>>,
+    tool_calls: Vec<WireToolCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_call_id: Option<&'a str>,
 }
@@ -50,9 +53,17 @@ enum WireContent<'a> {
 }
 
 #[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum WireToolCall<'a> {
+    Known(WireCall<'a>),
+    /// A call of an earlier response, as it came.
+    Kept(&'a Value),
+}
+
+#[derive(Debug, Serialize)]
 struct WireCall<'a> {
     id: &'a str,
-    r#type: &'static str,
+    r#type: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<WireFunction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,7 +81,7 @@ struct WireFunction<'a> {
 #[derive(Debug, Serialize)]
 struct WireCustom<'a> {
     name: &'a str,
-    input: &'a str,
+    input: Cow<'a, str>,
 }
 
 /// Writes the messages of one request.
@@ -227,7 +238,7 @@ impl<'a, 'w> Messages<'a, 'w> {
         let mut turn = Turn { of_response: message.origin.is_some(), ..Turn::default() };
         match &message.content {
             None => {}
-            Some(MessageContent::Text(text)) => turn.texts.push(text),
+            Some(MessageContent::Text(text)) => turn.text(text),
             Some(MessageContent::Parts(parts)) => {
                 for (part_at, part) in parts.iter().enumerate() {
                     self.assistant_part(part, &mut turn, (at, part_at));
@@ -249,20 +260,16 @@ impl<'a, 'w> Messages<'a, 'w> {
             ReasoningEcho::ReasoningDetails => wire.reasoning_details = turn.details,
             ReasoningEcho::ThinkingChunk | ReasoningEcho::Never => {}
         }
-        wire.content = if !turn.chunks.is_empty() {
-            let texts = turn.texts.iter().filter(|text| !text.is_empty());
-            turn.chunks.extend(texts.map(|text| WirePart::text(text)));
-            WireContent::Parts(turn.chunks)
-        } else if turn.texts.iter().all(|text| text.is_empty()) {
-            // A turn that only calls tools, or only speaks, has no text; an empty one has an empty text.
+        wire.content = if turn.is_listed {
+            WireContent::Parts(turn.content)
+        } else if turn.content.is_empty() {
+            // A message that only calls tools, or only speaks, has no text; an empty one has an empty text.
             match turn.calls.is_empty() && turn.audio.is_none() {
                 true => WireContent::Text(Cow::Borrowed("")),
                 false => WireContent::Null,
             }
-        } else if let [text] = turn.texts[..] {
-            WireContent::Text(Cow::Borrowed(text))
         } else {
-            WireContent::Text(Cow::Owned(turn.texts.concat()))
+            WireContent::Text(joined(&turn.content))
         };
         wire.tool_calls = turn.calls;
         wire.audio = turn.audio;
@@ -284,16 +291,30 @@ impl<'a, 'w> Messages<'a, 'w> {
         };
         let why = match part {
             ContentPart::Text(text) => {
-                turn.texts.push(&text.text);
+                let own = text.provider_state.as_deref();
+                parts::with_references(&text.text, own, |piece| match piece {
+                    Piece::Text(text) => turn.text(text),
+                    Piece::Kept(chunk) => turn.list(WirePart::Kept(chunk)),
+                });
                 turn.extra_content =
                     state(&text.provider_state, "extra_content").or(turn.extra_content);
                 turn.thought_signature =
                     state(&text.provider_state, "thought_signature").or(turn.thought_signature);
                 // In a response they are for the reader. In a history of unknown origin they may be meant to be sent.
-                if turn.of_response || text.citations.is_empty() {
+                let are_sent = own.is_some_and(|own| own.data.get(REFERENCES).is_some());
+                if turn.of_response || are_sent || text.citations.is_empty() {
                     return;
                 }
                 format!("{provider} takes no citations back")
+            }
+            // A call has an id, a piece of content has none.
+            ContentPart::Opaque(opaque) if opaque.data["id"].is_string() => {
+                turn.calls.push(WireToolCall::Kept(&opaque.data));
+                return;
+            }
+            ContentPart::Opaque(opaque) if opaque.data.is_object() => {
+                turn.list(WirePart::Kept(&opaque.data));
+                return;
             }
             ContentPart::ToolCall(call) => {
                 let extra = state(&call.provider_state, "extra_content");
@@ -303,15 +324,18 @@ impl<'a, 'w> Messages<'a, 'w> {
                 if custom {
                     wire.r#type = "custom";
                     wire.function = None;
-                    wire.custom = Some(WireCustom { name: &call.name, input: &call.arguments });
+                    let input = free_text::input(&call.arguments);
+                    wire.custom = Some(WireCustom { name: &call.name, input });
+                } else if let Some(Value::String(kind)) = state(&call.provider_state, WIRE_TYPE) {
+                    wire.r#type = kind;
                 }
-                turn.calls.push(wire);
+                turn.calls.push(WireToolCall::Known(wire));
                 return;
             }
             ContentPart::Thinking(thinking) => match self.provider.quirks.reasoning_echo {
                 ReasoningEcho::Never => format!("{provider} takes no thinking back"),
                 ReasoningEcho::ThinkingChunk => {
-                    turn.chunks.push(WirePart::thinking(thinking));
+                    turn.list(WirePart::thinking(thinking));
                     return;
                 }
                 _ => {
@@ -333,7 +357,7 @@ impl<'a, 'w> Messages<'a, 'w> {
                 }
                 match &audio.transcript {
                     Some(transcript) => {
-                        turn.texts.push(transcript);
+                        turn.text(transcript);
                         format!(
                             "{provider} takes no audio in the assistant's turns: its words are sent"
                         )
@@ -365,18 +389,45 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 }
 
-/// The pieces of an assistant's turn, sorted.
+/// The pieces of an assistant's message, sorted.
 #[derive(Default)]
 struct Turn<'a> {
-    texts: Vec<&'a str>,
+    /// Texts, and what else stands among them, in order.
+    content: Vec<WirePart<'a>>,
+    /// Whether the content has to be a list, because not all of it is text.
+    is_listed: bool,
     thoughts: Vec<&'a str>,
-    /// Thoughts as pieces of the content.
-    chunks: Vec<WirePart<'a>>,
     details: Vec<&'a Value>,
-    calls: Vec<WireCall<'a>>,
+    calls: Vec<WireToolCall<'a>>,
     audio: Option<&'a Value>,
     extra_content: Option<&'a Value>,
     thought_signature: Option<&'a Value>,
     /// Whether the message is known to be a response.
     of_response: bool,
+}
+
+impl<'a> Turn<'a> {
+    fn text(&mut self, text: &'a str) {
+        if !text.is_empty() {
+            self.content.push(WirePart::text(text));
+        }
+    }
+
+    /// Adds a piece that only a list can hold.
+    fn list(&mut self, part: WirePart<'a>) {
+        self.content.push(part);
+        self.is_listed = true;
+    }
+}
+
+/// Joins texts.
+fn joined<'a>(content: &[WirePart<'a>]) -> Cow<'a, str> {
+    let mut texts = content.iter().filter_map(|part| match part {
+        WirePart::Text { text, .. } => Some(*text),
+        _ => None,
+    });
+    match (texts.next(), texts.next()) {
+        (first, None) => Cow::Borrowed(first.unwrap_or_default()),
+        (first, second) => Cow::Owned(first.into_iter().chain(second).chain(texts).collect()),
+    }
 }

@@ -2,6 +2,7 @@
 
 pub(in crate::protocol) mod annotations;
 mod choice;
+mod content;
 pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
@@ -16,6 +17,7 @@ pub mod serve;
 mod stream;
 pub(super) mod thinking;
 pub(in crate::protocol) mod tools;
+mod unknown_calls;
 pub(in crate::protocol) mod usage;
 mod wire;
 

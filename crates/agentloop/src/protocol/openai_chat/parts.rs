@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
+use serde_json::Value;
 
+use super::choice::REFERENCES;
 use crate::history::Shown;
 use crate::media::{DataUrl, MediaKind, Medium, Refusal, Source, audio_format};
 use crate::provider::Provider;
@@ -11,7 +13,7 @@ use crate::provider::quirks::{
     AudioInputForm, CacheMarkers, FileInputForm, ImageInput, ToolResultImages, VideoInput,
 };
 use crate::request::{ContentPart, ImageDetail};
-use crate::response::{CacheControl, ThinkingPart};
+use crate::response::{CacheControl, ProviderState, ThinkingPart};
 
 /// A part on the wire.
 #[derive(Debug, Serialize)]
@@ -46,11 +48,23 @@ pub(super) enum WirePart<'a> {
         video_url: WireUrl<'a>,
     },
     Thinking {
-        thinking: [WireText<'a>; 1],
+        thinking: Vec<WireThought<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         signature: Option<&'a str>,
         closed: bool,
     },
+    /// A piece of an earlier response, as it came.
+    #[serde(untagged)]
+    Kept(&'a Value),
+}
+
+/// A piece of a `thinking`.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum WireThought<'a> {
+    Text(WireText<'a>),
+    /// A piece of an earlier response, as it came.
+    Kept(&'a Value),
 }
 
 #[derive(Debug, Serialize)]
@@ -108,11 +122,51 @@ impl<'a> WirePart<'a> {
     }
 
     pub(super) fn thinking(part: &'a ThinkingPart) -> Self {
-        Self::Thinking {
-            thinking: [WireText { r#type: "text", text: &part.thinking }],
-            signature: part.signature.as_deref(),
-            closed: true,
+        let text = |text| WireThought::Text(WireText { r#type: "text", text });
+        let mut thinking = Vec::new();
+        with_references(&part.thinking, part.provider_state.as_deref(), |piece| {
+            thinking.push(match piece {
+                Piece::Text(piece) => text(piece),
+                Piece::Kept(chunk) => WireThought::Kept(chunk),
+            });
+        });
+        if thinking.is_empty() {
+            thinking.push(text(&part.thinking));
         }
+        Self::Thinking { thinking, signature: part.signature.as_deref(), closed: true }
+    }
+}
+
+/// A piece of a text with references in it.
+pub(super) enum Piece<'a> {
+    Text(&'a str),
+    /// A reference, as it came.
+    Kept(&'a Value),
+}
+
+/// Takes a text apart at the references that its state holds. Without any, it is one piece. A place that is not in the text
+/// any more, because a caller changed it, is its end.
+pub(super) fn with_references<'a>(
+    text: &'a str,
+    state: Option<&'a ProviderState>,
+    mut take: impl FnMut(Piece<'a>),
+) {
+    let references = state.and_then(|state| state.data.get(REFERENCES)?.as_array());
+    let mut written = 0;
+    for reference in references.into_iter().flatten() {
+        let at = reference.get("at").and_then(Value::as_u64);
+        let at = at.and_then(|at| usize::try_from(at).ok()).unwrap_or(text.len());
+        let at = if text.is_char_boundary(at) { at.max(written) } else { text.len() };
+        if written < at {
+            take(Piece::Text(&text[written..at]));
+            written = at;
+        }
+        if let Some(chunk) = reference.get("chunk") {
+            take(Piece::Kept(chunk));
+        }
+    }
+    if written < text.len() {
+        take(Piece::Text(&text[written..]));
     }
 }
 

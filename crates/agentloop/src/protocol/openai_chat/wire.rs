@@ -5,11 +5,12 @@ use std::fmt;
 use std::mem::size_of;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::usage::WireUsage;
-use crate::protocol::fill::{FillFields as _, fill};
+use crate::protocol::fill::{Fill, FillFields, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 use crate::protocol::rest::Rest;
 use crate::protocol::room;
@@ -83,6 +84,8 @@ pub(super) struct ChunkChoice<'a> {
     pub(super) logprobs: Option<&'a RawValue>,
     pub(super) content_filter_results: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
+    pub(super) top_logprobs: Option<&'a RawValue>,
+    pub(super) usage: Object<WireUsage<'a>>,
     pub(super) rest: Rest<'a>,
 }
 
@@ -92,7 +95,9 @@ fill!(ChunkChoice {
     "native_finish_reason" => native_finish_reason,
     "logprobs" => logprobs,
     "content_filter_results" => content_filter_results,
-    "error" => error;
+    "error" => error,
+    "top_logprobs" => top_logprobs;
+    "usage" => usage,
     "delta" => delta,
     "message" => message
 } rest except "text", "obfuscation");
@@ -137,18 +142,54 @@ fill!(Delta {
 pub(super) struct WireToolCall<'a> {
     pub(super) index: Int,
     pub(super) id: Text<'a>,
+    pub(super) kind: Text<'a>,
     pub(super) function: Object<WireFunction<'a>>,
     pub(super) custom: Object<WireCustom<'a>>,
     pub(super) extra_content: Option<&'a RawValue>,
+    /// All other fields: those of a call whose type is not known.
+    pub(super) rest: Vec<(Cow<'a, str>, &'a RawValue)>,
 }
 
-fill!(WireToolCall {
-    "index" => index,
-    "id" => id,
-    "function" => function,
-    "custom" => custom,
-    "extra_content" => extra_content;
-});
+impl<'de> Fill<'de> for WireToolCall<'de> {
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        struct Filler<'p, 'de>(&'p mut WireToolCall<'de>);
+
+        impl<'de> Visitor<'de> for Filler<'_, 'de> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a tool call")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+                self.0.fill_fields(map)
+            }
+        }
+
+        deserializer.deserialize_map(Filler(self))
+    }
+}
+
+impl<'de> FillFields<'de> for WireToolCall<'de> {
+    fn fill_fields<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Text(name)) = map.next_key()? {
+            let name = name.unwrap_or_default();
+            match name.as_ref() {
+                "index" => self.index = map.next_value()?,
+                "id" => self.id = map.next_value()?,
+                "type" => self.kind = map.next_value()?,
+                "function" => self.function = map.next_value()?,
+                "custom" => self.custom = map.next_value()?,
+                "extra_content" => self.extra_content = map.next_value()?,
+                _ => {
+                    room::take(size_of::<(Cow<'_, str>, &RawValue)>() + name.len())?;
+                    self.rest.push((name, map.next_value()?));
+                }
+            }
+        }
+        Ok(())
+    }
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -181,13 +222,15 @@ pub(super) struct WireAudio<'a> {
     pub(super) expires_at: Int,
 }
 
-/// `content`: text, or a list of pieces, or nothing.
+/// `content`: text, or a list of pieces, or an object, or nothing.
 #[derive(Debug, Default)]
 pub(super) enum Content<'a> {
     #[default]
     None,
     Text(Cow<'a, str>),
     Chunks(Vec<ContentChunk<'a>>),
+    /// An object, as its JSON. Cloudflare sends structured output so.
+    Object(String),
 }
 
 /// A piece of a `content` that is a list.
@@ -206,11 +249,22 @@ pub(super) struct ContentChunk<'a> {
     pub(super) signature: Text<'a>,
     #[serde(borrow)]
     pub(super) image_url: Option<&'a RawValue>,
+    /// The whole piece as it came; `None` for plain text.
+    #[serde(skip)]
+    pub(super) raw: Option<&'a RawValue>,
 }
 
-/// `thinking`: text, or a list of text pieces.
+/// `thinking`: text, or a list of pieces.
 #[derive(Debug, Default)]
-pub(super) struct Thoughts<'a>(pub(super) Vec<Cow<'a, str>>);
+pub(super) struct Thoughts<'a>(pub(super) Vec<Thought<'a>>);
+
+/// A piece of `thinking`.
+#[derive(Debug)]
+pub(super) enum Thought<'a> {
+    Text(Cow<'a, str>),
+    /// A piece that is not text: Mistral's references.
+    Other(&'a RawValue),
+}
 
 struct ContentVisitor;
 
@@ -242,14 +296,35 @@ impl<'de> Visitor<'de> for ContentVisitor {
         Ok(Content::Chunks(chunks))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Content<'de>, A::Error> {
-        let deserializer = serde::de::value::MapAccessDeserializer::new(map);
-        ContentChunk::deserialize(deserializer).map(|chunk| Content::Chunks(vec![chunk]))
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Content<'de>, A::Error> {
+        let mut text = String::from("{");
+        while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+            room::take(value.get().len())?;
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&Value::from(name.unwrap_or_default()).to_string());
+            text.push(':');
+            push_compact(&mut text, value.get());
+        }
+        text.push('}');
+        Ok(Content::Object(text))
     }
 
     fn visit_unit<E>(self) -> Result<Content<'de>, E> {
         Ok(Content::None)
     }
+}
+
+/// Adds JSON without the white space between its tokens.
+fn push_compact(text: &mut String, json: &str) {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    text.extend(json.chars().filter(|&c| {
+        let quotes = c == '"' && !is_escaped;
+        is_escaped = is_quoted && c == '\\' && !is_escaped;
+        is_quoted ^= quotes;
+        is_quoted || quotes || !c.is_ascii_whitespace()
+    }));
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
@@ -261,33 +336,32 @@ impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
 /// An element of a list of pieces: an object, or plain text.
 struct Piece<'a>(Option<ContentChunk<'a>>);
 
-struct PieceVisitor;
-
-impl<'de> Visitor<'de> for PieceVisitor {
-    type Value = Piece<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a piece of content")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Piece<'de>, E> {
-        let text = Text(Some(Cow::Owned(text.to_owned())));
-        Ok(Piece(Some(ContentChunk { text, ..ContentChunk::default() })))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Piece<'de>, A::Error> {
-        let deserializer = serde::de::value::MapAccessDeserializer::new(map);
-        ContentChunk::deserialize(deserializer).map(|chunk| Piece(Some(chunk)))
-    }
-
-    fn visit_unit<E>(self) -> Result<Piece<'de>, E> {
-        Ok(Piece(None))
+impl<'de: 'a, 'a> Deserialize<'de> for Piece<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        Ok(Piece(match raw.get().as_bytes().first() {
+            Some(b'{') => Some(ContentChunk::of(raw).map_err(D::Error::custom)?),
+            Some(b'"') => {
+                let text = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+                Some(ContentChunk { text, ..ContentChunk::default() })
+            }
+            _ => None,
+        }))
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Piece<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(PieceVisitor)
+impl<'a> ContentChunk<'a> {
+    fn of(raw: &'a RawValue) -> serde_json::Result<Self> {
+        let chunk = serde_json::from_str(raw.get())?;
+        Ok(Self { raw: Some(raw), ..chunk })
+    }
+
+    /// Whether the type is one of which all that counts has a field here.
+    pub(super) fn is_typed(&self) -> bool {
+        matches!(
+            self.kind.0.as_deref(),
+            Some("text" | "output_text" | "thinking" | "refusal" | "image_url")
+        )
     }
 }
 
@@ -301,18 +375,23 @@ impl<'de> Visitor<'de> for ThoughtsVisitor {
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Thoughts<'de>, E> {
-        Ok(Thoughts(vec![Cow::Borrowed(text)]))
+        Ok(Thoughts(vec![Thought::Text(Cow::Borrowed(text))]))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Thoughts<'de>, E> {
-        Ok(Thoughts(vec![Cow::Owned(text.to_owned())]))
+        Ok(Thoughts(vec![Thought::Text(Cow::Owned(text.to_owned()))]))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Thoughts<'de>, A::Error> {
         let mut thoughts = Vec::new();
         while let Some(Piece(chunk)) = seq.next_element()? {
-            room::take(size_of::<Cow<'_, str>>())?;
-            thoughts.extend(chunk.and_then(|chunk| chunk.text.into_non_empty()));
+            room::take(size_of::<Thought<'_>>())?;
+            let Some(chunk) = chunk else { continue };
+            let (is_typed, raw) = (chunk.is_typed(), chunk.raw);
+            thoughts.extend(match chunk.text.into_non_empty() {
+                Some(text) => Some(Thought::Text(text)),
+                None => raw.filter(|_| !is_typed).map(Thought::Other),
+            });
         }
         Ok(Thoughts(thoughts))
     }

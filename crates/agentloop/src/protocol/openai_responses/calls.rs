@@ -8,7 +8,7 @@ use super::passages::without;
 use crate::error::{Error, ErrorKind, Result};
 use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
-use crate::protocol::Emitter;
+use crate::protocol::{Emitter, free_text};
 use crate::response::ProviderState;
 
 /// A call, and what it was asked so far.
@@ -24,7 +24,7 @@ pub(super) struct Growing {
 pub(super) enum Kind {
     /// Of the caller's tool.
     Call,
-    /// Of the caller's tool, with an input that is no JSON.
+    /// Of the caller's tool, with an input that is free text.
     Custom,
     /// Of the host's tool.
     Server,
@@ -46,6 +46,7 @@ impl Growing {
         if piece.is_empty() {
             return Ok(());
         }
+        let is_first = self.heard.bytes() == 0;
         self.heard.add(piece);
         if self.heard.bytes() > MAX_ARGUMENTS_BYTES {
             return Err(Error::new(
@@ -53,7 +54,10 @@ impl Growing {
                 format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
             ));
         }
-        let piece = piece.to_owned();
+        let piece = match self.kind {
+            Kind::Custom => free_text::piece(piece, is_first),
+            _ => piece.to_owned(),
+        };
         let delta = match self.kind {
             Kind::Call | Kind::Custom => PartDelta::ToolCallArguments { arguments: piece },
             Kind::Server => PartDelta::ServerToolCallArguments { arguments: piece },
@@ -87,6 +91,10 @@ impl Growing {
         }
         if self.heard.bytes() == 0 && self.kind == Kind::Call && !cut {
             self.grow("{}", emitter)?;
+        }
+        if self.kind == Kind::Custom && !cut {
+            let arguments = free_text::end(self.heard.bytes() == 0).to_owned();
+            emitter.delta(0, self.part, PartDelta::ToolCallArguments { arguments })?;
         }
         let Some(item) = item else {
             return emitter.close(0, self.part, |_| {});

@@ -10,6 +10,7 @@ use super::parts::{self, WirePart};
 use super::{replay, results};
 use crate::error::Result;
 use crate::history::Prepared;
+use crate::protocol::free_text;
 use crate::provider::Provider;
 use crate::provider::quirks::{IncludeForm, ItemForm};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
@@ -21,7 +22,7 @@ use crate::response::{AudioPart, TextPart, ToolCallPart, Warning, WarningKind};
 pub(super) enum Plain<'a> {
     Message { role: &'static str, content: WireContent<'a> },
     FunctionCall { call_id: &'a str, name: &'a str, arguments: &'a str },
-    CustomToolCall { call_id: &'a str, name: &'a str, input: &'a str },
+    CustomToolCall { call_id: &'a str, name: &'a str, input: Cow<'a, str> },
     FunctionCallOutput { call_id: &'a str, output: WireContent<'a> },
     CustomToolCallOutput { call_id: &'a str, output: WireContent<'a> },
 }
@@ -324,13 +325,21 @@ impl<'a, 'w> Items<'a, 'w> {
 
     fn call(&mut self, call: &'a ToolCallPart, item: Option<&'a Map<String, Value>>, plain: bool) {
         let ToolCallPart { id, name, arguments, .. } = call;
-        let kind = item.map_or("function_call", replay::kind);
+        // The state of a call over the other protocol.
+        let is_custom = |call: &ToolCallPart| {
+            call.provider_state.as_deref().is_some_and(|state| state.data["type"] == "custom")
+        };
+        let kind = match item {
+            Some(item) => replay::kind(item),
+            None if is_custom(call) => "custom_tool_call",
+            None => "function_call",
+        };
         self.calls.insert(id, (kind, item.filter(|_| !plain)));
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
         let item = match (kind, item) {
             (_, Some(item)) if !plain => WireItem::Replayed(replay::call(item, call, arguments)),
             ("custom_tool_call", _) => {
-                let input = &call.arguments;
+                let input = free_text::input(&call.arguments);
                 WireItem::Plain(Plain::CustomToolCall { call_id: id, name, input })
             }
             (_, Some(item)) if item.contains_key("thought_signature") => {

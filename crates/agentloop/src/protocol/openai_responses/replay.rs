@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::protocol::free_text;
 use crate::request::ContentPart;
 use crate::response::{Citation, ProviderState, TextPart, ToolCallPart};
 
@@ -116,7 +117,7 @@ pub(super) fn call(item: &Item, part: &ToolCallPart, arguments: &str) -> Value {
     match kind(item) {
         "custom_tool_call" => {
             call.insert("name".to_owned(), json!(part.name));
-            call.insert("input".to_owned(), json!(part.arguments));
+            call.insert("input".to_owned(), json!(free_text::input(&part.arguments)));
         }
         "function_call" => {
             call.insert("name".to_owned(), json!(part.name));

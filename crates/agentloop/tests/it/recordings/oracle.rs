@@ -48,6 +48,8 @@ pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
 fn letters(text: &str) -> Vec<char> {
     text.replace("<think>", "")
         .replace("</think>", "")
+        .replace("<reasoning>", "")
+        .replace("</reasoning>", "")
         .chars()
         .filter(|letter| !letter.is_whitespace())
         .collect()

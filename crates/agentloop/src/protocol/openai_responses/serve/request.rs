@@ -137,12 +137,14 @@ fn read_item(item: &Value, messages: &mut Vec<Value>) {
             text => vec![json!({ "type": "text", "text": text.as_str().unwrap_or_default() })],
         },
         "function_call" | "custom_tool_call" => {
-            let arguments = item.get("arguments").or_else(|| item.get("input"));
+            // The input of a tool that takes free text is a JSON string.
+            let input = item.get("input").map(Value::to_string);
+            let arguments = item.get("arguments").and_then(Value::as_str).map(str::to_owned);
             vec![json!({
                 "type": "tool_call",
                 "id": item["call_id"],
                 "name": item["name"],
-                "arguments": arguments.and_then(Value::as_str).unwrap_or("{}"),
+                "arguments": arguments.or(input).unwrap_or_else(|| "{}".to_owned()),
             })]
         }
         "reasoning" => vec![json!({
