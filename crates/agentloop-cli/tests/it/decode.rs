@@ -44,7 +44,7 @@ fn an_answer_over_another_protocol_of_the_provider() {
     insta::assert_snapshot!(decode("--provider openai --protocol openai_responses", body), @r#"
     exit 0
     --- stdout
-    {"id":"resp_1","provider":"openai","model":"gpt-5.2","choices":[{"index":0,"content":[{"type":"thinking","thinking":"","providerState":{"provider":"openai","data":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}}},{"type":"tool_call","id":"call_1","name":"now","arguments":"{}","providerState":{"provider":"openai","data":{"type":"function_call","id":"fc_1","status":"completed"}}}],"finishReason":"tool_calls","rawFinishReason":"completed"}],"usage":{},"created":1700000000}
+    {"id":"resp_1","provider":"openai","model":"gpt-5.2","choices":[{"index":0,"content":[{"type":"thinking","thinking":"","providerState":{"provider":"openai","model":"gpt-5.2","data":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"}}},{"type":"tool_call","id":"call_1","name":"now","arguments":"{}","providerState":{"provider":"openai","data":{"type":"function_call","id":"fc_1","status":"completed"}}}],"finishReason":"tool_calls","rawFinishReason":"completed"}],"usage":{},"created":1700000000}
     --- stderr
     "#);
     let events = [
