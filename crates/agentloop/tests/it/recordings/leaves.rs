@@ -97,6 +97,13 @@ fn is_kept(recording: &Recording) -> Result<(), String> {
     let response = serde_json::to_value(decoded.response()?).unwrap();
     let mut found = Vec::new();
     leaves(&response, "", &mut found);
+    // The arguments of a call are an object on some wires and text in every response.
+    let arguments: Vec<Value> = found
+        .iter()
+        .filter_map(|(path, value)| value.as_str().filter(|_| path.ends_with(".arguments")))
+        .filter_map(|text| serde_json::from_str(text).ok())
+        .collect();
+    arguments.iter().for_each(|value| leaves(value, "", &mut found));
     let values: HashSet<String> = found.iter().filter_map(|(_, value)| shown(value)).collect();
     let texts: String = found.iter().filter_map(|(_, value)| value.as_str()).collect();
     let mut wire = Vec::new();
