@@ -85,21 +85,22 @@ proptest! {
     }
 }
 
-/// An answer without an id of its own gets made-up ids for its calls, which differ from one reading to the next.
+/// The events as JSON, without the ids that are made up for calls of a response without an id: a word and sixteen digits,
+/// which differ from one reading to the next.
 fn without_made_up_ids(events: &[ChatStreamEvent]) -> Vec<String> {
-    events
-        .iter()
-        .map(|event| {
-            let json = serde_json::to_string(event).unwrap();
-            let mut kept = String::new();
-            let mut rest = json.as_str();
-            while let Some(at) = rest.find("\"call_").filter(|at| rest.len() > at + 22) {
-                kept.push_str(&rest[..at + 6]);
-                let tail = &rest[at + 6..];
-                let hex = tail.chars().take_while(char::is_ascii_hexdigit).count();
-                rest = if hex == 16 { &tail[16..] } else { tail };
+    let without = |event: &ChatStreamEvent| {
+        let mut kept = serde_json::to_string(event).unwrap();
+        for word in ["\"call_", "\"host_"] {
+            let mut pieces = kept.split(word);
+            let mut shown = pieces.next().unwrap_or_default().to_owned();
+            for piece in pieces {
+                let hex = piece.bytes().take_while(u8::is_ascii_hexdigit).count();
+                shown.push_str(word);
+                shown.push_str(if hex == 16 { &piece[16..] } else { piece });
             }
-            kept + rest
-        })
-        .collect()
+            kept = shown;
+        }
+        kept
+    };
+    events.iter().map(without).collect()
 }
