@@ -28,9 +28,7 @@ impl Pricing {
     /// Returns the cost, if it is known. `served` is the tier that the provider reports.
     pub(crate) fn cost(&self, usage: &Usage, served: Option<&str>) -> Option<Cost> {
         let model = self.model.as_ref()?;
-        if usage.prompt_tokens.is_none() {
-            return None;
-        }
+        usage.prompt_tokens?;
         let when = self.when.unwrap_or_else(SystemTime::now);
         model.cost(usage, when, served.or(self.tier.as_deref()))
     }

@@ -119,18 +119,17 @@ impl Reported {
 }
 
 /// The smallest set of counts that adds up to `rest`, as bits.
-fn explained(beside: &[(bool, u64); 5], rest: u64) -> Option<u32> {
-    let mut sets: [u32; 31] = std::array::from_fn(|at| at as u32 + 1);
+fn explained(beside: &[(bool, u64); 5], rest: u64) -> Option<usize> {
+    let mut sets: [usize; 31] = std::array::from_fn(|at| at + 1);
     sets.sort_by_key(|set| set.count_ones());
     sets.into_iter().find(|set| {
+        let chosen = beside.iter().enumerate().filter(|(at, _)| set & (1 << at) != 0);
         let mut sum = 0u64;
-        for (at, (_, tokens)) in beside.iter().enumerate() {
-            if set & (1 << at) != 0 {
-                if *tokens == 0 {
-                    return false;
-                }
-                sum = sum.saturating_add(*tokens);
+        for (_, (_, tokens)) in chosen {
+            if *tokens == 0 {
+                return false;
             }
+            sum = sum.saturating_add(*tokens);
         }
         sum == rest
     })
