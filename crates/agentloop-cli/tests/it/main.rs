@@ -8,6 +8,12 @@
     clippy::print_stderr,
     reason = "a test that fails, fails"
 )]
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "helpers of tests take what reads best, and their numbers are small"
+)]
 
 mod cache;
 mod chat;

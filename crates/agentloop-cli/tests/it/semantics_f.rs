@@ -124,14 +124,16 @@ fn f2_signatures_go_back_on_the_very_part_and_foreign_history_has_the_placeholde
 #[test]
 fn f3_schemas_go_as_json_schema() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}});
-    let body = body(json!({
+    let asked = body(json!({
         "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}},
                   {"type": "function", "function": {"name": "g"}}],
-        "response_format": {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}},
     }));
-    let declarations = &body["tools"][0]["functionDeclarations"];
+    let declarations = &asked["tools"][0]["functionDeclarations"];
     assert_eq!(declarations[0]["parametersJsonSchema"]["type"], "object");
     assert_eq!(declarations[1].get("parametersJsonSchema"), None);
+    let body = body(json!({
+        "response_format": {"type": "json_schema", "json_schema": {"name": "r", "schema": schema}},
+    }));
     assert_eq!(body["generationConfig"]["responseMimeType"], "application/json");
     assert_eq!(body["generationConfig"]["responseJsonSchema"]["type"], "object");
 }

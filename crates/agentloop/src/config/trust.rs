@@ -61,6 +61,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     free("models.*.knowledge_cutoff"),
     free("models.*.deprecation_date"),
     trusted("models.*.prices", COSTS),
+    trusted("models.*.restrictions", REQUEST),
     trusted("media.download", FETCH),
     free("media.max_bytes"),
     trusted("media.allow_private", FETCH),

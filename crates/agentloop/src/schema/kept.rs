@@ -187,7 +187,7 @@ mod tests {
     fn a_schema_is_converted_once() {
         let schema = json!({ "type": "object", "properties": { "kept_once": { "const": 1 } } });
         let first = converted(&schema, DIALECT);
-        assert!(Arc::ptr_eq(&first, &converted(&schema.clone(), DIALECT)));
+        assert!(Arc::ptr_eq(&first, &converted(&schema, DIALECT)));
         assert!(!Arc::ptr_eq(&first, &converted(&schema, Dialect::Anthropic)));
         assert_eq!(first.converted, convert(&schema, DIALECT));
         let sent = serde_json::to_value(Sent::Converted(first)).unwrap();

@@ -30,6 +30,8 @@ impl Matcher {
         Ok(Self { validator, work: Work::new(schema) })
     }
 
+    /// Returns the schema as it was given.
+    #[cfg(feature = "agent")]
     pub(crate) fn schema(&self) -> &Value {
         self.work.schema()
     }

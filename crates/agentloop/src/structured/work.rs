@@ -25,6 +25,7 @@ impl Work {
         Self { schema: schema.clone(), names }
     }
 
+    #[cfg(feature = "agent")]
     pub(crate) fn schema(&self) -> &Value {
         &self.schema
     }
@@ -239,6 +240,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "the tests are easier to read")]
     fn is_bounded(schema: Value, value: Value) -> bool {
         Work::new(&schema).is_bounded(&value)
     }

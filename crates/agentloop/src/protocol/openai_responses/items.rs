@@ -288,7 +288,9 @@ impl Items {
 
 /// Items by kind and index, and by kind alone.
 #[derive(Debug, Default)]
-struct Renamed(RefCell<HashMap<(String, Option<i64>), VecDeque<usize>>>);
+struct Renamed(RefCell<Queues>);
+
+type Queues = HashMap<(String, Option<i64>), VecDeque<usize>>;
 
 impl Renamed {
     /// The first that the list has not named. One that it has named once is not looked at again.

@@ -73,6 +73,9 @@ fn triggers(action: &Action, request: &ChatRequest, provider: &Provider) -> bool
             map.len() > *entries
                 || map.iter().any(|(name, text)| !params::fits(name, text, *key, *value))
         }),
+        Action::Modalities(known) => {
+            request.modalities.iter().any(|kind| !known.iter().any(|known| known == kind))
+        }
         Action::Efforts(known) => params::effort_change(request, provider, known).is_some(),
         Action::Effort(level) => request.reasoning_effort != Some(*level),
         Action::ThinkingOff => {
@@ -133,6 +136,11 @@ impl Restricted<'_> {
             Action::Metadata { entries, key, value } => {
                 self.report(row, WarningKind::Dropped, "metadata", "the others are sent", model)?;
                 params::trim_metadata(self.request.to_mut(), *entries, *key, *value);
+            }
+            Action::Modalities(known) => {
+                self.report(row, WarningKind::Dropped, "modalities", "the others are sent", model)?;
+                let request = self.request.to_mut();
+                request.modalities.retain(|kind| known.iter().any(|known| known == kind));
             }
             Action::Efforts(known) => {
                 let Some(sent) = params::effort_change(&self.request, provider, known) else {

@@ -43,6 +43,8 @@ pub enum Action {
         /// The most bytes of a value.
         value: usize,
     },
+    /// Asks for no other kinds of output than these.
+    Modalities(Vec<Cow<'static, str>>),
     /// Sends the nearest of these levels of effort.
     Efforts(Vec<Effort>),
     /// Sends this level of effort.
@@ -131,6 +133,9 @@ impl Action {
             Self::Metadata { entries, key, value } => format!(
                 "at most {entries} entries of `metadata`, keys to {key} and values to {value} bytes"
             ),
+            Self::Modalities(known) => {
+                format!("output: only {}", ticked(&mut known.iter().map(AsRef::as_ref)))
+            }
             Self::Efforts(known) => format!("effort: nearest of {}", levels(known)),
             Self::Effort(level) => format!("effort `{}`", level.as_str()),
             Self::ThinkingOff => "switches thinking off".to_owned(),

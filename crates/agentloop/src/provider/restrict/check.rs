@@ -72,6 +72,10 @@ fn check_row(row: &Restriction) -> Result<()> {
         Action::Drop(params) if params.is_empty() => {
             Err(wrong("`drop` names no parameter".to_owned()))
         }
+        Action::Modalities(known) if known.is_empty() => {
+            Err(wrong("`modalities` names no kind of output".to_owned())
+                .with_hint("to send none at all, drop `modalities`"))
+        }
         Action::Efforts(levels) if levels.is_empty() => {
             Err(wrong("`efforts` names no level".to_owned())
                 .with_hint("to send none at all, drop `reasoning_effort`"))

@@ -88,6 +88,10 @@ fn openai() -> Vec<Restriction> {
             .when([Condition::Effort(vec![Max])])
             .reason("`max` is known in the Responses protocol only")
             .source(CATALOG),
+        row("openai-modalities", Action::Modalities(vec!["text".into(), "audio".into()]))
+            .protocol(chat)
+            .reason("the Chat protocol makes text and audio only")
+            .source("OpenAI's API description: ResponseModalities"),
         efforts("openai-gpt-5-effort", &["gpt-5", "gpt-5-*"], [Minimal, Low, Medium, High])
             .except(["gpt-5-chat*", "gpt-5-pro*", "gpt-5-search*"])
             .source(CATALOG),

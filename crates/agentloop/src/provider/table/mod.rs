@@ -455,6 +455,8 @@ fn azure() -> Provider {
         q.token_cap = TokenCap::MaxCompletionTokens;
         q.embeddings = many_embeddings();
     })
+    // Unknown parameters are refused, as OpenAI itself does.
+    .strip([Param::TopK])
     .speaks(
         Protocol::Anthropic,
         "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1",

@@ -73,6 +73,7 @@ fn provoke(request: &mut ChatRequest, action: &Action) {
             let labels = (0..=*entries).map(|n| (format!("k{n}"), json!("v")));
             request.metadata = Some(labels.collect::<Map<String, Value>>());
         }
+        Action::Modalities(_) => request.modalities = vec!["text".to_owned(), "image".to_owned()],
         Action::Efforts(known) => {
             request.reasoning_effort = Effort::ALL.into_iter().find(|level| !known.contains(level));
         }

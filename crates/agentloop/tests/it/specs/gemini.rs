@@ -56,21 +56,26 @@ fn requests_to_gemini_are_what_its_description_takes() {
             let encoded = inspect::encode(&ai, &request, false)
                 .unwrap_or_else(|error| panic!("{model}, {name}: {error:?}"));
             let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
-            // The description wants the model in the body; the API takes it from the path.
-            body["model"] = json!("models/m");
-            // It also wants every function described, which the API does not.
-            let functions = body.pointer_mut("/tools/0/functionDeclarations");
-            for function in functions.and_then(Value::as_array_mut).into_iter().flatten() {
-                function.as_object_mut().unwrap().entry("description").or_insert(json!(""));
-            }
-            for (place, _) in EXCEPTIONS {
-                take_out(&mut body, place);
-            }
+            as_described(&mut body);
             failures
                 .extend(spec.errors(&body).iter().map(|error| format!("{model}, {name}: {error}")));
         }
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Brings a body into the form that the description knows.
+pub(crate) fn as_described(body: &mut Value) {
+    // The description wants the model in the body; the API takes it from the path.
+    body["model"] = json!("models/m");
+    // It also wants every function described, which the API does not.
+    let functions = body.pointer_mut("/tools/0/functionDeclarations");
+    for function in functions.and_then(Value::as_array_mut).into_iter().flatten() {
+        function.as_object_mut().unwrap().entry("description").or_insert(json!(""));
+    }
+    for (place, _) in EXCEPTIONS {
+        take_out(body, place);
+    }
 }
 
 /// Removes a field wherever it stands.

@@ -5,6 +5,7 @@
 
 mod gemini;
 mod requests;
+mod rows;
 pub(crate) mod spec;
 
 use agentloop::{AgentLoop, ChatRequest, Protocol, inspect};

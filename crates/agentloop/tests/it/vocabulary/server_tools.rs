@@ -191,7 +191,7 @@ fn raw_tools_go_only_where_they_are_understood() {
         ("openai/o3-deep-research", &preview, json!([preview])),
         ("google/gemini-2.5-flash", &preview, json!([{"googleSearch": {}}])),
         ("groq/openai/gpt-oss-120b", &preview, json!([{"type": "browser_search"}])),
-        ("together/some-model", &preview, nothing.clone()),
+        ("together/some-model", &preview, nothing),
     ] {
         let sent = send(model, json!({"tools": [tool]}));
         assert_eq!(sent.body["tools"], expected, "{model}: {tool}");

@@ -4,7 +4,7 @@
 //! `docs/parameters.md`.
 
 mod change;
-mod features;
+pub(crate) mod features;
 mod parameters;
 mod reasoning;
 
@@ -14,7 +14,7 @@ use features::FEATURES;
 use serde_json::{Value, json};
 
 /// A client that needs no environment.
-fn client() -> AgentLoop {
+pub(crate) fn client() -> AgentLoop {
     let mut builder = AgentLoop::builder()
         .env("AZURE_RESOURCE_NAME", "lab")
         .env("VERTEX_LOCATION", "europe-west4")
@@ -28,7 +28,7 @@ fn client() -> AgentLoop {
 }
 
 /// A plain question, and `more`.
-fn request(model: &str, more: &Value) -> ChatRequest {
+pub(crate) fn request(model: &str, more: &Value) -> ChatRequest {
     let mut request = json!({ "model": model, "messages": [{ "role": "user", "content": "Hi" }] });
     let (fields, more) = (request.as_object_mut().unwrap(), more.as_object().unwrap());
     fields.extend(more.clone());

@@ -1,0 +1,232 @@
+//! Every feature of every built-in provider, in each protocol that it speaks, against the description of that protocol.
+
+use agentloop::{ErrorKind, Protocol, Provider, inspect};
+use serde_json::{Value, json};
+
+use crate::specs::gemini;
+use crate::specs::spec::Spec;
+use crate::wire::features::FEATURES;
+use crate::wire::{client, request};
+
+/// The description of a provider's protocol: the provider's own where one is published, else that of the protocol's maker.
+fn description(provider: &Provider, protocol: Protocol) -> (&'static str, &'static str) {
+    match protocol {
+        Protocol::OpenAiChat if provider.name == "mistral" => {
+            ("mistral.json", "ChatCompletionRequest")
+        }
+        Protocol::OpenAiChat => ("openai.json", "CreateChatCompletionRequest"),
+        Protocol::OpenAiResponses => ("openai.json", "CreateResponse"),
+        Protocol::Anthropic => ("anthropic.yaml", "CreateMessageParams"),
+        Protocol::Gemini => ("gemini.json", "GenerateContentRequest"),
+        other => panic!("no description of {}", other.name()),
+    }
+}
+
+/// What a provider takes beyond the description, with the reason.
+struct Extension {
+    /// The providers, or none for all that speak the protocol.
+    providers: &'static [&'static str],
+    protocol: Protocol,
+    features: &'static [&'static str],
+    reason: &'static str,
+}
+
+const fn of(
+    providers: &'static [&'static str],
+    protocol: Protocol,
+    features: &'static [&'static str],
+    reason: &'static str,
+) -> Extension {
+    Extension { providers, protocol, features, reason }
+}
+
+const EXTENSIONS: &[Extension] = &[
+    of(
+        &[
+            "together",
+            "fireworks",
+            "perplexity",
+            "ollama",
+            "openrouter",
+            "huggingface",
+            "nvidia",
+            "moonshot",
+            "deepinfra",
+            "sambanova",
+            "github",
+            "vllm",
+            "llamacpp",
+            "lmstudio",
+        ],
+        Protocol::OpenAiChat,
+        &["top_k"],
+        "servers of open models take it beside OpenAI's parameters",
+    ),
+    of(
+        &["mistral"],
+        Protocol::OpenAiChat,
+        &[
+            "top_k",
+            "logprobs",
+            "effort low",
+            "effort none",
+            "thinking off",
+            "service_tier",
+            "prompt_cache_key",
+        ],
+        "newer than the description; in the provider's own SDK",
+    ),
+    of(
+        &["together", "deepseek", "fireworks", "openrouter", "nvidia", "vllm", "llamacpp", "groq"],
+        Protocol::OpenAiChat,
+        &[
+            "effort low",
+            "effort none",
+            "thinking on",
+            "thinking off",
+            "thinking budget",
+            "thoughts hidden",
+        ],
+        "the provider's own switch of thinking",
+    ),
+    of(
+        &["together"],
+        Protocol::OpenAiChat,
+        &["logprobs"],
+        "its number of alternatives is `logprobs`",
+    ),
+    of(
+        &["together", "fireworks", "openrouter", "vllm"],
+        Protocol::OpenAiChat,
+        &["video by address"],
+        "video is not in OpenAI's description",
+    ),
+    of(
+        &["deepseek"],
+        Protocol::OpenAiChat,
+        &["tool_choice required", "tool_choice named"],
+        "a call can be forced only while thinking is off, which has a field of its own",
+    ),
+    of(
+        &[
+            "ollama",
+            "openrouter",
+            "huggingface",
+            "nvidia",
+            "moonshot",
+            "deepinfra",
+            "sambanova",
+            "github",
+            "vllm",
+            "llamacpp",
+            "lmstudio",
+        ],
+        Protocol::OpenAiChat,
+        &["image settings", "images out"],
+        "open servers and routers decide by the model which kinds of output there are",
+    ),
+    of(&["deepseek"], Protocol::OpenAiChat, &["user"], "it is called `user_id` there"),
+    of(&["deepseek"], Protocol::OpenAiResponses, &["user"], "it is called `user_id` there"),
+    of(
+        &["perplexity"],
+        Protocol::OpenAiResponses,
+        &["JSON mode", "schema", "schema of a list", "image by address", "image as data"],
+        "its own form of the format, and images without `detail`",
+    ),
+    of(
+        &[],
+        Protocol::OpenAiResponses,
+        &["sound"],
+        "audio is newer than the description; in OpenAI's own SDK",
+    ),
+    of(
+        &[],
+        Protocol::Anthropic,
+        &["schema", "schema of a list", "effort low", "effort none", "thinking off"],
+        "`output_config` is newer than the description; in recorded traffic and in Anthropic's SDK",
+    ),
+    of(
+        &[],
+        Protocol::Anthropic,
+        &["web fetch", "code execution"],
+        "newer than the description; in recorded traffic and in Anthropic's SDK",
+    ),
+    of(
+        &["groq", "openrouter"],
+        Protocol::OpenAiChat,
+        &["web search", "code execution"],
+        "the provider's own tools, under its own names",
+    ),
+    of(
+        &["groq", "perplexity", "xai", "openrouter"],
+        Protocol::OpenAiResponses,
+        &["web search", "web fetch", "code execution"],
+        "the provider's own tools, under its own names",
+    ),
+    of(
+        &[],
+        Protocol::Anthropic,
+        &["file by id"],
+        "files are a beta, which the description leaves out; in Anthropic's SDK",
+    ),
+];
+
+impl Extension {
+    fn covers(&self, provider: &str, protocol: Protocol, feature: &str) -> bool {
+        self.protocol == protocol
+            && self.features.contains(&feature)
+            && (self.providers.is_empty() || self.providers.contains(&provider))
+    }
+}
+
+#[test]
+fn every_feature_of_every_row_is_what_its_protocol_s_description_takes() {
+    let ai = client();
+    let mut failures = Vec::new();
+    let mut checked = 0;
+    let mut needed = std::collections::BTreeSet::new();
+    let mut specs = std::collections::HashMap::new();
+    for provider in Provider::all() {
+        for protocol in provider.protocols() {
+            let (file, schema) = description(&provider, protocol);
+            let loaded = specs.entry((file, schema)).or_insert_with(|| Spec::load(file, schema));
+            let Some(spec) = loaded else {
+                println!("skipped: there is no folder of API descriptions beside the checkout");
+                return;
+            };
+            for feature in FEATURES.iter().filter(|feature| feature.name != "extra_body") {
+                let mut fields = feature.asked();
+                fields["protocol"] = json!(protocol);
+                let request = request(&format!("{}/some-model", provider.name), &fields);
+                let name = format!("{} in {}, {}", provider.name, protocol.name(), feature.name);
+                match inspect::encode(&ai, &request, false) {
+                    // What a provider does not take may be refused, by name.
+                    Err(error) if error.kind() == ErrorKind::Unsupported => {}
+                    Err(error) => failures.push(format!("{name}: {error:?}")),
+                    Ok(encoded) => {
+                        let mut body: Value = serde_json::from_str(encoded.body.get()).unwrap();
+                        if protocol == Protocol::Gemini {
+                            gemini::as_described(&mut body);
+                        }
+                        checked += 1;
+                        let errors = spec.errors(&body);
+                        let extension = EXTENSIONS.iter().position(|extension| {
+                            extension.covers(&provider.name, protocol, feature.name)
+                        });
+                        match extension {
+                            Some(at) if !errors.is_empty() => {
+                                needed.insert(at);
+                            }
+                            _ => failures.extend(errors.iter().map(|why| format!("{name}: {why}"))),
+                        }
+                    }
+                }
+            }
+        }
+    }
+    println!("{checked} requests");
+    for (at, extension) in EXTENSIONS.iter().enumerate() {
+        assert!(needed.contains(&at), "no request needs this any more: {}", extension.reason);
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
