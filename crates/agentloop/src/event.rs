@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::request::OutputStrategy;
 use crate::response::{
-    ChatResponse, Citation, Cost, FinishReason, Logprobs, ProviderState, ResponsePart, Usage,
-    Warning,
+    ChatResponse, Citation, Cost, FinishReason, Logprobs, ProviderState, RawResponse, ResponsePart,
+    Usage, Warning,
 };
 
 /// A step of an answer.
@@ -15,7 +15,7 @@ use crate::response::{
 /// Every stream of every provider has this grammar:
 ///
 /// ```text
-/// message.start  (warning | metadata | content.* | logprobs | message.delta)*  usage?  message.done
+/// message.start  (warning | metadata | content.* | logprobs | message.delta)*  usage?  raw?  message.done
 /// ```
 ///
 /// - `message.start` comes once and first, `message.done` once and last.
@@ -123,6 +123,12 @@ pub enum ChatStreamEvent {
         /// What they cost, when that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
+    },
+    /// The response as the provider sent it, if the request set [`include_raw`](crate::ChatRequest::include_raw).
+    #[serde(rename = "raw")]
+    Raw {
+        /// The status, the headers and the body.
+        raw: Box<RawResponse>,
     },
     /// The answer is complete.
     #[serde(rename = "message.done")]

@@ -123,6 +123,9 @@ pub const MAX_FILE_BYTES: usize = 64 << 20;
 /// warning.
 pub const MAX_METADATA_BYTES: usize = 1024 * 1024;
 
+/// The most bytes that one [raw response](crate::RawResponse) has, headers included. What is more is dropped with a warning.
+pub const MAX_RAW_BYTES: usize = 16 << 20;
+
 /// The most models, of one provider, that a ledger of costs has sums of their own for; what is more is added up under no
 /// name.
 pub const MAX_COST_MODELS: usize = 10_000;

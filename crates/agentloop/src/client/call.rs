@@ -21,7 +21,7 @@ use crate::models::Pricing;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
 use crate::provider::Provider;
 use crate::request::ChatRequest;
-use crate::response::{ChatResponse, Warning, WarningKind};
+use crate::response::{ChatResponse, RawParts, Warning, WarningKind};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, BoxFuture, SendOptions, is_this_machine};
@@ -137,6 +137,8 @@ impl Inner {
         // In its place: every move of it would be one more copy of it in the call.
         let first = std::pin::pin!(async {
             let response = sent.await.map_err(|error| hidden.hide(error))?;
+            let raw = request.include_raw.then(|| raw_parts(&response, &hidden));
+            let emitter = emitter.with_raw(raw);
             let reply = self.reply(&target, request, response, stream, emitter);
             let mut reply = reply.with_timeouts(&timeouts, began).hiding(hidden);
             reply.prime(!stream).await?;
@@ -319,6 +321,12 @@ async fn refusal(provider: &Provider, response: HttpResponse<Body>, deadline: In
     let body = body.head(MAX_ERROR_BODY_BYTES, deadline).await;
     let status = head.status.as_u16();
     protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body)
+}
+
+/// Begins to keep the response as it comes.
+pub(super) fn raw_parts(response: &HttpResponse<Body>, hidden: &Hidden) -> RawParts {
+    let secrets = hidden.echoes().collect();
+    RawParts::new(response.status().as_u16(), response.headers(), secrets)
 }
 
 /// Returns a warning if a key goes to another machine without encryption.

@@ -4,7 +4,7 @@ mod at_once;
 
 use std::ops::Range;
 
-use super::call::unused_fallbacks;
+use super::call::{raw_parts, unused_fallbacks};
 use super::hidden::Hidden;
 use super::limit::Limit;
 use super::{Inner, Registry, Target};
@@ -14,7 +14,7 @@ use crate::models::Pricing;
 use crate::protocol;
 use crate::provider::quirks::EmbeddingQuirks;
 use crate::request::{EmbedRequest, EmbedResponse, EmbedUsage};
-use crate::response::{Cost, Usage, Usd, Warning};
+use crate::response::{Cost, RawResponse, Usage, Usd, Warning};
 use crate::timeouts::Timeouts;
 
 /// Who is asked, and which texts go together into a call.
@@ -70,6 +70,7 @@ struct Batch {
     cost: Option<Cost>,
     request_id: Option<String>,
     warnings: Vec<Warning>,
+    raw: Option<RawResponse>,
 }
 
 impl Inner {
@@ -91,6 +92,9 @@ impl Inner {
             }
         };
         let mut sum = Sum::new(&target, &batches, texts.len());
+        if request.include_raw {
+            sum.response.raw.resize(batches.len(), RawResponse::default());
+        }
         let limit = request.concurrency.unwrap_or(EMBED_CONCURRENCY);
         let calls = at_once::run(batches.len(), limit, call, |at, batch| sum.add(at, batch));
         all.within(calls).await.map_err(|error| {
@@ -122,9 +126,10 @@ impl Inner {
         let embedding = async {
             let response = self.send(provider, http, timeouts, deadline).await?;
             let request_id = protocol::request_id(response.headers());
-            Ok((request_id, response.into_body().collect(MAX_BODY_BYTES).await?))
+            let raw = request.include_raw.then(|| raw_parts(&response, &hidden));
+            Ok((request_id, raw, response.into_body().collect(MAX_BODY_BYTES).await?))
         };
-        let (request_id, body) =
+        let (request_id, raw, body) =
             limit.within(embedding).await.map_err(|error| hidden.hide(error))?;
         let named =
             |error: Error| hidden.hide(error.with_request_id(request_id.clone()).with_began(true));
@@ -136,8 +141,14 @@ impl Inner {
         }
         let protocol::Embedded { model, vectors, usage, cost } = embedded;
         let (cost, invalid) = cost.split();
-        let warnings = warnings.into_iter().chain(invalid).collect();
-        Ok(Batch { model, vectors, usage, cost, request_id, warnings })
+        let (raw, cut) = raw
+            .map(|mut raw| {
+                raw.push(&body);
+                raw.finish()
+            })
+            .unzip();
+        let warnings = warnings.into_iter().chain(invalid).chain(cut.flatten()).collect();
+        Ok(Batch { model, vectors, usage, cost, request_id, warnings, raw })
     }
 }
 
@@ -182,6 +193,9 @@ impl<'a> Sum<'a> {
             if !self.response.warnings.contains(&warning) {
                 self.response.warnings.push(warning);
             }
+        }
+        if let Some((place, raw)) = self.response.raw.get_mut(at).zip(batch.raw) {
+            *place = raw;
         }
         self.usage = self.usage.zip(batch.usage).map(|(sum, more)| EmbedUsage {
             prompt_tokens: sum.prompt_tokens.saturating_add(more.prompt_tokens),

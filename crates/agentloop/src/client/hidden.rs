@@ -34,11 +34,15 @@ impl Hidden {
 
     /// The error without them.
     pub(crate) fn hide(&self, mut error: Error) -> Error {
-        let header = self.header.as_ref().and_then(|value| value.to_str().ok());
-        for secret in header.into_iter().chain(self.more.iter().map(String::as_str)) {
-            // The word before a key (`Bearer`) is not a secret, and need not come with it.
-            error.hide(&Echo::of(secret.rsplit(' ').next().unwrap_or(secret)));
-        }
+        self.echoes().for_each(|secret| error.hide(&secret));
         error
+    }
+
+    /// Returns them in the form that finds them in what the provider sends.
+    pub(crate) fn echoes(&self) -> impl Iterator<Item = Echo> {
+        let header = self.header.as_ref().and_then(|value| value.to_str().ok());
+        let secrets = header.into_iter().chain(self.more.iter().map(String::as_str));
+        // The word before a key (`Bearer`) is not a secret, and need not come with it.
+        secrets.map(|secret| Echo::of(secret.rsplit(' ').next().unwrap_or(secret)))
     }
 }

@@ -245,7 +245,11 @@ impl Reply {
     /// Returns what is left of the last piece, then the next one. Control returns to the runtime after a bounded number of bytes.
     fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         if self.rest.is_empty() {
-            return Pin::new(&mut self.body).poll_next(context);
+            let piece = ready!(Pin::new(&mut self.body).poll_next(context));
+            if let Some(Ok(bytes)) = &piece {
+                self.emitter.record(bytes);
+            }
+            return Poll::Ready(piece);
         }
         ready!(self.pace.poll_work(context));
         let rest = std::mem::take(&mut self.rest);

@@ -19,7 +19,7 @@ use crate::protocol::output::{AnswerForm, Answers};
 use crate::request::OutputStrategy;
 use crate::response::{
     ChatResponse, Choice, Contradiction, Cost, FinishReason, Fold, Logprobs, ProviderState,
-    Reported, ResponsePart, Usage, Warning, Weight,
+    RawParts, Reported, ResponsePart, Usage, Warning, Weight,
 };
 
 /// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
@@ -57,6 +57,8 @@ pub(crate) struct Emitter {
     answers: Option<Box<Answers>>,
     /// What the response is paid with, if that is known.
     pricing: Option<Pricing>,
+    /// The response as it came, if that was asked for.
+    raw: Option<Box<RawParts>>,
     /// Nobody looks at the steps, so that only the finished response is handed on.
     quiet: bool,
     /// Whether two readings of the same bytes are the same, made-up ids included.
@@ -86,6 +88,7 @@ impl Emitter {
             strategy: None,
             answers: None,
             pricing: None,
+            raw: None,
             quiet: false,
             reproducible: false,
         }
@@ -529,6 +532,7 @@ impl Emitter {
         if let Some(warning) = self.invalid_cost.take() {
             self.warn(warning);
         }
+        let raw = self.take_raw();
         if let Some(pricing) = &self.pricing
             && self.fold.response().cost.is_none()
         {
@@ -543,6 +547,7 @@ impl Emitter {
         if let Some((usage, cost)) = self.usage.take() {
             self.push(ChatStreamEvent::Usage { usage, cost });
         }
+        self.emit_raw(raw);
         let response = self.fold.take().map_err(Self::out_of_order)?;
         self.events.push_back(ChatStreamEvent::MessageDone { response });
         Ok(())
@@ -562,6 +567,9 @@ impl Emitter {
 fn too_large(message: String) -> Error {
     Error::new(ErrorKind::TooLarge, message)
 }
+
+#[path = "emit_raw.rs"]
+mod raw;
 
 #[cfg(test)]
 #[path = "emit_tests.rs"]

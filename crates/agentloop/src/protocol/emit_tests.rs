@@ -135,3 +135,26 @@ fn a_response_without_an_id_gets_one_that_no_other_has() {
     assert!(one.starts_with("resp_") && one.len() == 21 && one != other, "{one} {other}");
     assert_eq!(id(new().reproducibly()), id(new().reproducibly()));
 }
+
+#[test]
+fn nothing_of_the_body_is_kept_unless_the_raw_response_was_asked_for() {
+    let mut emitter = Emitter::new("lab", None, Vec::new());
+    emitter.record(&[b'x'; 1000]);
+    assert!(emitter.raw.is_none());
+    assert_eq!((emitter.held, emitter.most), (0, MAX_HELD_FREE_BYTES));
+}
+
+#[test]
+fn the_raw_response_counts_and_takes_no_room_from_what_is_decoded() {
+    let parts = RawParts::new(200, &http::HeaderMap::new(), Vec::new());
+    let mut emitter = Box::new(Emitter::new("lab", None, Vec::new())).with_raw(Some(parts));
+    emitter.record(&[b'x'; 1000]);
+    assert_eq!((emitter.held, emitter.most), (1000, MAX_HELD_FREE_BYTES + 1000));
+    emitter.start("1", "m", None);
+    // Each byte that is not UTF-8 becomes three.
+    emitter.record(&[0xff; 10]);
+    emitter.done().unwrap();
+    assert_eq!(emitter.held, 1030);
+    let Some(ChatStreamEvent::MessageDone { response }) = emitter.pop_last() else { panic!() };
+    assert_eq!(response.raw.map(|raw| raw.body.len()), Some(1030));
+}

@@ -171,6 +171,10 @@ pub struct ChatRequest {
     /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
+    /// Whether the [response](crate::ChatResponse::raw) also has the status, the headers (rate limits, processing time) and the
+    /// body as the provider sent them. It is never sent, and without it nothing of them is kept.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
+    pub include_raw: bool,
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
@@ -384,6 +388,13 @@ impl ChatRequest {
     #[must_use]
     pub fn cache(mut self, mode: CacheMode) -> Self {
         self.cache = Some(mode);
+        self
+    }
+
+    /// Asks for the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
+    #[must_use]
+    pub fn include_raw(mut self) -> Self {
+        self.include_raw = true;
         self
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::CacheMode;
 use super::headers::ExtraHeaders;
 use super::read::nullable;
-use crate::response::{Cost, Warning};
+use crate::response::{Cost, RawResponse, Warning};
 use crate::timeouts::Timeouts;
 
 /// Texts to turn into vectors.
@@ -57,6 +57,10 @@ pub struct EmbedRequest {
     /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
+    /// Whether the [response](crate::EmbedResponse::raw) also has the status, the headers (rate limits, processing time) and the
+    /// body as the provider sent them. It is never sent, and without it nothing of them is kept.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
+    pub include_raw: bool,
     /// How many calls may be under way at once, where the texts need more than one; else
     /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). No part of the question: it is not written as JSON.
     #[serde(skip)]
@@ -97,6 +101,13 @@ impl EmbedRequest {
     #[must_use]
     pub fn cache(mut self, mode: CacheMode) -> Self {
         self.cache = Some(mode);
+        self
+    }
+
+    /// Asks for the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
+    #[must_use]
+    pub fn include_raw(mut self) -> Self {
+        self.include_raw = true;
         self
     }
 
@@ -201,6 +212,10 @@ pub struct EmbedResponse {
     /// Every parameter that was dropped, renamed or clamped.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
+    /// The responses as the provider sent them, if the request set [`include_raw`](EmbedRequest#structfield.include_raw): one for each
+    /// call, in the order of the texts. Vectors from a cache have none.
+    #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
+    pub raw: Vec<RawResponse>,
 }
 
 /// The tokens of an embeddings call.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     AudioPart, ChatResponse, Choice, CodeExecutionPart, CodeResultPart, Cost, FilePart,
-    FinishReason, ImagePart, Logprobs, OpaquePart, RedactedThinkingPart, ResponsePart,
+    FinishReason, ImagePart, Logprobs, OpaquePart, RawResponse, RedactedThinkingPart, ResponsePart,
     ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, Usage, Warning,
 };
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
@@ -136,6 +136,10 @@ impl Fold {
             }
             ChatStreamEvent::Usage { usage, cost } => {
                 self.usage(usage.clone(), cost.clone());
+                Ok(())
+            }
+            ChatStreamEvent::Raw { raw } => {
+                self.raw(raw.clone());
                 Ok(())
             }
             ChatStreamEvent::MessageDone { .. } | ChatStreamEvent::Error { .. } => {
@@ -376,6 +380,10 @@ impl Fold {
     pub(crate) fn usage(&mut self, usage: Usage, cost: Option<Cost>) {
         self.response.usage = usage;
         self.response.cost = cost;
+    }
+
+    pub(crate) fn raw(&mut self, raw: Box<RawResponse>) {
+        self.response.raw = Some(raw);
     }
 
     pub(crate) fn cost(&mut self, cost: Option<Cost>) {

@@ -7,6 +7,7 @@ mod finish;
 mod fold;
 mod logprobs;
 mod part;
+mod raw;
 mod reconcile;
 mod save;
 mod unfold;
@@ -32,6 +33,8 @@ pub use part::{
     ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart,
     TextPart, ThinkingPart, ToolCallPart,
 };
+pub(crate) use raw::RawParts;
+pub use raw::RawResponse;
 pub(crate) use reconcile::{Contradiction, Reported};
 pub use usage::{Usage, UsageDetails};
 pub use warning::{Warning, WarningKind};
@@ -80,6 +83,10 @@ pub struct ChatResponse {
     /// [`Choice::provider_metadata`].
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub provider_metadata: Map<String, Value>,
+    /// The response as the provider sent it, if the request set [`include_raw`](crate::ChatRequest::include_raw). A response
+    /// from a cache has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Box<RawResponse>>,
 }
 
 /// One of the answers.

@@ -63,6 +63,9 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
             cost: response.cost.clone(),
         });
     }
+    if let Some(raw) = &response.raw {
+        events.push(ChatStreamEvent::Raw { raw: raw.clone() });
+    }
     events.push(ChatStreamEvent::MessageDone { response: Box::new(response.clone()) });
     events
 }

@@ -78,20 +78,20 @@ impl Echo {
             return;
         }
         let lower = text.to_ascii_lowercase().into_bytes();
-        let (places, letters): (Vec<usize>, Vec<u8>) = lower
-            .iter()
-            .copied()
-            .enumerate()
-            .filter(|(_, byte)| byte.is_ascii_alphanumeric())
-            .unzip();
+        let letters: Vec<u8> = lower.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
         let mut hidden: Vec<(usize, usize)> = Vec::new();
         for form in &self.exact {
             hidden.extend(found(&lower, form));
         }
+        let mut split: Vec<(usize, usize)> = Vec::new();
         for form in &self.split {
-            hidden.extend(
-                found(&letters, form).map(|(start, end)| (places[start], places[end - 1] + 1)),
-            );
+            split.extend(found(&letters, form));
+        }
+        if !split.is_empty() {
+            // Only now: for a text without the secret, and that is nearly every text, the list would be its largest copy.
+            let places = lower.iter().enumerate().filter(|(_, byte)| byte.is_ascii_alphanumeric());
+            let places: Vec<usize> = places.map(|(place, _)| place).collect();
+            hidden.extend(split.iter().map(|(start, end)| (places[*start], places[*end - 1] + 1)));
         }
         if hidden.is_empty() {
             return;

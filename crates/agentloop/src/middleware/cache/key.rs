@@ -18,7 +18,7 @@ use crate::request::{ChatRequest, EmbedRequest};
 const VERSION: &str = "agentloop cache key 1";
 
 /// The fields of a request that are no part of the question, or stand in the key in another form.
-pub(super) const NOT_IN_THE_KEY: [&str; 8] = [
+pub(super) const NOT_IN_THE_KEY: [&str; 9] = [
     "model",
     "protocol",
     "stream",
@@ -27,6 +27,7 @@ pub(super) const NOT_IN_THE_KEY: [&str; 8] = [
     "extra_headers",
     "tags",
     "fallbacks",
+    "include_raw",
 ];
 
 /// Headers that name a call and say nothing about its answer.
@@ -141,9 +142,10 @@ impl Route<'_> {
             lenient: _,
             strict: _,
             output_strategy: _,
-            protocol: _, // as it was resolved
-            cache: _,    // what to do with the key
-            timeouts: _, // how long to wait for the answer
+            protocol: _,    // as it was resolved
+            cache: _,       // what to do with the key
+            include_raw: _, // a cached response has no raw one
+            timeouts: _,    // how long to wait for the answer
         } = request;
         self.digest("chat", request, extra_headers)
     }
@@ -160,6 +162,7 @@ impl Route<'_> {
             tags: _,
             fallbacks: _,
             cache: _,
+            include_raw: _,
             concurrency: _, // how the answer is fetched
             timeouts: _,
         } = request;

@@ -59,6 +59,7 @@ fn full() -> Value {
         "extra_body": {"deep": {"a": [1, {"x": 1, "y": 2}], "b": null}}, "extra_headers": {"x-beta": "1"},
         "provider_options": {"lab": {"deep": {"a": [1]}}},
         "lenient": true, "strict": true, "output_strategy": "tool", "protocol": "openai_chat", "cache": "refresh",
+        "include_raw": true,
     })
 }
 

@@ -25,20 +25,28 @@ struct Read<T> {
     answer: T,
 }
 
-/// The bytes of a chat's answer, if it is one to keep: whole.
+/// The bytes of a chat's answer, if it is one to keep: whole. The raw response is not stored.
 pub(super) fn of_chat(response: &ChatResponse) -> Option<Bytes> {
     let whole =
         |reason: &FinishReason| matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
     let keep = !response.cached
         && !response.choices.is_empty()
         && response.choices.iter().all(|choice| whole(&choice.finish_reason));
-    keep.then(|| write(response)).flatten()
+    keep.then(|| match response.raw {
+        None => write(response),
+        Some(_) => write(&ChatResponse { raw: None, ..response.clone() }),
+    })
+    .flatten()
 }
 
 /// The same for vectors.
 pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
     let keep = !response.cached && !response.embeddings.is_empty();
-    keep.then(|| write(response)).flatten()
+    keep.then(|| match response.raw.is_empty() {
+        true => write(response),
+        false => write(&EmbedResponse { raw: Vec::new(), ..response.clone() }),
+    })
+    .flatten()
 }
 
 /// The stored answer to `request`; `None` when the bytes are not one.

@@ -96,6 +96,7 @@ fn null_is_the_same_as_absent() {
         "protocol",
         "fallbacks",
         "cache",
+        "include_raw",
     ] {
         nulls[name] = Value::Null;
     }

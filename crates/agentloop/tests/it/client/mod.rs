@@ -3,7 +3,7 @@
 mod embed_encoding;
 mod embed_laws;
 mod embeddings;
-mod fake;
+pub(crate) mod fake;
 mod floods;
 mod keys;
 mod middleware;

@@ -4,6 +4,7 @@ mod background;
 mod choices;
 mod costs;
 mod fields;
+mod raw;
 
 use agentloop::{ChatResponse, Protocol};
 use serde_json::Value;
