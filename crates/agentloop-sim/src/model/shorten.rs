@@ -23,6 +23,7 @@ pub(super) fn stopped(parts: &[ResponsePart], stop: Option<&Stop>) -> Option<Vec
         let length = kept_text.chars().count() as u64;
         let covered = |citation: &Citation| match citation {
             Citation::Url(url) => url.end_index.is_none_or(|end| end <= length),
+            Citation::File(file) => file.end_index.is_none_or(|end| end <= length),
             _ => true,
         };
         let citations = text.citations.iter().filter(|citation| covered(citation));

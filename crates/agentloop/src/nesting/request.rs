@@ -25,6 +25,9 @@ macro_rules! trees_of {
                         Citation::Url(url) => {
                             url.provider_state.$iter().for_each(|state| $each(&$($mut)? state.data));
                         }
+                        Citation::File(file) => {
+                            file.provider_state.$iter().for_each(|state| $each(&$($mut)? state.data));
+                        }
                         Citation::Opaque(opaque) => $each(&$($mut)? opaque.data),
                         _ => {}
                     }

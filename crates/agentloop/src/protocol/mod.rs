@@ -12,6 +12,7 @@ mod count;
 mod embed;
 mod emit;
 mod error_body;
+pub(crate) mod file_citation;
 mod fill;
 mod free_text;
 pub mod gemini;

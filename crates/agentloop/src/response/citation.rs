@@ -23,6 +23,9 @@ pub enum Citation {
     Block(BlockCitation),
     /// A search result that was sent along.
     SearchResult(SearchResultCitation),
+    /// A file that the provider keeps, or that code wrote there.
+    #[serde(rename = "file_citation")]
+    File(FileCitation),
     /// A kind that has no unified form (yet), as it came.
     Opaque(OpaqueCitation),
 }
@@ -30,7 +33,12 @@ pub enum Citation {
 impl Citation {
     /// Whether it points into what was sent along and does not say itself whose it is.
     pub(crate) fn is_bound(&self) -> bool {
-        !matches!(self, Self::Url(_) | Self::Opaque(_))
+        !matches!(self, Self::Url(_) | Self::File(_) | Self::Opaque(_))
+    }
+
+    /// Whether leaving it out of a message deserves a warning. Pages that a response cites are for its reader.
+    pub(crate) fn is_missed(&self, of_response: bool) -> bool {
+        !of_response || !matches!(self, Self::Url(_))
     }
 }
 
@@ -150,6 +158,38 @@ pub struct SearchResultCitation {
     /// The block after the last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_block: Option<u64>,
+}
+
+/// A file that the provider keeps, or that code wrote there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct FileCitation {
+    /// The provider's id of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_id: Option<String>,
+    /// The file's name, or the title of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filename: Option<String>,
+    /// The container or the store that holds the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_id: Option<String>,
+    /// The text of the file that is cited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cited_text: Option<String>,
+    /// The provider's `index`. OpenAI describes it as the place in the list of files; its responses hold the
+    /// place in the text where the citation belongs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+    /// Where the supported text begins in the response (characters).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_index: Option<u64>,
+    /// Where it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_index: Option<u64>,
+    /// The citation as the provider that made it sent it, for the way back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_state: Option<Box<ProviderState>>,
 }
 
 /// A citation of a kind that has no unified form.

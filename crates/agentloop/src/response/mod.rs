@@ -20,8 +20,8 @@ use serde_json::{Map, Value};
 
 pub use cache_control::CacheControl;
 pub use citation::{
-    BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, SearchResultCitation,
-    UrlCitation,
+    BlockCitation, Citation, DocumentCitation, FileCitation, OpaqueCitation, PageCitation,
+    SearchResultCitation, UrlCitation,
 };
 pub use cost::{Cost, CostSource, ParseUsdError, Usd};
 pub use finish::FinishReason;

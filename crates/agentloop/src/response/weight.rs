@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::{
     AudioPart, BlockCitation, Citation, CodeExecutionPart, CodeResultPart, DocumentCitation,
-    FilePart, ImagePart, Logprobs, OpaqueCitation, OpaquePart, PageCitation, ProviderState,
-    RedactedThinkingPart, ResponsePart, SearchResultCitation, ServerToolCallPart,
+    FileCitation, FilePart, ImagePart, Logprobs, OpaqueCitation, OpaquePart, PageCitation,
+    ProviderState, RedactedThinkingPart, ResponsePart, SearchResultCitation, ServerToolCallPart,
     ServerToolResultPart, TextPart, ThinkingPart, TokenLogprob, ToolCallPart, UrlCitation, Usage,
     UsageDetails, Warning,
 };
@@ -114,6 +114,7 @@ weight! {
     PageCitation { document_title, cited_text, file_id }
     BlockCitation { document_title, cited_text, file_id }
     SearchResultCitation { source, title, cited_text }
+    FileCitation { file_id, filename, container_id, cited_text, provider_state }
     OpaqueCitation { provider, kind, data }
     Logprobs { content, thinking, refusal }
     Warning { subject, message }
@@ -136,6 +137,7 @@ impl Weight for Citation {
             Self::Page(citation) => citation.weight(),
             Self::Block(citation) => citation.weight(),
             Self::SearchResult(citation) => citation.weight(),
+            Self::File(citation) => citation.weight(),
             Self::Opaque(citation) => citation.weight(),
         }
     }

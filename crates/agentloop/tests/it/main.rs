@@ -33,6 +33,7 @@ mod encode_cost;
 mod encode_growth;
 mod failed_choices;
 mod faults;
+mod file_citations;
 mod fixtures;
 mod fuzzed;
 mod gemini_encode;

@@ -130,11 +130,18 @@ impl Show {
         }
         let mut shown: Vec<&str> = Vec::new();
         for citation in response.choices.iter().take(1).flat_map(Choice::citations) {
-            if let Citation::Url(source) = citation
-                && !shown.contains(&source.url.as_str())
-            {
-                shown.push(&source.url);
-                self.notes.source(source.number, source.title.as_deref(), &source.url);
+            let (number, title, address) = match citation {
+                Citation::Url(page) => (page.number, page.title.as_deref(), page.url.as_str()),
+                Citation::File(file) => {
+                    let id = file.file_id.as_deref().or(file.container_id.as_deref());
+                    let Some(address) = id.or(file.filename.as_deref()) else { continue };
+                    (None, file.filename.as_deref().filter(|name| *name != address), address)
+                }
+                _ => continue,
+            };
+            if !shown.contains(&address) {
+                shown.push(address);
+                self.notes.source(number, title, address);
             }
         }
     }

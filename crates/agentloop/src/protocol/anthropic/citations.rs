@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::protocol::file_citation;
 use crate::response::{
     BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, ProviderState,
     SearchResultCitation, UrlCitation,
@@ -74,6 +75,8 @@ pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Opti
                          "encrypted_index": index }))
         }
         Citation::Opaque(opaque) => (opaque.provider == provider).then(|| opaque.data.clone()),
+        // There are no citations of files here that were not sent along.
+        Citation::File(_) => None,
         _ if !own_turn => None,
         Citation::Document(document) => Some(json!({
             "type": "char_location",
@@ -127,6 +130,7 @@ pub(super) fn serve(citation: &Citation) -> Value {
             }
             Value::Object(fields)
         }
+        Citation::File(file) => file_citation::served(file),
         Citation::Opaque(opaque) => opaque.data.clone(),
         other => write(other, "", true).unwrap_or_else(|| json!({ "type": "unknown" })),
     }

@@ -238,12 +238,15 @@ impl<'a> Messages<'a, '_> {
             return None;
         }
         let provider = self.provider.name.as_ref();
-        let citations: Vec<Value> = part
-            .citations
-            .iter()
-            .filter_map(|citation| citations::write(citation, provider, own))
-            .collect();
-        if !own && citations.len() < part.citations.len() {
+        let mut lost = false;
+        let mut citations = Vec::with_capacity(part.citations.len());
+        for citation in &part.citations {
+            match citations::write(citation, provider, own) {
+                Some(citation) => citations.push(citation),
+                None => lost |= citation.is_missed(own),
+            }
+        }
+        if lost {
             let why = format!("{provider} takes only its own citations back");
             self.dropped(subject.to_owned(), &why);
         }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::mem::size_of;
 use std::rc::Rc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::candidate::OpenText;
 use super::characters::Texts;
@@ -13,7 +13,9 @@ use crate::error::Result;
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{Citation, OpaqueCitation, UrlCitation, Weight as _};
+use crate::response::{
+    Citation, FileCitation, OpaqueCitation, ProviderState, UrlCitation, Weight as _,
+};
 
 /// Where a part of the wire went.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,7 +150,8 @@ fn citation(chunk: &Value, stretch: Stretch, cited: Option<&str>, provider: &str
         })
         .unwrap_or(&Value::Null);
     let Some(url) = word(source, "uri").or_else(|| word(source, "sourceUri")) else {
-        return opaque(provider, "groundingChunk", chunk);
+        return file(chunk, stretch, provider)
+            .map_or_else(|| opaque(provider, "groundingChunk", chunk), Citation::File);
     };
     Citation::Url(UrlCitation {
         url,
@@ -158,6 +161,31 @@ fn citation(chunk: &Value, stretch: Stretch, cited: Option<&str>, provider: &str
         end_index: stretch.end,
         ..UrlCitation::default()
     })
+}
+
+/// Returns a document of a file search, which has no address.
+fn file(chunk: &Value, stretch: Stretch, provider: &str) -> Option<FileCitation> {
+    let source = chunk.get("retrievedContext")?;
+    let mut citation = FileCitation {
+        file_id: word(source, "documentName"),
+        filename: word(source, "title"),
+        container_id: word(source, "fileSearchStore"),
+        cited_text: word(source, "text"),
+        start_index: stretch.start,
+        end_index: stretch.end,
+        ..FileCitation::default()
+    };
+    let FileCitation { file_id, filename, container_id, cited_text, .. } = &citation;
+    if [file_id, filename, container_id, cited_text].into_iter().all(Option::is_none) {
+        return None;
+    }
+    // The text may be long and is kept once.
+    let fields = source.as_object()?.iter().filter(|(name, _)| name.as_str() != "text");
+    let kept: Map<String, Value> =
+        fields.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let data = json!({ "retrievedContext": kept });
+    citation.provider_state = Some(Box::new(ProviderState::new(provider, data)));
+    Some(citation)
 }
 
 fn offset(value: &Value, name: &str) -> Option<usize> {

@@ -113,6 +113,12 @@ impl<'a, 'w> Conversation<'a, 'w> {
             let what = format!("messages[{at}].cache_control");
             self.warn(WarningKind::Dropped, what, "there are no cache markers here");
         }
+        // In a response citations are for the reader: they stand beside the content, which has no place for them.
+        let cited = |part: &ContentPart| matches!(part, ContentPart::Text(text) if !text.citations.is_empty());
+        if message.origin.is_none() && message.parts().iter().any(cited) {
+            let what = format!("messages[{at}].content");
+            self.warn(WarningKind::Dropped, what, "there are no citations in messages here");
+        }
         let detailed = message.parts().iter().any(
             |part| matches!(part, ContentPart::ImageUrl { image_url, .. } if image_url.detail.is_some()),
         );

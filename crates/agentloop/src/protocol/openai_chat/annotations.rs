@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::nesting;
+use crate::protocol::file_citation;
 use crate::response::{Citation, ImagePart, Logprobs, OpaqueCitation, TokenLogprob, UrlCitation};
 
 fn list(raw: &str) -> Vec<Value> {
@@ -39,11 +40,14 @@ pub(in crate::protocol) fn citations_of(list: Vec<Value>, provider: &str) -> Vec
                     end_index: source.get("end_index").and_then(Value::as_u64),
                     ..UrlCitation::default()
                 }),
-                _ => Citation::Opaque(OpaqueCitation {
-                    provider: provider.to_owned(),
-                    kind,
-                    data: annotation,
-                }),
+                _ => match file_citation::read(annotation, provider) {
+                    Ok(file) => Citation::File(file),
+                    Err(data) => Citation::Opaque(OpaqueCitation {
+                        provider: provider.to_owned(),
+                        kind,
+                        data,
+                    }),
+                },
             }
         })
         .collect()

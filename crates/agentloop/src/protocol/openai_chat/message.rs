@@ -10,12 +10,14 @@ use super::choice::REFERENCES;
 use super::parts::{self, Piece, WirePart};
 use crate::error::Result;
 use crate::history::Prepared;
-use crate::protocol::free_text;
 use crate::protocol::tool_calls::WIRE_TYPE;
+use crate::protocol::{file_citation, free_text};
 use crate::provider::Provider;
-use crate::provider::quirks::{CacheMarkers, ReasoningEcho, SpeakerName, ToolResultName};
+use crate::provider::quirks::{
+    CacheMarkers, ParsedFiles, ReasoningEcho, SpeakerName, ToolResultName,
+};
 use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
-use crate::response::{Warning, WarningKind};
+use crate::response::{Citation, Warning, WarningKind};
 
 /// A message on the wire. Nothing that is absent is written, but for the content of a turn that has only calls.
 #[derive(Debug, Default, Serialize)]
@@ -30,6 +32,9 @@ pub(super) struct WireMessage<'a> {
     reasoning: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reasoning_details: Vec<&'a Value>,
+    /// Files that the provider parsed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    annotations: Vec<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     audio: Option<&'a Value>,
     /// Opaque state of the whole message.
@@ -272,6 +277,7 @@ impl<'a, 'w> Messages<'a, 'w> {
             WireContent::Text(joined(&turn.content))
         };
         wire.tool_calls = turn.calls;
+        wire.annotations = turn.annotations;
         wire.audio = turn.audio;
         wire.extra_content = turn.extra_content;
         wire.thought_signature = turn.thought_signature;
@@ -300,9 +306,23 @@ impl<'a, 'w> Messages<'a, 'w> {
                     state(&text.provider_state, "extra_content").or(turn.extra_content);
                 turn.thought_signature =
                     state(&text.provider_state, "thought_signature").or(turn.thought_signature);
-                // In a response they are for the reader. In a history of unknown origin they may be meant to be sent.
-                let are_sent = own.is_some_and(|own| own.data.get(REFERENCES).is_some());
-                if turn.of_response || are_sent || text.citations.is_empty() {
+                // In a response pages are for the reader. In a history of unknown origin they may be meant to be sent.
+                let mut are_sent = own.is_some_and(|own| own.data.get(REFERENCES).is_some());
+                if !are_sent {
+                    let returned = self.provider.quirks.parsed_files == ParsedFiles::Returned;
+                    are_sent = true;
+                    for citation in &text.citations {
+                        let parsed = match citation {
+                            Citation::File(file) if returned => {
+                                file_citation::parsed(file, provider)
+                            }
+                            _ => None,
+                        };
+                        are_sent &= parsed.is_some() || !citation.is_missed(turn.of_response);
+                        turn.annotations.extend(parsed);
+                    }
+                }
+                if are_sent {
                     return;
                 }
                 format!("{provider} takes no citations back")
@@ -398,6 +418,7 @@ struct Turn<'a> {
     is_listed: bool,
     thoughts: Vec<&'a str>,
     details: Vec<&'a Value>,
+    annotations: Vec<&'a Value>,
     calls: Vec<WireToolCall<'a>>,
     audio: Option<&'a Value>,
     extra_content: Option<&'a Value>,

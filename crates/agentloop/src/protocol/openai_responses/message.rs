@@ -196,14 +196,24 @@ impl<'a, 'w> Items<'a, 'w> {
 
     fn assistant(&mut self, message: &'a ChatMessage, at: usize) {
         let before = (self.items.len(), self.warnings.len());
-        let mut turn = Turn::default();
+        let mut turn = Turn { of_response: message.origin.is_some(), ..Turn::default() };
         match &message.content {
             None => {}
             Some(MessageContent::Text(text)) => turn.said.push(text),
             Some(MessageContent::Parts(parts)) => {
                 for (part_at, part) in parts.iter().enumerate() {
-                    let Err(why) = self.part(part, &mut turn) else { continue };
+                    let taken = self.part(part, &mut turn);
+                    let uncited = std::mem::take(&mut turn.uncited);
+                    if taken.is_ok() && !uncited {
+                        continue;
+                    }
                     let subject = format!("messages[{at}].content[{part_at}]");
+                    let Err(why) = taken else {
+                        let name = self.provider.name.as_ref();
+                        let why = format!("{name} takes only its own citations back, and whole");
+                        self.dropped(subject, &why);
+                        continue;
+                    };
                     match part {
                         ContentPart::Audio(AudioPart { transcript: Some(words), .. })
                             if !words.is_empty() =>
@@ -237,6 +247,8 @@ impl<'a, 'w> Items<'a, 'w> {
                 match item.filter(|item| !plain && replay::kind(item) == "message") {
                     Some(item) => self.replay_text(item, text, turn),
                     None => {
+                        let mut citations = text.citations.iter();
+                        turn.uncited = citations.any(|one| one.is_missed(turn.of_response));
                         turn.close();
                         turn.said.push(&text.text);
                     }
@@ -307,7 +319,8 @@ impl<'a, 'w> Items<'a, 'w> {
         text: &'a TextPart,
         turn: &mut Turn<'a>,
     ) {
-        let piece = replay::piece(item, text);
+        let (piece, is_all) = replay::piece(item, text, self.provider.name.as_ref());
+        turn.uncited = !is_all;
         let id = replay::id(item);
         if replay::is_told(item)
             && id.is_some()
@@ -377,6 +390,10 @@ struct Turn<'a> {
     open: Option<&'a str>,
     /// The ids of the items that were replayed.
     replayed: Vec<&'a str>,
+    /// Whether the message is known to be a response.
+    of_response: bool,
+    /// Whether citations of the last part were left out.
+    uncited: bool,
 }
 
 impl Turn<'_> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::free_text;
+use crate::protocol::{file_citation, free_text};
 use crate::request::ContentPart;
 use crate::response::{Citation, ProviderState, TextPart, ToolCallPart};
 
@@ -89,18 +89,29 @@ pub(super) fn message(item: &Item, piece: &Value) -> Value {
     Value::Object(message)
 }
 
-/// A text, as a piece of a message.
-pub(super) fn piece(item: &Item, text: &TextPart) -> Value {
+/// Returns a text as a piece of a message, and whether all of its citations are in it.
+pub(super) fn piece(item: &Item, text: &TextPart, provider: &str) -> (Value, bool) {
     if item.get("refusal") == Some(&Value::Bool(true)) {
-        return json!({ "type": "refusal", "refusal": text.text });
+        return (json!({ "type": "refusal", "refusal": text.text }), text.citations.is_empty());
     }
-    let annotations: Vec<Value> = text.citations.iter().filter_map(annotation).collect();
-    json!({ "type": "output_text", "text": text.text, "annotations": annotations, "logprobs": [] })
+    let annotations = text.citations.iter().filter_map(|citation| annotation(citation, provider));
+    let annotations: Vec<Value> = annotations.collect();
+    let is_all = annotations.len() == text.citations.len();
+    let piece = json!({ "type": "output_text", "text": text.text, "annotations": annotations,
+                        "logprobs": [] });
+    (piece, is_all)
 }
 
-/// A source as the wire has it, if it is known in full.
-fn annotation(citation: &Citation) -> Option<Value> {
-    let Citation::Url(url) = citation else { return None };
+/// Returns a source as the wire has it, if it is known in full and is not another provider's.
+fn annotation(citation: &Citation, provider: &str) -> Option<Value> {
+    let url = match citation {
+        Citation::Url(url) => url,
+        Citation::File(file) => return file_citation::annotation(file, provider),
+        Citation::Opaque(opaque) => {
+            return (opaque.provider == provider).then(|| opaque.data.clone());
+        }
+        _ => return None,
+    };
     Some(json!({
         "type": "url_citation",
         "url": url.url,

@@ -38,6 +38,8 @@ pub struct Quirks {
     pub audio: AudioInputForm,
     /// How files are sent.
     pub files: FileInputForm,
+    /// Whether files that the provider parsed go back to it.
+    pub parsed_files: ParsedFiles,
     /// How videos are sent.
     pub video: VideoInput,
     /// How settings of generated images are sent.
@@ -252,6 +254,17 @@ quirk! {
         DocumentUrl,
         /// Not at all.
         Refused,
+    }
+}
+
+quirk! {
+    /// Whether files that the provider parsed, and returned as annotations, go back to it.
+    ParsedFiles {
+        /// They do not.
+        #[default]
+        Kept,
+        /// As `annotations` of the assistant's message, which spares it parsing them again.
+        Returned,
     }
 }
 

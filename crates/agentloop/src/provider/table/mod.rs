@@ -15,9 +15,9 @@ use crate::provider::model::{ModelRule, ThinkTags};
 use crate::provider::quirks::{
     AudioInputForm, CacheMarkers, ClientTools, DimensionsName, EmbeddingEncoding, EmbeddingForm,
     EmbeddingQuirks, FileInputForm, Fingerprint, ImageInput, ImageOutputForm, IncludeForm,
-    InputTypeWords, ItemForm, JsonSchemaSupport, LogprobsForm, ReasoningEcho, ReasoningTokens,
-    SpeakerName, StreamUsage, TextFormat, ThinkingForm, TokenCap, TokenCount, ToolCallIds,
-    ToolResultImages, ToolResultName, VideoInput,
+    InputTypeWords, ItemForm, JsonSchemaSupport, LogprobsForm, ParsedFiles, ReasoningEcho,
+    ReasoningTokens, SpeakerName, StreamUsage, TextFormat, ThinkingForm, TokenCap, TokenCount,
+    ToolCallIds, ToolResultImages, ToolResultName, VideoInput,
 };
 use crate::provider::restrict::with_restrictions;
 use crate::provider::{Auth, KeySource, Param, Provider};
@@ -416,6 +416,7 @@ fn openrouter() -> Provider {
             q.reasoning_echo = ReasoningEcho::ReasoningDetails;
             q.thinking = ThinkingForm::ReasoningObject;
             q.cache_markers = CacheMarkers::OnParts;
+            q.parsed_files = ParsedFiles::Returned;
             q.video = VideoInput::VideoUrl;
             q.image_output = ImageOutputForm::ImageConfig;
         })

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::call::Function;
 use super::nullable;
+use crate::protocol::file_citation;
 use crate::request::{ChatMessage, ContentPart, MessageContent, Origin, Role, ToolCall};
 use crate::response::{
     AudioPart, CacheControl, Citation, ImagePart, OpaqueCitation, OpaquePart, ProviderState,
@@ -257,7 +258,10 @@ fn citation(source: Value, of: &impl Fn(&str) -> String) -> Citation {
             end_index: inner.get("end_index").and_then(Value::as_u64),
             ..UrlCitation::default()
         }),
-        _ => Citation::Opaque(OpaqueCitation { provider: of(""), kind, data: source }),
+        _ => match file_citation::read(source, &of("")) {
+            Ok(file) => Citation::File(file),
+            Err(data) => Citation::Opaque(OpaqueCitation { provider: of(""), kind, data }),
+        },
     }
 }
 

@@ -23,6 +23,9 @@ fn citation() -> impl Strategy<Value = Value> {
         (0u64..9).prop_map(|at| json!({"type": "document", "documentIndex": at, "citedText": "x"})),
         (0u64..9).prop_map(|at| json!({"type": "page", "documentIndex": at, "startPage": 1})),
         (0u64..9).prop_map(|at| json!({"type": "block", "documentIndex": at, "startBlock": 1})),
+        (text(), state()).prop_map(|(id, state)| {
+            json!({"type": "file_citation", "fileId": id, "index": 3, "providerState": state})
+        }),
         text()
             .prop_map(|kind| json!({"type": "opaque", "provider": "p", "kind": kind, "data": [1]})),
     ]

@@ -7,8 +7,8 @@ use crate::error::{Error, ErrorKind};
 use crate::event::{ChatStreamEvent, PartDelta};
 use crate::model_info::ModelInfo;
 use crate::response::{
-    ChatResponse, Choice, Citation, CodeOutcome, FinishReason, Logprobs, ResponsePart, TextPart,
-    Usage,
+    ChatResponse, Choice, Citation, CodeOutcome, FileCitation, FinishReason, Logprobs,
+    ResponsePart, TextPart, Usage,
 };
 
 fn bytes(value: &Value) -> Bytes {
@@ -119,22 +119,27 @@ impl Sources {
             text.text.chars().take(letters).map(|letter| letter.len_utf8() as u64).sum()
         };
         for citation in &text.citations {
-            let Citation::Url(url) = citation else {
-                continue;
+            let (cited, start, end, chunk) = match citation {
+                Citation::Url(url) => {
+                    let chunk = json!({ "web": { "uri": url.url, "title": url.title } });
+                    (url.cited_text.as_deref(), url.start_index, url.end_index, chunk)
+                }
+                Citation::File(file) => (None, file.start_index, file.end_index, document(file)),
+                _ => continue,
             };
             let mut segment = json!({ "partIndex": part });
-            if let Some(text) = &url.cited_text {
-                segment["text"] = text.as_str().into();
+            if let Some(text) = cited {
+                segment["text"] = text.into();
             }
-            if let Some(start) = url.start_index {
+            if let Some(start) = start {
                 segment["startIndex"] = byte(start).into();
             }
-            if let Some(end) = url.end_index {
+            if let Some(end) = end {
                 segment["endIndex"] = byte(end).into();
             }
             self.supports
                 .push(json!({ "segment": segment, "groundingChunkIndices": [self.chunks.len()] }));
-            self.chunks.push(json!({ "web": { "uri": url.url, "title": url.title } }));
+            self.chunks.push(chunk);
         }
     }
 
@@ -142,6 +147,23 @@ impl Sources {
         (!self.chunks.is_empty())
             .then(|| json!({ "groundingChunks": self.chunks, "groundingSupports": self.supports }))
     }
+}
+
+/// Writes a document of a file search.
+fn document(file: &FileCitation) -> Value {
+    let state = file.provider_state.as_deref().and_then(|state| state.data.get("retrievedContext"));
+    let mut source = state.and_then(Value::as_object).cloned().unwrap_or_default();
+    for (name, word) in [
+        ("documentName", &file.file_id),
+        ("title", &file.filename),
+        ("fileSearchStore", &file.container_id),
+        ("text", &file.cited_text),
+    ] {
+        if let Some(word) = word {
+            source.insert(name.to_owned(), word.as_str().into());
+        }
+    }
+    json!({ "retrievedContext": source })
 }
 
 /// The provider's own word if it is one of this wire's, which are all in capitals.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::error::Error;
 use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::model_info::ModelInfo;
+use crate::protocol::file_citation;
 use crate::response::{ChatResponse, Choice, Citation, ImagePart, Logprobs, ResponsePart, Usage};
 
 fn bytes(value: &Value) -> Bytes {
@@ -87,8 +88,10 @@ fn finish_word(raw: Option<&str>, reason: &crate::response::FinishReason) -> Str
 }
 
 fn annotation(citation: &Citation) -> Option<Value> {
-    let Citation::Url(url) = citation else {
-        return None;
+    let url = match citation {
+        Citation::Url(url) => url,
+        Citation::File(file) => return Some(file_citation::served_in_chat(file)),
+        _ => return None,
     };
     Some(json!({
         "type": "url_citation",

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::error::Error;
+use crate::protocol::file_citation;
 use crate::response::{
     ChatResponse, Choice, Citation, FinishReason, Logprobs, ProviderState, ResponsePart, Usage,
 };
@@ -120,7 +121,11 @@ pub(super) fn item(answer: &str, at: usize, part: &ResponsePart) -> Option<Value
 }
 
 pub(super) fn annotation(citation: &Citation) -> Option<Value> {
-    let Citation::Url(url) = citation else { return None };
+    let url = match citation {
+        Citation::Url(url) => url,
+        Citation::File(file) => return Some(file_citation::served(file)),
+        _ => return None,
+    };
     let mut wire = Map::new();
     wire.insert("type".to_owned(), json!("url_citation"));
     wire.insert("url".to_owned(), json!(url.url));
