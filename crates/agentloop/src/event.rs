@@ -21,7 +21,10 @@ use crate::response::{
 /// - `message.start` comes once and first, `message.done` once and last.
 /// - Each part opens once with `content.start`, grows by `content.delta`, and closes once with
 ///   `content.done`, which holds the finished part. Parts are numbered in the order in which they open.
-///   Tool calls may grow side by side.
+///   Tool calls may grow side by side. Thinking and text close before the next part opens; in the Responses protocol
+///   they close when the provider ends their item.
+/// - Sources of a text that arrive after it has closed come as `content.citation`; they belong to the part, as if they
+///   were in its `content.done`.
 /// - A stream that fails ends with an error instead of `message.done`. In Rust that is the `Err` of
 ///   [`ChatStream`](crate::ChatStream)'s items; in JSON it is an `error` event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,6 +82,16 @@ pub enum ChatStreamEvent {
         part_index: u32,
         /// The whole part.
         part: ResponsePart,
+    },
+    /// A part of text that is finished has one more source, which the provider named later.
+    #[serde(rename = "content.citation", rename_all = "camelCase")]
+    ContentCitation {
+        /// Which answer.
+        choice_index: u32,
+        /// Which part of it.
+        part_index: u32,
+        /// The source, with the place in the part's text.
+        citation: Citation,
     },
     /// More log probabilities.
     #[serde(rename = "logprobs", rename_all = "camelCase")]
@@ -149,7 +162,10 @@ impl ChatStreamEvent {
     pub fn is_content(&self) -> bool {
         matches!(
             self,
-            Self::ContentStart { .. } | Self::ContentDelta { .. } | Self::ContentDone { .. }
+            Self::ContentStart { .. }
+                | Self::ContentDelta { .. }
+                | Self::ContentDone { .. }
+                | Self::ContentCitation { .. }
         )
     }
 }

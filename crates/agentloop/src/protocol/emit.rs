@@ -18,8 +18,8 @@ use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
 use crate::request::OutputStrategy;
 use crate::response::{
-    ChatResponse, Choice, Contradiction, Cost, FinishReason, Fold, Logprobs, ProviderState,
-    RawParts, Reported, ResponsePart, Usage, Warning, Weight,
+    ChatResponse, Choice, Citation, Contradiction, Cost, FinishReason, Fold, Logprobs,
+    ProviderState, RawParts, Reported, ResponsePart, Usage, Warning, Weight,
 };
 
 /// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
@@ -367,6 +367,25 @@ impl Emitter {
             self.events.push_back(ChatStreamEvent::ContentDone { choice_index, part_index, part });
         }
         self.charge(tree + maker)
+    }
+
+    /// Adds a source to a text that has closed.
+    pub(crate) fn cite(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+        citation: Citation,
+    ) -> Result<()> {
+        self.charge(size_of::<Citation>() + citation.weight())?;
+        if self.quiet {
+            let cited = self.fold.cite(choice_index, part_index, citation);
+            return cited.map_err(Self::out_of_order);
+        }
+        let cited = self.fold.cite(choice_index, part_index, citation.clone());
+        cited.map_err(Self::out_of_order)?;
+        let event = ChatStreamEvent::ContentCitation { choice_index, part_index, citation };
+        self.events.push_back(event);
+        Ok(())
     }
 
     /// A part that came whole.

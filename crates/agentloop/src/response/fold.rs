@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::{
-    AudioPart, ChatResponse, Choice, CodeExecutionPart, CodeResultPart, Cost, FilePart,
+    AudioPart, ChatResponse, Choice, Citation, CodeExecutionPart, CodeResultPart, Cost, FilePart,
     FinishReason, ImagePart, Logprobs, OpaquePart, RawResponse, RedactedThinkingPart, ResponsePart,
     ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, Usage, Warning,
 };
@@ -114,6 +114,9 @@ impl Fold {
                 // The finished part is the authority: kinds that come whole have no deltas.
                 *self.close(*choice_index, *part_index)? = part.clone();
                 Ok(())
+            }
+            ChatStreamEvent::ContentCitation { choice_index, part_index, citation } => {
+                self.cite(*choice_index, *part_index, citation.clone())
             }
             ChatStreamEvent::Logprobs { choice_index, logprobs } => {
                 self.logprobs(*choice_index, logprobs.clone());
@@ -338,6 +341,24 @@ impl Fold {
         let part = &mut choice.content[at];
         read_arguments(part);
         Ok(part)
+    }
+
+    /// Adds a source to a text that has closed.
+    pub(crate) fn cite(
+        &mut self,
+        choice_index: u32,
+        part_index: u32,
+        citation: Citation,
+    ) -> Result<(), FoldError> {
+        let (choice, progress) = self.choice(choice_index);
+        let at = part_index as usize;
+        match (choice.content.get_mut(at), progress.open.get(at)) {
+            (Some(ResponsePart::Text(part)), Some(false)) => {
+                part.citations.push(citation);
+                Ok(())
+            }
+            _ => broken(format!("part {part_index} has a late source, but is not a closed text")),
+        }
     }
 
     /// Notes on a part that is complete who made it, and returns it.

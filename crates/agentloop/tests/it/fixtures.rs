@@ -4,7 +4,7 @@ use crate::support;
 
 use std::path::{Path, PathBuf};
 
-use agentloop::{ChatResponse, ErrorKind};
+use agentloop::{ChatResponse, Citation, ErrorKind, ResponsePart};
 use support::{Wire, decode};
 
 /// The protocols that have fixtures, with a provider that speaks each, and how a stream of each says why it ended.
@@ -52,6 +52,62 @@ fn each(check: impl Fn(&Wire, &str, &str, &[u8], &[u8])) {
             check(&wire, reason, &format!("{protocol}/{name}"), &body, &stream);
         }
     }
+}
+
+/// Sources come with the last chunks, when a call may have closed the text.
+#[test]
+fn sources_belong_to_the_text_also_when_a_call_has_closed_it() {
+    let call = r#"{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}"#;
+    let annotation = r#"{"type":"url_citation","url_citation":{"url":"https://a.test","start_index":0,"end_index":4}}"#;
+    let end = r#""finish_reason":"tool_calls""#;
+    let body = |message: &str, beside: &str| {
+        format!(
+            r#"{{"id":"r","model":"m","choices":[{{"index":0,"message":{message},{end}}}]{beside}}}"#
+        )
+    };
+    let stream = |deltas: [&str; 3], beside: &str| {
+        let chunk = |delta: &str, end: &str| {
+            format!(
+                r#"data: {{"id":"r","model":"m","choices":[{{"index":0,"delta":{delta}{end}}}]{beside}}}"#
+            )
+        };
+        let [text, call, last] = deltas;
+        let last = chunk(last, &format!(",{end}"));
+        format!("{}\n\n{}\n\n{last}\n\ndata: [DONE]\n\n", chunk(text, ""), chunk(call, ""))
+    };
+    let (text, calls) = (r#"{"content":"Rome."}"#, format!(r#"{{"tool_calls":[{call}]}}"#));
+    let annotated = format!(r#"{{"annotations":[{annotation}]}}"#);
+    let message =
+        format!(r#"{{"content":"Rome.","tool_calls":[{call}],"annotations":[{annotation}]}}"#);
+    let plain = format!(r#"{{"content":"Rome.","tool_calls":[{call}]}}"#);
+    let urls = r#","citations":["https://a.test"]"#;
+    for (body, stream) in [
+        (body(&message, ""), stream([text, &calls, &annotated], "")),
+        (body(&plain, urls), stream([text, &calls, "{}"], urls)),
+    ] {
+        let whole = response(body.as_bytes(), false);
+        assert_eq!(whole, response(stream.as_bytes(), true));
+        let [ResponsePart::Text(text), ResponsePart::ToolCall(_)] = &*whole.choices[0].content
+        else {
+            panic!("{whole:?}")
+        };
+        let [Citation::Url(source)] = &*text.citations else { panic!("{text:?}") };
+        assert_eq!(source.url, "https://a.test");
+    }
+}
+
+#[test]
+fn thinking_and_text_close_before_the_next_part_opens() {
+    each(|wire, _, name, body, bytes| {
+        // An item of a Responses stream closes with its own end, which may come when others have begun.
+        if name.starts_with("openai_responses/") {
+            return;
+        }
+        for (stream, bytes) in [(false, body), (true, bytes)] {
+            let decoded = decode(&Wire { stream, ..wire.clone() }, bytes);
+            support::closes_in_order(&decoded.events).unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+    });
 }
 
 #[test]

@@ -4,7 +4,8 @@ use crate::support;
 
 use std::path::{Path, PathBuf};
 
-use agentloop::{ChatResponse, ErrorKind};
+use agentloop::protocol::serve::StreamWriter;
+use agentloop::{ChatResponse, ChatStreamEvent, Citation, ErrorKind, Fold, Protocol, ResponsePart};
 use support::{Wire, decode};
 
 /// Name, whole body, stream of events, stream as a list.
@@ -33,6 +34,10 @@ fn fixtures() -> Vec<Fixture> {
         .collect()
 }
 
+fn named(name: &str) -> Fixture {
+    fixtures().into_iter().find(|fixture| fixture.0 == name).unwrap()
+}
+
 fn wire(stream: bool) -> Wire {
     Wire { stream, ..Wire::of("google") }
 }
@@ -50,6 +55,111 @@ fn a_whole_answer_and_both_forms_of_its_stream_are_the_same_response() {
         assert_eq!(whole, response(&list, false), "{name} as a list that was not asked for");
         assert_eq!(whole, response(&body, true), "{name} whole where a stream was asked for");
     }
+}
+
+#[test]
+fn text_closes_before_the_next_part_opens() {
+    for (name, body, stream, list) in fixtures() {
+        for (bytes, streamed) in [(body, false), (stream, true), (list, true)] {
+            let decoded = decode(&wire(streamed), &bytes);
+            support::closes_in_order(&decoded.events).unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+    }
+}
+
+/// The kinds and parts of the events about content, in short.
+fn steps(events: &[ChatStreamEvent]) -> Vec<String> {
+    let shown = events.iter().filter(|event| event.is_content()).map(|event| {
+        let event = serde_json::to_value(event).unwrap();
+        let kind = event["delta"]["type"].as_str().unwrap_or_default();
+        format!("{} {} {kind}", event["type"].as_str().unwrap(), event["partIndex"])
+    });
+    shown.map(|step| step.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn sources_that_come_last_belong_to_the_text_that_has_closed() {
+    let (_, body, stream, _) = named("grounded_before_a_call");
+    let decoded = decode(&wire(true), &stream);
+    assert_eq!(
+        steps(&decoded.events),
+        [
+            "content.start 0",
+            "content.delta 0 text",
+            "content.done 0",
+            "content.start 1",
+            "content.delta 1 tool_call.arguments",
+            "content.done 1",
+            "content.citation 0",
+        ]
+    );
+    let mut fold = Fold::new();
+    for event in &decoded.events {
+        fold.push(event).unwrap();
+    }
+    let folded = fold.finish().unwrap();
+    let ResponsePart::Text(text) = &folded.choices[0].content[0] else { panic!("{folded:?}") };
+    let [Citation::Url(source)] = text.citations.as_slice() else { panic!("{text:?}") };
+    assert_eq!(
+        (source.url.as_str(), source.start_index, source.end_index),
+        ("https://a.test", Some(0), Some(4))
+    );
+    assert_eq!(decoded.response().unwrap(), folded);
+    assert_eq!(response(&body, false), folded);
+    // A text that is still open at the end has its sources before it closes.
+    let (_, _, stream, _) = named("grounded");
+    let steps = steps(&decode(&wire(true), &stream).events);
+    assert!(!steps.iter().any(|step| step.starts_with("content.citation")), "{steps:?}");
+    let cited = steps.iter().position(|step| step.ends_with("citation")).unwrap();
+    assert!(steps[cited..].iter().any(|step| step.starts_with("content.done")), "{steps:?}");
+}
+
+/// An event about a part that cannot have a source is refused.
+#[test]
+fn a_late_source_needs_a_closed_text() {
+    let (_, _, stream, _) = named("grounded_before_a_call");
+    let events = decode(&wire(true), &stream).events;
+    let late = events.iter().find(|event| matches!(event, ChatStreamEvent::ContentCitation { .. }));
+    let late = late.unwrap();
+    let mut fold = Fold::new();
+    let mut taken = 0;
+    for event in events.iter().take_while(|event| *event != late) {
+        let text_is_closed = taken > 0;
+        assert_eq!(fold.clone().push(late).is_ok(), text_is_closed, "before {event:?}");
+        fold.push(event).unwrap();
+        taken += usize::from(matches!(event, ChatStreamEvent::ContentDone { .. }));
+    }
+    let ChatStreamEvent::ContentCitation { choice_index, citation, .. } = late else { panic!() };
+    for part_index in [1, 2] {
+        let of_a_call: ChatStreamEvent = serde_json::from_value(serde_json::json!({
+            "type": "content.citation", "choiceIndex": choice_index, "partIndex": part_index,
+            "citation": citation,
+        }))
+        .unwrap();
+        assert!(fold.clone().push(&of_a_call).is_err());
+    }
+}
+
+/// Wires that take sources at any time have them where they belong; that of Responses has them in its last event.
+#[test]
+fn late_sources_are_written_in_the_words_of_other_protocols() {
+    let (_, _, stream, _) = named("grounded_before_a_call");
+    let events = decode(&wire(true), &stream).events;
+    let written = |protocol: Protocol| -> Vec<u8> {
+        let mut writer = StreamWriter::new(protocol, true);
+        events.iter().flat_map(|event| writer.write(event)).collect()
+    };
+    let openai = Wire { stream: true, ..Wire::of("openai") };
+    for (protocol, wire) in [(Protocol::OpenAiChat, openai), (Protocol::Gemini, wire(true))] {
+        let again = decode(&wire, &written(protocol)).response().unwrap();
+        let ResponsePart::Text(text) = &again.choices[0].content[0] else { panic!("{again:?}") };
+        let [Citation::Url(source)] = text.citations.as_slice() else { panic!("{text:?}") };
+        let found = (source.url.as_str(), source.start_index, source.end_index);
+        assert_eq!(found, ("https://a.test", Some(0), Some(4)), "{protocol:?}");
+    }
+    let responses = String::from_utf8(written(Protocol::OpenAiResponses)).unwrap();
+    let last = responses.rsplit("event: ").next().unwrap();
+    assert!(last.starts_with("response.completed") && last.contains("https://a.test"), "{last}");
 }
 
 #[test]

@@ -135,6 +135,7 @@ fn every_event_is_the_seed_s() {
         json!({"type": "metadata", "choiceIndex": 1, "providerMetadata": {"safetyRatings": []}}),
         json!({"type": "message.done", "response": response}),
         content("content.done", "part", json!({"type": "text", "text": "hi"})),
+        content("content.citation", "citation", json!({"type": "url", "url": "u"})),
     ];
     for start in [
         json!({"type": "text"}),

@@ -65,9 +65,9 @@ enum Growing {
     Thinking(u32),
 }
 
-/// A part of text. It stays open to the end, for its sources may come last.
+/// A part of text, kept until the end: the sources name places in it, and often come last.
 #[derive(Debug)]
-pub(super) struct OpenText {
+pub(super) struct CitedText {
     pub(super) part: u32,
     pub(super) text: String,
 }
@@ -83,7 +83,7 @@ struct PartialCall {
 #[derive(Debug, Default)]
 pub(super) struct CandidateState {
     pub(super) index: u32,
-    pub(super) texts: Vec<OpenText>,
+    pub(super) texts: Vec<CitedText>,
     /// Where the parts of the wire went.
     pub(super) places: Vec<Place>,
     growing: Growing,
@@ -231,8 +231,8 @@ impl CandidateState {
             let part = emitter.open(self.index, start)?;
             self.growing = if thought { Growing::Thinking(part) } else { Growing::Text };
             if !thought {
-                emitter.charge(size_of::<OpenText>())?;
-                self.texts.push(OpenText { part, text: String::new() });
+                emitter.charge(size_of::<CitedText>())?;
+                self.texts.push(CitedText { part, text: String::new() });
             }
         }
         // A stream says nothing of where a part of the whole answer begins: a piece is no part of its own.
@@ -406,26 +406,34 @@ impl CandidateState {
         emitter.delta(self.index, part, PartDelta::ProviderState { provider_state })
     }
 
-    /// Ends what was growing. Text stays open, but nothing is added to it.
-    pub(super) fn leave(&mut self, emitter: &mut Emitter) -> Result<()> {
-        if let Growing::Thinking(part) = std::mem::take(&mut self.growing) {
+    /// Closes what was growing.
+    fn leave(&mut self, emitter: &mut Emitter) -> Result<()> {
+        let part = match std::mem::take(&mut self.growing) {
+            Growing::Nothing => None,
+            Growing::Text => self.texts.last().map(|text| text.part),
+            Growing::Thinking(part) => Some(part),
+        };
+        if let Some(part) = part {
             emitter.close(self.index, part, |_| {})?;
         }
         self.end_call(emitter)
     }
 
-    /// Closes what is open, with the sources of the text.
+    /// Adds the sources to their texts, of which the last may still be open, and closes what is open.
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
-        self.leave(emitter)?;
+        let open = self.texts.len().checked_sub(1).filter(|_| self.growing == Growing::Text);
         let provider = emitter.provider().to_owned();
         for (at, citation) in self.grounding.citations(&self.texts, &self.places, &provider) {
-            if let Some(open) = self.texts.get(at) {
-                emitter.delta(self.index, open.part, PartDelta::Citation { citation })?;
+            match self.texts.get(at) {
+                Some(text) if open == Some(at) => {
+                    emitter.delta(self.index, text.part, PartDelta::Citation { citation })?;
+                }
+                Some(text) => emitter.cite(self.index, text.part, citation)?,
+                None => {}
             }
         }
-        for open in self.texts.drain(..) {
-            emitter.close(self.index, open.part, |_| {})?;
-        }
+        self.leave(emitter)?;
+        self.texts.clear();
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::candidate::OpenText;
+use super::candidate::CitedText;
 use super::characters::Texts;
 use crate::error::Result;
 use crate::limits::MAX_RESPONSE_BYTES;
@@ -85,7 +85,7 @@ impl Grounding {
     /// long source.
     pub(super) fn citations<'a>(
         &'a self,
-        texts: &'a [OpenText],
+        texts: &'a [CitedText],
         places: &'a [Place],
         provider: &'a str,
     ) -> impl Iterator<Item = (usize, Citation)> + 'a {

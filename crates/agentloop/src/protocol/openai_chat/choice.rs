@@ -22,7 +22,7 @@ use crate::protocol::rest::Kept;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
 use crate::protocol::tool_calls::{CallPiece, ToolCalls, WIRE_TYPE};
 use crate::provider::ThinkTags;
-use crate::response::{FinishReason, ProviderState, ResponsePart, Weight as _};
+use crate::response::{Citation, FinishReason, ProviderState, ResponsePart, Weight as _};
 
 /// The field of a part's state that holds its references.
 pub(super) const REFERENCES: &str = "references";
@@ -33,6 +33,8 @@ pub(super) struct ChoiceState {
     pub(super) index: u32,
     /// The part that grows now; tool calls grow beside it.
     active: Option<(Kind, u32)>,
+    /// The last text that has closed.
+    closed_text: Option<u32>,
     pub(super) calls: ToolCalls,
     pub(super) finish: Option<String>,
     pub(super) refused: bool,
@@ -102,6 +104,7 @@ impl ChoiceState {
         Self {
             index,
             active: None,
+            closed_text: None,
             calls: ToolCalls::default(),
             finish: None,
             refused: false,
@@ -163,10 +166,12 @@ impl ChoiceState {
             let citations = annotations::citations(annotations.get(), emitter.provider());
             if !citations.is_empty() && self.open_text().is_none() {
                 self.flush(emitter)?;
+                if !self.has_text() {
+                    self.ensure(Kind::Text, emitter)?;
+                }
             }
             for citation in citations {
-                let part = self.ensure(Kind::Text, emitter)?;
-                emitter.delta(self.index, part, PartDelta::Citation { citation })?;
+                self.cite(citation, emitter)?;
             }
         }
         if let Some(refusal) = take(&mut delta.refusal).into_non_empty() {
@@ -218,15 +223,32 @@ impl ChoiceState {
         Ok(part)
     }
 
-    /// The text part that is open now, for what comes late.
-    pub(super) fn open_text(&self) -> Option<u32> {
+    /// The text part that is open now.
+    fn open_text(&self) -> Option<u32> {
         self.active.filter(|(kind, _)| *kind == Kind::Text).map(|(_, part)| part)
+    }
+
+    /// Whether there is a text that sources can belong to.
+    pub(super) fn has_text(&self) -> bool {
+        self.open_text().or(self.closed_text).is_some()
+    }
+
+    /// Adds a source to the text that is open now, or to the last one.
+    pub(super) fn cite(&self, citation: Citation, emitter: &mut Emitter) -> Result<()> {
+        match (self.open_text(), self.closed_text) {
+            (Some(part), _) => emitter.delta(self.index, part, PartDelta::Citation { citation }),
+            (None, Some(part)) => emitter.cite(self.index, part, citation),
+            (None, None) => Ok(()),
+        }
     }
 
     pub(super) fn close_active(&mut self, emitter: &mut Emitter) -> Result<()> {
         let Some((kind, part)) = self.active.take() else {
             return Ok(());
         };
+        if kind == Kind::Text {
+            self.closed_text = Some(part);
+        }
         let mut state = Map::new();
         if kind == Kind::Thinking && !self.details.is_empty() {
             state.insert("reasoning_details".to_owned(), take(&mut self.details).into());

@@ -6,7 +6,6 @@ use super::annotations;
 use super::decode::{Decoder, Mode};
 use super::wire::Chunk;
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::PartDelta;
 use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
@@ -167,13 +166,10 @@ impl Decoder {
         }
         let sources = annotations::Sources::read(&self.citations, &self.search_results);
         let mut attached = false;
-        for state in &self.choices {
-            let Some(part) = state.open_text() else {
-                continue;
-            };
+        for state in self.choices.iter().filter(|state| state.has_text()) {
             attached = true;
             for citation in sources.citations() {
-                emitter.delta(state.index, part, PartDelta::Citation { citation })?;
+                state.cite(citation, emitter)?;
             }
         }
         if let Some(urls) = sources.into_urls().filter(|_| !attached) {

@@ -50,6 +50,15 @@ fn a_chunk_that_many_passages_name_is_not_copied_without_end() {
     let chunk = format!(r#"{{"other":"{}"}}"#, "c".repeat(100_000));
     let sent = grounded(&chunk, &hostile::same(50_000, r#"{"groundingChunkIndices":[0]}"#));
     is_refused(&sent, 450 * MEBIBYTE);
+    // Nor to a text that has closed by then.
+    let supports = hostile::same(50_000, r#"{"groundingChunkIndices":[0]}"#);
+    let sent = hostile::gemini(
+        r#"[{"text":"text"},{"functionCall":{"name":"f"}}]"#,
+        &format!(
+            r#","groundingMetadata":{{"groundingChunks":[{chunk}],"groundingSupports":{supports}}}"#
+        ),
+    );
+    is_refused(&sent, 450 * MEBIBYTE);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::properties::encoding::{has_null, message, params};
 use crate::properties::mutation::{keeps_the_grammar, mutated};
-use crate::support::{Wire, decode};
+use crate::support::{Wire, closes_in_order, decode};
 
 /// Our fixtures, and their streams as lists, to change at random.
 fn fixtures() -> Vec<(bool, Vec<u8>)> {
@@ -73,6 +73,7 @@ proptest! {
         let wire = Wire { stream, ..Wire::of("google") };
         let whole = decode(&wire, &bytes);
         keeps_the_grammar(&whole);
+        prop_assert_eq!(closes_in_order(&whole.events), Ok(()));
         let cut = decode(&Wire { size, ..wire }, &bytes);
         // An answer that lost its id gets made-up ids for its calls, which differ from one reading to the next.
         prop_assert_eq!(whole.events.len(), cut.events.len());

@@ -4,6 +4,7 @@ use agentloop::{ChatStreamEvent, ErrorKind, Fold, Protocol};
 
 use crate::recordings::anthropic;
 use crate::recordings::corpus::Recording;
+use crate::support;
 
 type Law = Result<(), String>;
 
@@ -89,6 +90,10 @@ pub(crate) fn grammar(recording: &Recording) -> Law {
                 format!("the fold of the events differs:\n{folded:#?}\n{response:#?}")
             })?;
         }
+    }
+    // An item of a Responses stream closes with its own end, which may come when others have begun.
+    if recording.protocol != Protocol::OpenAiResponses {
+        support::closes_in_order(&decoded.events)?;
     }
     ensure(starts <= 1, || format!("{starts} times message.start"))?;
     let done = matches!(decoded.events.last(), Some(ChatStreamEvent::MessageDone { .. }));

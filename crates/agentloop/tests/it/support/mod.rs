@@ -2,10 +2,11 @@
 
 pub(crate) mod own_process;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use agentloop::inspect::{self, DecodeOptions, RawAnswer};
-use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error, Protocol};
+use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error, PartStart, Protocol};
 
 /// Bytes of which provider, and how they arrive.
 #[derive(Clone)]
@@ -63,6 +64,28 @@ pub(crate) fn decode(wire: &Wire, bytes: &[u8]) -> Decoded {
         Ok(mut stream) => collect(&mut stream),
         Err(error) => Decoded { events: Vec::new(), error: Some(error) },
     }
+}
+
+/// Whether thinking and text close before the next part of their choice opens.
+pub(crate) fn closes_in_order(events: &[ChatStreamEvent]) -> Result<(), String> {
+    let mut open = BTreeSet::new();
+    for event in events {
+        match event {
+            ChatStreamEvent::ContentStart { choice_index, part_index, part } => {
+                if let Some((_, other)) = open.iter().find(|(choice, _)| choice == choice_index) {
+                    return Err(format!("part {part_index} opens, and {other} is still open"));
+                }
+                if matches!(part, PartStart::Text {} | PartStart::Thinking {}) {
+                    open.insert((*choice_index, *part_index));
+                }
+            }
+            ChatStreamEvent::ContentDone { choice_index, part_index, .. } => {
+                open.remove(&(*choice_index, *part_index));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn collect(stream: &mut ChatStream) -> Decoded {

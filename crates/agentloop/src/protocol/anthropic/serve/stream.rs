@@ -23,7 +23,7 @@ impl StreamWriter {
         Self::default()
     }
 
-    /// The bytes of an event; none for those that this wire does not have.
+    /// The bytes of an event; none for those that this wire does not have, such as sources of a block that has ended.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, .. } => frame(

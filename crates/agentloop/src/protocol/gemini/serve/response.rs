@@ -1,5 +1,7 @@
 //! Writes answers.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
@@ -8,7 +10,7 @@ use crate::event::{ChatStreamEvent, PartDelta};
 use crate::model_info::ModelInfo;
 use crate::response::{
     ChatResponse, Choice, Citation, CodeOutcome, FileCitation, FinishReason, Logprobs,
-    ResponsePart, TextPart, Usage,
+    ResponsePart, Usage,
 };
 
 fn bytes(value: &Value) -> Bytes {
@@ -34,7 +36,7 @@ fn candidate(choice: &Choice) -> Value {
     let mut parts = Vec::new();
     for (at, content) in choice.content.iter().enumerate() {
         if let ResponsePart::Text(text) = content {
-            sources.add(at, text);
+            sources.add(at, &text.text, &text.citations);
         }
         parts.push(part(content));
     }
@@ -110,15 +112,22 @@ fn blob(mime_type: &str, data: &str, url: Option<&str>) -> Value {
 struct Sources {
     chunks: Vec<Value>,
     supports: Vec<Value>,
+    /// The finished texts of a stream by part: sources that come later count their bytes.
+    texts: BTreeMap<u32, String>,
 }
 
 impl Sources {
-    fn add(&mut self, part: usize, text: &TextPart) {
+    fn add<'a>(
+        &mut self,
+        part: usize,
+        text: &str,
+        citations: impl IntoIterator<Item = &'a Citation>,
+    ) {
         let byte = |at: u64| -> u64 {
             let letters = usize::try_from(at).unwrap_or(usize::MAX);
-            text.text.chars().take(letters).map(|letter| letter.len_utf8() as u64).sum()
+            text.chars().take(letters).map(|letter| letter.len_utf8() as u64).sum()
         };
-        for citation in &text.citations {
+        for citation in citations {
             let (cited, start, end, chunk) = match citation {
                 Citation::Url(url) => {
                     let chunk = json!({ "web": { "uri": url.url, "title": url.title } });
@@ -244,7 +253,9 @@ impl StreamWriter {
             },
             ChatStreamEvent::ContentDone { choice_index, part_index, part: whole } => {
                 if let ResponsePart::Text(text) = whole {
-                    self.sources_of(*choice_index).add(*part_index as usize, text);
+                    let sources = self.sources_of(*choice_index);
+                    sources.add(*part_index as usize, &text.text, &text.citations);
+                    sources.texts.insert(*part_index, text.text.clone());
                 }
                 let signed = whole
                     .provider_state()
@@ -258,6 +269,14 @@ impl StreamWriter {
                     }
                     _ => self.part(*choice_index, &part(whole)),
                 }
+            }
+            ChatStreamEvent::ContentCitation { choice_index, part_index, citation } => {
+                let sources = self.sources_of(*choice_index);
+                if let Some(text) = sources.texts.remove(part_index) {
+                    sources.add(*part_index as usize, &text, [citation]);
+                    sources.texts.insert(*part_index, text);
+                }
+                Bytes::new()
             }
             ChatStreamEvent::Logprobs { choice_index, logprobs } => {
                 let logprobs = write_logprobs(logprobs);

@@ -211,6 +211,14 @@ impl StreamWriter {
                 let end = json!({ "id": "audio", "expires_at": audio.expires_at });
                 self.delta(*choice_index, &json!({ "audio": end }), None)
             }
+            ChatStreamEvent::ContentCitation { choice_index, citation, .. } => {
+                match annotation(citation) {
+                    Some(annotation) => {
+                        self.delta(*choice_index, &json!({ "annotations": [annotation] }), None)
+                    }
+                    None => Bytes::new(),
+                }
+            }
             ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
                 let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
                 self.delta(*choice_index, &json!({}), Some(&word))

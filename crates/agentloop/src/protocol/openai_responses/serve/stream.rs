@@ -29,7 +29,8 @@ impl StreamWriter {
         Self::default()
     }
 
-    /// The bytes of an event; none for those that this wire does not have.
+    /// The bytes of an event; none for those that this wire does not have. An item that is done does not change:
+    /// sources that come later are in the response at the end.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, created, .. } => {
