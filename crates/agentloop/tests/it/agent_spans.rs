@@ -1,6 +1,6 @@
 //! A run as spans.
 //!
-//! Alone in its binary: who listens is remembered for the whole process, and other tests make runs that nobody listens to.
+//! Which spans are recorded is decided for the whole process, so the test has one of its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,6 +14,8 @@ use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
+
+use crate::support::own_process::own_process;
 
 type Seen = BTreeMap<u64, (Option<u64>, BTreeMap<String, String>)>;
 
@@ -44,8 +46,13 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
     }
 }
 
+/// Other threads of this process, which have no subscriber, decide whether a span is recorded: it has to be alone.
 #[test]
 fn a_run_is_a_span_around_those_of_its_model_and_its_tools() {
+    own_process(spans_are_recorded);
+}
+
+fn spans_are_recorded() {
     let capture = Capture::default();
     let subscriber = Registry::default().with(capture.clone());
     tracing::subscriber::with_default(subscriber, || {

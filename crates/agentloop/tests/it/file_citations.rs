@@ -129,7 +129,7 @@ fn the_other_protocol_of_the_provider_and_other_providers_warn() {
         assert_eq!(dropped, ["messages[1].content"], "{model}");
     }
     // A message that says it is the provider's own.
-    let mut own = message.clone();
+    let mut own = message;
     own.origin.as_mut().unwrap().provider = "anthropic".to_owned();
     if let Some(agentloop::MessageContent::Parts(parts)) = &mut own.content
         && let agentloop::ContentPart::Text(text) = &mut parts[0]
@@ -179,7 +179,7 @@ fn a_document_of_a_file_search_is_a_file() {
         "customMetadata": [{ "key": "k", "stringValue": "v" }] } });
     let response = gemini(&chunk);
     let files = files(&response);
-    let mut kept = chunk.clone();
+    let mut kept = chunk;
     kept["retrievedContext"].as_object_mut().unwrap().remove("text");
     assert_eq!(
         serde_json::to_value(files[0]).unwrap(),

@@ -1,6 +1,6 @@
 //! A call as a span.
 //!
-//! Alone in its binary: who listens is remembered for the whole process, and other tests make calls that nobody listens to.
+//! Which spans are recorded is decided for the whole process, so the test has one of its own.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,6 +11,8 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::{Layer, Registry};
+
+use crate::support::own_process::own_process;
 
 /// Keeps the fields of spans and events.
 #[derive(Clone, Default)]
@@ -44,8 +46,13 @@ impl<S: tracing::Subscriber> Layer<S> for Capture {
     }
 }
 
+/// Other threads of this process, which have no subscriber, decide whether a span is recorded: it has to be alone.
 #[test]
 fn a_call_is_a_span_with_the_names_of_opentelemetry() {
+    own_process(spans_are_recorded);
+}
+
+fn spans_are_recorded() {
     let capture = Capture::default();
     let subscriber = Registry::default().with(capture.clone());
     tracing::subscriber::with_default(subscriber, || {

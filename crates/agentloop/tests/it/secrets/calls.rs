@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::secrets::echo::{Echo, Manner};
 use crate::secrets::listen::Listener;
 use crate::secrets::{assert_silent, hush};
+use crate::support::own_process::own_process;
 
 /// A client with a secret wherever one fits, and what it logs.
 fn client(address: &str) -> (AgentLoop, Arc<Mutex<String>>) {
@@ -55,8 +56,16 @@ fn check(what: &str, error: &Error) {
     }
 }
 
-#[tokio::test]
-async fn an_error_that_echoes_a_key_does_not_show_it() {
+/// In a process of its own, because other threads without a subscriber decide what is traced.
+#[test]
+fn an_error_that_echoes_a_key_does_not_show_it() {
+    own_process(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(errors_that_echo_a_key());
+    });
+}
+
+async fn errors_that_echo_a_key() {
     let (listener, _guard) = Listener::start();
     let mut sent = String::new();
     for manner in [401, 400, 404, 429, 500]
