@@ -25,7 +25,7 @@ pub(crate) fn at_terminal(folder: &Folder, args: &str, lines: &[&str]) -> Outcom
     typed(folder, args, "", PROMPT, lines)
 }
 
-/// The same, with something typed before the command has started, and questions that end in `prompt`.
+/// Runs the command with input typed before it has started; its questions end in `prompt`.
 pub(crate) fn typed(
     folder: &Folder,
     args: &str,

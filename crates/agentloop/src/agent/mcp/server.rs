@@ -75,7 +75,7 @@ pub(super) struct Settings {
 }
 
 impl Reach {
-    /// Returns what tells this server from others, without secrets.
+    /// Returns what distinguishes this server from others, without secrets.
     fn identity(&self) -> String {
         match self {
             Self::Program(program) => {
