@@ -9,13 +9,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::AgentLoop;
+use crate::chat::{ChatRequest, EmbedRequest, EmbedResponse, Warning};
 use crate::client::{Reading, Registry, Reply, join, prepare_chat, prepare_embed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol};
 use crate::provider::{KeySource, Provider};
-use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
-use crate::response::Warning;
 use crate::secret::mask;
 pub use crate::secret::mask::address as shown_address;
 use crate::stream::ChatStream;

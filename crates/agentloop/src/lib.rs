@@ -56,24 +56,21 @@
 #[cfg(feature = "agent")]
 pub mod agent;
 mod canonical;
+mod chat;
 mod client;
 mod config;
 mod error;
-mod event;
 mod framing;
 mod history;
 pub mod inspect;
 pub mod limits;
 pub mod media;
 pub mod middleware;
-mod model_info;
 pub mod models;
 mod nesting;
 mod pace;
 pub mod protocol;
 pub mod provider;
-mod request;
-mod response;
 mod schema;
 mod secret;
 mod stream;
@@ -84,17 +81,26 @@ pub mod transport;
 
 #[cfg(feature = "agent")]
 pub use agentloop_macros::tool;
+pub use chat::{
+    AudioInput, AudioOutput, AudioPart, BlockCitation, CacheControl, CacheMode, ChatMessage,
+    ChatRequest, ChatResponse, ChatStreamEvent, Choice, Citation, ClientTool, ClientToolKind,
+    CodeExecutionPart, CodeExecutionTool, CodeOutcome, CodeResultPart, ContentPart, Cost,
+    CostSource, Display, DocumentCitation, Download, Effort, EmbedInput, EmbedInputType,
+    EmbedRequest, EmbedResponse, EmbedUsage, ErrorRecord, ExtraHeaders, FileCitation, FileInput,
+    FilePart, FileSearchTool, FinishReason, Fold, FoldError, FunctionCall, FunctionDefinition,
+    ImageDetail, ImageOutput, ImagePart, ImageUrl, JsonSchemaFormat, Logprobs, MediaOptions,
+    MediaUrl, MessageContent, OpaqueCitation, OpaquePart, Origin, OutputStrategy, PageCitation,
+    ParseUsdError, PartDelta, PartStart, Protocol, ProviderState, RawResponse,
+    RedactedThinkingPart, ResponseFormat, ResponsePart, Role, SearchResultCitation, ServerTool,
+    ServerToolCallPart, ServerToolResultPart, Stop, StreamOptions, TextPart, Thinking,
+    ThinkingPart, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
+    Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
+};
 pub use client::{AgentLoop, AgentLoopBuilder, Target};
 pub use config::{Config, ConfigFile, ConfigOrigin, ConfigReader, RestrictedSetting};
 pub use error::{Error, ErrorKind, Result};
-pub use event::{ChatStreamEvent, PartDelta, PartStart};
-pub use media::{Download, MediaOptions};
-pub use model_info::ModelInfo;
-pub use models::{ModelCatalog, ModelData};
-pub use protocol::Protocol;
+pub use models::{ModelCatalog, ModelData, ModelInfo};
 pub use provider::Provider;
-pub use request::*;
-pub use response::*;
 pub use secret::Secret;
 pub use stream::ChatStream;
 pub use timeouts::Timeouts;

@@ -6,10 +6,9 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
+use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::ChatStreamEvent;
 use crate::pace::Pace;
-use crate::response::ChatResponse;
 
 /// The events of an answer, as they come.
 ///

@@ -128,7 +128,7 @@ async fn show_events(
     let failed = |error: agentloop::Error, output: &mut Output| {
         if error.kind() != ErrorKind::UnknownProvider {
             let error = error.clone();
-            output.json(&ChatStreamEvent::Error { error })?;
+            output.json(&ChatStreamEvent::from(&error))?;
         }
         Ok(Some(error))
     };

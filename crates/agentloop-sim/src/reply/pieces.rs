@@ -144,7 +144,7 @@ impl Pieces {
                     }
                     Fault::ErrorEvents(_) => {
                         let error = error_event();
-                        Piece::Bytes(writer.write(&ChatStreamEvent::Error { error }))
+                        Piece::Bytes(writer.write(&ChatStreamEvent::from(&error)))
                     }
                     _ => return Some(None),
                 };

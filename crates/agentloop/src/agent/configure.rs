@@ -9,11 +9,10 @@ use super::hook::{BeforeStep, BrokenCall, Condition, NextStep, Repair};
 use super::machine::Rules;
 use super::outcome::Step;
 use super::tool::{Resources, Tool, ToolSet, ToolSource};
+use crate::chat::{ToolCallPart, ToolDefinition, Usd};
 use crate::client::AgentLoop;
 use crate::error::Result;
 use crate::limits::{AGENT_MAX_STEPS, AGENT_PARALLEL_TOOLS, MAX_TOOL_OUTPUT_CHARS};
-use crate::request::ToolDefinition;
-use crate::response::{ToolCallPart, Usd};
 use crate::transport::BoxFuture;
 
 /// Asks a model, runs the tools that it calls, and asks again, until it has answered.

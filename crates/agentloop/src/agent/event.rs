@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::approval::Pending;
 use super::outcome::{Outcome, Step};
 use super::tool::ToolResult;
-use crate::event::ChatStreamEvent;
+use crate::chat::ChatStreamEvent;
 
 /// A step of a run: what the model says, and what becomes of its calls.
 ///

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::outcome::Step;
 use super::tool::{ToolSet, ToolStatus};
+use crate::chat::{ChatRequest, ToolCallPart};
 use crate::error::Result;
-use crate::request::ChatRequest;
-use crate::response::ToolCallPart;
 use crate::transport::BoxFuture;
 
 /// A step before it is taken: what it changes holds for this step alone.

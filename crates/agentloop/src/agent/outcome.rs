@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use super::suspended::Suspended;
 use super::tool::ToolResult;
+use crate::chat::{ChatMessage, ChatResponse, Cost, Usage, Usd};
 use crate::error::Error;
-use crate::request::ChatMessage;
-use crate::response::{ChatResponse, Cost, Usage, Usd};
 
 /// What became of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

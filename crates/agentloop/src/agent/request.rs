@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use super::cancel::CancelToken;
 use super::machine::{OutputRule, RunState};
 use super::suspended::Suspended;
+use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
-use crate::request::ChatRequest;
 use crate::structured::{DEFAULT_RETRIES, MAX_RETRIES, Shape, StructuredRequest};
 
 /// What a run begins with: a question, or a run that waited. A [`ChatRequest`] and a [`Suspended`] are one, with

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::suspended::Suspended;
+use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_SAVED_BYTES, MAX_SAVED_VALUES};
-use crate::request::ChatRequest;
 
 /// A run that waits, or a conversation, as it was saved.
 ///

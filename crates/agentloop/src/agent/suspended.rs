@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::approval::{Decision, Pending, Review};
 use super::machine::RunState;
 use super::tool::ToolOutput;
+use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::ChatRequest;
 
 /// A run that waits: for decisions, for results of the caller's own tools, or for reviews.
 ///

@@ -1,7 +1,7 @@
 //! The beginning and the end of what is too long.
 
 use super::tool::ToolOutput;
-use crate::request::{ContentPart, MessageContent};
+use crate::chat::{ContentPart, MessageContent};
 
 /// The output with at most about `limit` characters of text: the beginning and the end; `None` when it is not longer.
 /// Parts that are no text stay.

@@ -8,13 +8,14 @@ use super::call::{raw_parts, unused_fallbacks};
 use super::hidden::Hidden;
 use super::limit::Limit;
 use super::{Inner, Registry, Target};
+use crate::chat::{
+    Cost, EmbedRequest, EmbedResponse, EmbedUsage, RawResponse, Usage, Usd, Warning,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
 use crate::models::Pricing;
 use crate::protocol;
 use crate::provider::quirks::EmbeddingQuirks;
-use crate::request::{EmbedRequest, EmbedResponse, EmbedUsage};
-use crate::response::{Cost, RawResponse, Usage, Usd, Warning};
 use crate::timeouts::Timeouts;
 
 /// Who is asked, and which texts go together into a call.

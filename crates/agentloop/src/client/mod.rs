@@ -21,15 +21,14 @@ pub(crate) use registry::Registry;
 pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};
 
+use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::Fetcher;
 use crate::middleware::{Answer, Middleware, Next, Request};
-use crate::model_info::ModelInfo;
+use crate::models::ModelInfo;
 use crate::models::{ModelCatalog, PriceBook};
 use crate::nesting;
 use crate::provider::Provider;
-use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
-use crate::response::ChatResponse;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::Transport;

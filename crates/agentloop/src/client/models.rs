@@ -5,7 +5,7 @@ use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIST_TIMEOUT};
-use crate::model_info::ModelInfo;
+use crate::models::ModelInfo;
 use crate::pace;
 use crate::protocol;
 use crate::provider::Provider;

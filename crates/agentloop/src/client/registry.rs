@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use http::Uri;
 
 use super::address::Addresses;
+use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::Protocol;
 use crate::provider::Provider;
 use crate::secret::{Secret, mask};
 

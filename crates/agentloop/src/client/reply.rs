@@ -9,13 +9,12 @@ use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
 use super::hidden::Hidden;
+use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::ChatStreamEvent;
 use crate::framing::{Frame, Guess, Guesser, JsonArrayReader, SseReader};
 use crate::limits::{MAX_BODY_BYTES, MAX_BYTES_WITHOUT_EVENT};
 use crate::pace::Pace;
 use crate::protocol::{ChatDecoder, Emitter, Flow};
-use crate::response::ChatResponse;
 use crate::stream::ended_early;
 use crate::timeouts::Timeouts;
 use crate::transport::Body;

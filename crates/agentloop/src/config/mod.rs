@@ -17,6 +17,7 @@ pub use find::{ConfigFile, ConfigOrigin};
 pub use layers::ConfigReader;
 pub use trust::RestrictedSetting;
 
+use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
 use crate::middleware::{
@@ -24,7 +25,6 @@ use crate::middleware::{
     Logger, Retry, RetryTable,
 };
 use crate::models::{self, ModelCatalog, ModelData};
-use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
 use crate::timeouts::{self, Timeouts};
 

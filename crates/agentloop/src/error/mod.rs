@@ -1,17 +1,15 @@
 //! The one error type.
 
-mod json;
-mod kind;
+mod record;
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use kind::ErrorKind;
-
+use crate::chat::ChatResponse;
+pub use crate::chat::ErrorKind;
 use crate::limits::MAX_ERROR_RAW_BYTES;
-use crate::response::ChatResponse;
 use crate::secret::echo::Echo;
 
 /// Why a call failed: what happened, to which provider, and what to do next.

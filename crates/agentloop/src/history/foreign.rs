@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Rules, Turn};
-use crate::protocol::openai_responses::is_item;
-use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
-use crate::response::{
-    CodeExecutionPart, CodeOutcome, CodeResultPart, ProviderState, Warning, WarningKind,
+use crate::chat::{
+    ChatMessage, CodeExecutionPart, CodeOutcome, CodeResultPart, ContentPart, MessageContent,
+    ProviderState, Role, Warning, WarningKind,
 };
+use crate::protocol::openai_responses::is_item;
 
 /// What becomes of a part.
 enum Fate {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Turn, hash};
-use crate::request::{ContentPart, MessageContent};
+use crate::chat::{ContentPart, MessageContent};
 
 /// What ids of tool calls must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,13 +26,13 @@ pub(crate) use ids::IdPattern;
 pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::{Shown, Shows};
 
+use crate::chat::{
+    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, ToolCall,
+    ToolCallPart, ToolChoice, Warning, WarningKind, vendor_state,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::provider::Provider;
-use crate::request::{
-    ChatMessage, ChatRequest, ContentPart, MessageContent, Role, ToolCall, ToolChoice, vendor_state,
-};
-use crate::response::{ProviderState, ToolCallPart, Warning, WarningKind};
 
 /// What a call that never got a result is answered with.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";

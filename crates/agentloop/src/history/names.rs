@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use super::hash;
-use crate::request::{ChatMessage, ChatRequest, ContentPart, Role, ToolChoice, ToolDefinition};
-use crate::response::{Warning, WarningKind};
+use crate::chat::{
+    ChatMessage, ChatRequest, ContentPart, Role, ToolChoice, ToolDefinition, Warning, WarningKind,
+};
 
 /// What names of tools must look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::Turn;
+use crate::chat::{ChatMessage, Role, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::{ChatMessage, Role};
-use crate::response::{Warning, WarningKind};
 
 /// What the assistant says between the result of a tool and the next message, where it must say something.
 const BETWEEN: &str = "OK.";

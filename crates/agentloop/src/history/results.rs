@@ -4,9 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{INTERRUPTED, Turn};
+use crate::chat::{ChatMessage, Role, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::{ChatMessage, Role};
-use crate::response::{Warning, WarningKind};
 
 /// A turn with calls, and where their results stand.
 struct Round<'t> {

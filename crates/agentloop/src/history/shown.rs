@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use super::Turn;
+use crate::chat::{ChatMessage, ContentPart, MessageContent, Role, Warning, WarningKind};
 use crate::media::Refusal;
-use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
-use crate::response::{Warning, WarningKind};
 
 /// Where a host takes a part of a tool's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::data_url::is_data_url;
 use super::name::{essence, extension_of};
 use super::{DataUrl, MediaKind, Refusal, mime_of_name};
-use crate::request::{AudioInput, ContentPart, FileInput};
+use crate::chat::{AudioInput, ContentPart, FileInput};
 
 /// Where the bytes of a medium are.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,8 +11,9 @@ mod data_url;
 mod download;
 mod medium;
 mod name;
-mod options;
+mod parts;
 mod refusal;
+mod save;
 mod sniff;
 mod wav;
 
@@ -22,7 +23,6 @@ pub(crate) use download::Fetcher;
 pub(crate) use medium::{Medium, Source, is_uploaded, is_video_page};
 pub(crate) use name::audio_format;
 pub use name::{extension_of, mime_of_name};
-pub use options::{Download, MediaOptions};
 pub(crate) use refusal::Refusal;
 pub use sniff::mime_of_bytes;
 pub(crate) use wav::{pcm_rate, with_header};
@@ -30,6 +30,8 @@ pub(crate) use wav::{pcm_rate, with_header};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use crate::chat::{Download, MediaOptions};
 
 /// What a medium is, as far as hosts tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent};
 use crate::limits::{LIMITS_ANSWER_TOKENS, LIMITS_MEDIUM_TOKENS};
 use crate::middleware::Request;
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent};
 
 /// Bytes of text to a token: what the tokenizers of large models come to, roughly, for Latin script. Others have
 /// more bytes to a letter and more tokens to a letter, so that it holds well enough for them.
@@ -112,7 +112,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::request::{EmbedRequest, ToolDefinition};
+    use crate::chat::{EmbedRequest, ToolDefinition};
 
     fn of(chat: ChatRequest) -> u64 {
         tokens(&Request::Chat(Arc::new(chat)))

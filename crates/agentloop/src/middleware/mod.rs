@@ -51,8 +51,8 @@ pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 pub(crate) use witness::Witness;
 
+use crate::chat::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::error::Result;
-use crate::request::{ChatRequest, EmbedRequest, EmbedResponse};
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 

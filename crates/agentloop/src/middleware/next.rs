@@ -4,11 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Answer, Request, Witness};
+use crate::chat::{EmbedRequest, Protocol};
 use crate::client::{Inner, Target, prepare_embed};
 use crate::error::Result;
-use crate::protocol::Protocol;
 use crate::provider::Provider;
-use crate::request::EmbedRequest;
 use crate::timeouts::Timeouts;
 
 /// The rest of the stack, down to the provider.

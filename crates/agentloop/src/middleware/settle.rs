@@ -6,9 +6,8 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 
 use super::Answer;
+use crate::chat::{ChatStreamEvent, Warning};
 use crate::error::{Error, Result};
-use crate::event::ChatStreamEvent;
-use crate::response::Warning;
 use crate::stream::ChatStream;
 
 /// Reads an answer that is wanted whole to its end, so that one that breaks off can still be tried again: its caller has

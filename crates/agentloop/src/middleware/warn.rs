@@ -1,8 +1,8 @@
 //! Tells someone of every warning: the simplest middleware there is.
 
+use crate::chat::Warning;
 use crate::error::Result;
 use crate::middleware::{Answer, Middleware, Next, Request};
-use crate::response::Warning;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 

@@ -7,11 +7,9 @@ use futures_core::Stream;
 use tokio::time::Instant;
 use tracing::Span;
 
+use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse, PartDelta, ResponsePart, Usage};
 use crate::error::{Error, Result};
-use crate::event::{ChatStreamEvent, PartDelta};
 use crate::middleware::Answer;
-use crate::request::EmbedResponse;
-use crate::response::{ChatResponse, ResponsePart, Usage};
 use crate::stream::ChatStream;
 
 /// How a call ended.

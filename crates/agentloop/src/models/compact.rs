@@ -14,7 +14,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::{Abilities, ModelData, ModelKind, Price};
-use crate::request::{Effort, Efforts};
+use crate::chat::{Effort, Efforts};
 
 const EFFORTS: [(char, Effort); 7] = [
     ('n', Effort::None),

@@ -1,7 +1,7 @@
 //! From a usage to its cost, exactly.
 
 use super::Price;
-use crate::response::{UsageDetails, Usd};
+use crate::chat::{UsageDetails, Usd};
 
 const MILLION: i128 = 1_000_000;
 

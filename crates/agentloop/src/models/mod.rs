@@ -20,6 +20,7 @@ mod cost;
 mod date;
 mod file;
 mod hours;
+mod info;
 mod name;
 mod price;
 mod pricing;
@@ -30,6 +31,7 @@ pub use catalog::ModelCatalog;
 pub use date::{Date, ParseDateError};
 pub use file::{DataFile, Source};
 pub use hours::Hours;
+pub use info::ModelInfo;
 pub use price::{Price, UnitPrices};
 pub use record::{ModelData, ModelKind};
 

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::{Date, Hours};
-use crate::response::Usd;
+use crate::chat::Usd;
 
 /// One line of a price list, and when it holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

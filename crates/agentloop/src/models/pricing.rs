@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use serde_json::{Map, Value};
 
 use super::{ModelCatalog, ModelData};
+use crate::chat::{Cost, Usage};
 use crate::limits::MAX_COST_MODELS;
-use crate::response::{Cost, Usage};
 
 /// The name of the metadata field in which a provider reports the tier that served a call.
 const TIER: &str = "serviceTier";

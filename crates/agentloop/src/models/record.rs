@@ -5,9 +5,8 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::{Abilities, Date, Price, cost};
+use crate::chat::{Cost, Effort, Usage};
 use crate::provider::ModelRestrictions;
-use crate::request::Effort;
-use crate::response::{Cost, Usage};
 
 /// What is known of one model. Absent is unknown, never no and never zero.
 ///

@@ -3,17 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::{dismantle, is_deeper};
+use crate::chat::{
+    AudioPart, ChatMessage, ChatRequest, Citation, CodeExecutionPart, CodeResultPart, ContentPart,
+    FilePart, ImagePart, MessageContent, RedactedThinkingPart, ResponseFormat, ServerToolCallPart,
+    ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, ToolChoice, ToolDefinition,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_REQUEST_DEPTH;
-use crate::request::{
-    ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, ToolChoice,
-    ToolDefinition,
-};
-use crate::response::{
-    AudioPart, Citation, CodeExecutionPart, CodeResultPart, FilePart, ImagePart,
-    RedactedThinkingPart, ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart,
-    ToolCallPart,
-};
 
 /// Calls `$each` with every tree of a part, which may be changed or not.
 macro_rules! trees_of {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::provider::Provider;
-use crate::provider::quirks::ClientTools;
-use crate::request::{
+use crate::chat::{
     ChatRequest, ClientTool, ClientToolKind, Display, FunctionDefinition, ToolDefinition,
 };
+use crate::provider::Provider;
+use crate::provider::quirks::ClientTools;
 
 /// The screen of a caller who says nothing of it.
 const DISPLAY: Display = Display { width: 1024, height: 768 };

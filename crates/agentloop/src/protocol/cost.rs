@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::lenient::Int;
-use crate::response::{Cost, Usd, Warning};
+use crate::chat::{Cost, Usd, Warning};
 
 /// How many characters of a cost that is not one are quoted.
 const MAX_QUOTED: usize = 40;

@@ -6,8 +6,12 @@ use std::mem::size_of;
 
 use serde_json::{Map, Value};
 
+use crate::chat::{
+    ChatResponse, ChatStreamEvent, Choice, Citation, Contradiction, Cost, FinishReason, Fold,
+    Logprobs, OutputStrategy, PartDelta, PartStart, ProviderState, RawParts, Reported,
+    ResponsePart, Usage, Warning, Weight,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
 use crate::history::ToolNames;
 use crate::limits::{
     MAX_CHOICES, MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_PARTS, MAX_RESPONSE_BYTES,
@@ -16,11 +20,6 @@ use crate::models::{Pricing, served_tier};
 use crate::nesting::{self, OBJECT_ENTRY};
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
-use crate::request::OutputStrategy;
-use crate::response::{
-    ChatResponse, Choice, Citation, Contradiction, Cost, FinishReason, Fold, Logprobs,
-    ProviderState, RawParts, Reported, ResponsePart, Usage, Warning, Weight,
-};
 
 /// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
 /// response and a partial one can be had at any time.
@@ -578,7 +577,7 @@ impl Emitter {
     }
 
     /// A decoder that breaks the grammar is our fault, and still only an error.
-    fn out_of_order(error: crate::response::FoldError) -> Error {
+    fn out_of_order(error: crate::chat::FoldError) -> Error {
         Error::new(ErrorKind::Protocol, "the answer's pieces make no whole").with_source(error)
     }
 }

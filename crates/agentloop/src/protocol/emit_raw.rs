@@ -1,9 +1,8 @@
 //! Keeps the response as it came, if that was asked for.
 
 use super::Emitter;
-use crate::event::ChatStreamEvent;
+use crate::chat::{ChatStreamEvent, RawParts, RawResponse, Weight};
 use crate::limits::MAX_RESPONSE_BYTES;
-use crate::response::{RawParts, RawResponse, Weight};
 
 impl Emitter {
     /// Adds the raw response to the response. What comes of its body is given to [`record`](Self::record).

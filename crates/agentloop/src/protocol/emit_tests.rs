@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::response::{
+use crate::chat::{
     Citation, ImagePart, OpaqueCitation, ServerToolResultPart, TokenLogprob, UsageDetails,
 };
 

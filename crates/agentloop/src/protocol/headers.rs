@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{AUTH_HEADERS, Provider};
-use crate::response::{Warning, WarningKind};
 use crate::secret::mask;
 
 const AGENT: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));

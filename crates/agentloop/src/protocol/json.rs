@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::fill::Fill;
 use super::room;
+use crate::chat::{ChatMessage, ContentPart, MessageContent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
-use crate::request::{ChatMessage, ContentPart, MessageContent};
 
 /// A body without what stands around it: hosts that keep the connection alive send blank lines before it.
 pub(super) fn bare(body: &[u8]) -> &[u8] {

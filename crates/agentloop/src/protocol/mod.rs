@@ -12,7 +12,6 @@ mod count;
 mod embed;
 mod emit;
 mod error_body;
-pub(crate) mod file_citation;
 mod fill;
 mod free_text;
 pub mod gemini;
@@ -35,7 +34,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Method};
-use serde::{Deserialize, Serialize};
 
 pub(crate) use cost::ReportedCost;
 pub(crate) use embed::Embedded;
@@ -43,53 +41,15 @@ pub(crate) use emit::Emitter;
 pub(crate) use output::AnswerForm;
 pub(crate) use recognize::protocol_of;
 
+pub use crate::chat::Protocol;
+
+use crate::chat::{ChatRequest, EmbedRequest, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
 use crate::history::ToolNames;
-use crate::model_info::ModelInfo;
+use crate::models::ModelInfo;
 use crate::provider::Provider;
 use crate::provider::server_tools;
-use crate::request::{ChatRequest, EmbedRequest};
-use crate::response::Warning;
-
-/// How a provider talks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Protocol {
-    /// OpenAI's chat completions, which most hosts speak.
-    #[serde(rename = "openai_chat")]
-    OpenAiChat,
-    /// OpenAI's responses, also known as Open Responses.
-    #[serde(rename = "openai_responses")]
-    OpenAiResponses,
-    /// Anthropic's messages.
-    #[serde(rename = "anthropic")]
-    Anthropic,
-    /// Google's generateContent.
-    #[serde(rename = "gemini")]
-    Gemini,
-}
-
-impl Protocol {
-    /// Every protocol.
-    pub const ALL: &'static [Self] =
-        &[Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini];
-
-    /// The name as it stands in configuration and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAiChat => "openai_chat",
-            Self::OpenAiResponses => "openai_responses",
-            Self::Anthropic => "anthropic",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// The protocol of that name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|protocol| protocol.name() == name)
-    }
-}
 
 /// A request, ready to be sent but for the key.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::chat::Warning;
 use crate::limits::MAX_METADATA_BYTES;
 use crate::nesting;
-use crate::response::Warning;
 
 /// The unknown fields of one object on the wire.
 #[derive(Debug, Default)]

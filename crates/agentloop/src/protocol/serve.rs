@@ -7,11 +7,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 
 use super::{Protocol, anthropic, gemini, openai_chat, openai_responses};
+use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::ChatStreamEvent;
-use crate::model_info::ModelInfo;
-use crate::request::EmbedResponse;
-use crate::response::ChatResponse;
+use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
 pub use super::openai_chat::serve::{ServedChat, ServedEmbed};

@@ -11,10 +11,9 @@ use serde_json::{Value, json};
 
 use super::emit::Emitter;
 use super::free_text;
+use crate::chat::{OpaquePart, PartDelta, PartStart, ProviderState, ResponsePart, Weight as _};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
-use crate::response::{OpaquePart, ProviderState, ResponsePart, Weight as _};
 
 /// A piece of a tool call, as it comes over the wire.
 #[derive(Clone, Debug, Default)]

@@ -9,7 +9,7 @@ use super::quirks::{
     VideoInput,
 };
 use super::{Param, Provider, Rule};
-use crate::protocol::Protocol;
+use crate::chat::Protocol;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {

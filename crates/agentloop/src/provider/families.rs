@@ -5,7 +5,7 @@ use super::model::{
     CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
     Signatures, ThinkingControl,
 };
-use crate::protocol::Protocol;
+use crate::chat::Protocol;
 
 /// What is known of OpenAI's reasoning models. Chat takes tools from them only while they do not think, and loses what
 /// they thought between two calls. Their instructions have the role `developer` (ai-sdk, o-series and gpt-5 and later).

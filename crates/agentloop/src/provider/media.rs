@@ -2,8 +2,8 @@
 
 use super::Provider;
 use super::quirks::{AudioInputForm, FileInputForm, ImageInput};
+use crate::chat::Protocol;
 use crate::media::MediaKind;
-use crate::protocol::Protocol;
 
 impl Provider {
     /// Whether the provider takes a medium of that kind, but not by its address: it needs the bytes. `mime` is the media

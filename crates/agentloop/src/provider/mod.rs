@@ -29,9 +29,9 @@ pub use param::{Param, Rule};
 pub use quirks::Quirks;
 pub use restrict::{Action, Condition, ModelRestrictions, Restriction};
 
+use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
-use crate::protocol::Protocol;
 use crate::secret::mask;
 use crate::transport::Transport;
 

@@ -6,9 +6,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::chat::{Efforts, Protocol};
 use crate::models::Hints;
-use crate::protocol::Protocol;
-use crate::request::Efforts;
 
 /// What is special about some models of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

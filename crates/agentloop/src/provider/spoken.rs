@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use super::restrict::Action;
 use super::{Auth, Bends, Endpoint, Provider, Rule, server_tools};
-use crate::protocol::Protocol;
-use crate::request::{ChatRequest, Role};
+use crate::chat::{ChatRequest, Protocol, Role};
 
 impl Provider {
     /// Another address. The other protocols that were spoken at the old one move too.
@@ -130,9 +129,9 @@ impl Provider {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::{ChatMessage, ToolDefinition};
     use crate::provider::quirks::StoreForm;
     use crate::provider::{ModelRule, Param};
-    use crate::request::{ChatMessage, ToolDefinition};
 
     fn lab() -> Provider {
         let other = Provider::responses_compatible("lab", "http://lab.invalid/v1")

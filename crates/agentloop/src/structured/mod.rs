@@ -46,11 +46,10 @@ pub use request::{DEFAULT_RETRIES, MAX_RETRIES, StructuredRequest};
 pub(crate) use shape::Shape;
 pub use stream::{StructuredEvent, StructuredStream};
 
+use crate::chat::{ChatMessage, ChatRequest, ChatResponse, Cost, OutputStrategy, Usage};
 use crate::client::AgentLoop;
 use crate::error::{Error, Result};
 use crate::nesting;
-use crate::request::{ChatMessage, ChatRequest, OutputStrategy};
-use crate::response::{ChatResponse, Cost, Usage};
 
 /// An answer of the type that was asked for.
 #[derive(Clone, Debug, PartialEq)]

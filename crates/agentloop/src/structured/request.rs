@@ -1,6 +1,6 @@
 //! What is asked.
 
-use crate::request::{ChatRequest, OutputStrategy};
+use crate::chat::{ChatRequest, OutputStrategy};
 
 /// How often an answer that does not match is asked for again, unless told otherwise.
 pub const DEFAULT_RETRIES: u32 = 2;

@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::extract::extract;
 use super::reasons::Matcher;
 use super::{StructuredRequest, nulls};
+use crate::chat::{
+    ChatRequest, ChatResponse, Choice, FinishReason, JsonSchemaFormat, ResponseFormat, ResponsePart,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_KEPT_DEPTH;
 use crate::nesting;
-use crate::request::{ChatRequest, JsonSchemaFormat, ResponseFormat};
-use crate::response::{ChatResponse, Choice, FinishReason, ResponsePart};
 use crate::schema;
 
 /// The longest name that every host takes.

@@ -11,9 +11,8 @@ use serde_json::Value;
 use super::Structured;
 use super::partial::Partial;
 use super::shape::Shape;
+use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta, PartStart};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
-use crate::response::ChatResponse;
 use crate::stream::ChatStream;
 
 /// While more text is there to be read, a value is only returned when the text has grown by this share of itself.

@@ -76,7 +76,7 @@ impl Show {
             Form::Text => {}
             Form::Json => self.text.output().document(&ErrorDocument { error: &error })?,
             Form::Events => {
-                self.text.output().json(&ChatStreamEvent::Error { error: error.clone() })?;
+                self.text.output().json(&ChatStreamEvent::from(&error))?;
             }
         }
         self.text.output().flush()?;

@@ -11,10 +11,8 @@ use super::super::outcome::StopReason;
 use super::super::tool::ToolSet;
 use super::preparing::Preparing;
 use super::{Run, millis};
+use crate::chat::{ChatRequest, ChatResponse, ChatStreamEvent, Fold, ToolChoice, ToolDefinition};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::ChatStreamEvent;
-use crate::request::{ChatRequest, ToolChoice, ToolDefinition};
-use crate::response::{ChatResponse, Fold};
 
 /// How an answer ended.
 enum Ended {
@@ -168,7 +166,7 @@ impl Run {
     }
 
     async fn failed(&self, error: Error, partial: Option<Box<ChatResponse>>) -> Ended {
-        let told = ChatStreamEvent::Error { error: error.clone() };
+        let told = ChatStreamEvent::from(&error);
         self.sink.emit(RunEvent::Model(told)).await;
         // A cancellation that came from below is still one.
         match error.kind() {

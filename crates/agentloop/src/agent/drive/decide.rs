@@ -7,7 +7,7 @@ use super::super::event::RunEvent;
 use super::super::hook::BrokenCall;
 use super::super::tool::{Tool, ToolOutput, ToolStatus};
 use super::Run;
-use crate::response::ToolCallPart;
+use crate::chat::ToolCallPart;
 
 /// How many names are told to a model that called a tool that is not there.
 const MAX_NAMES: usize = 64;

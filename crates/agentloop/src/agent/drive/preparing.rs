@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::super::event::RunEvent;
 use super::super::tool::{Tool, ToolSet};
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+use crate::chat::{ChatStreamEvent, PartDelta, PartStart};
 use crate::structured::Partial;
 
 /// How many more bytes must have come before a line is made anew, and a share of those that had: so that long arguments

@@ -4,7 +4,7 @@ use super::super::outcome::{Step, StopReason};
 use super::super::tool::{ToolOutput, ToolStatus};
 use super::history::{sound_message, whole_arguments};
 use super::{Call, Phase, Rules, RunState, Then, spent};
-use crate::response::{ChatResponse, FinishReason, ToolCallPart};
+use crate::chat::{ChatResponse, FinishReason, ToolCallPart};
 
 const CUT: &str = "not run: the answer that called it was cut off";
 const LIMIT: &str = "not run: the run has reached its limit";
@@ -26,7 +26,7 @@ impl RunState {
             _ => None,
         };
         let calls: Vec<ToolCallPart> = response.tool_calls().cloned().collect();
-        let paused = response.choices.first().is_some_and(crate::response::Choice::is_paused);
+        let paused = response.choices.first().is_some_and(crate::chat::Choice::is_paused);
         let goes_on = !calls.is_empty() || paused;
         self.note(response, false, broken.is_some(), model_ms);
         self.choice_met |= !calls.is_empty();

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::super::tool::{ToolOutput, ToolResult};
 use super::super::truncate;
 use super::RunState;
+use crate::chat::{Warning, WarningKind};
 use crate::limits::{MAX_FULL_RESULT_BYTES, MAX_RUN_RESULT_BYTES, MAX_STEP_RESULT_BYTES};
-use crate::response::{Warning, WarningKind};
 
 /// What the results of a run take so far, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,8 +102,7 @@ mod tests {
     use super::super::Call;
     use super::*;
     use crate::agent::tool::ToolStatus;
-    use crate::request::ContentPart;
-    use crate::response::ToolCallPart;
+    use crate::chat::{ContentPart, ToolCallPart};
 
     fn result(output: ToolOutput) -> ToolResult {
         let call = Call::new(ToolCallPart::new("1", "read", "{}"), true);

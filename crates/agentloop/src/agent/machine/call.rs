@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::approval::{Decision, Pending, Wants};
 use super::super::tool::{ToolOutput, ToolResult, ToolStatus};
-use crate::response::ToolCallPart;
+use crate::chat::ToolCallPart;
 
 /// A call on its way to its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use super::super::outcome::StopReason;
 use super::super::suspended::nothing_waits;
 use super::super::tool::{ToolOutput, ToolResult, ToolStatus};
 use super::{Call, Phase, Reviewing, RunState, Then};
+use crate::chat::ToolCallPart;
 use crate::error::Result;
-use crate::response::ToolCallPart;
 
 const ABORTED: &str = "not run: the run was ended";
 

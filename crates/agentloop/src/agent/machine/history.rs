@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::RunState;
-use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
-use crate::response::ToolCallPart;
+use crate::chat::{ChatMessage, ContentPart, MessageContent, Role, ToolCallPart};
 
 /// Whether the arguments of a call are all there.
 pub(super) fn whole_arguments(call: &ToolCallPart) -> bool {

@@ -31,9 +31,8 @@ pub(super) use sum::spent;
 use super::hook::Condition;
 use super::outcome::{Step, StopReason};
 use super::tool::ToolResult;
+use crate::chat::{ChatMessage, ChatRequest, ToolChoice, Usd};
 use crate::error::{Error, ErrorKind};
-use crate::request::{ChatMessage, ChatRequest, ToolChoice};
-use crate::response::Usd;
 
 /// The form of stored runs. One that is not known is refused.
 pub(super) const VERSION: u32 = 1;

@@ -1,7 +1,7 @@
 //! What the steps of a run used together.
 
 use super::super::outcome::Step;
-use crate::response::{Cost, Usage};
+use crate::chat::{Cost, Usage};
 
 /// What steps used together.
 pub(in crate::agent) struct Spent {

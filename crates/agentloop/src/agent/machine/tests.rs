@@ -6,8 +6,7 @@ use super::super::approval::{Decision, Review};
 use super::super::outcome::StopReason;
 use super::super::tool::{ToolOutput, ToolStatus};
 use super::*;
-use crate::request::{ChatMessage, Role, ToolChoice};
-use crate::response::{ChatResponse, Fold};
+use crate::chat::{ChatMessage, ChatResponse, Fold, Role, ToolChoice};
 use crate::{ChatStreamEvent, FinishReason};
 
 fn rules() -> Rules<'static> {

@@ -4,8 +4,8 @@ use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
 
 use super::super::tool::{ToolError, ToolOutput};
+use crate::chat::ContentPart;
 use crate::media::{DataUrl, audio_format, extension_of};
-use crate::request::ContentPart;
 
 /// The result, or the failure that the server reports.
 pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {

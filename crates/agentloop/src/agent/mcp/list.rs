@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::super::approval::Policy;
 use super::super::tool::Tool;
 use super::{name, trouble};
+use crate::chat::FunctionDefinition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_MAX_LIST_BYTES, MCP_MAX_PAGES, MCP_MAX_TOOLS};
-use crate::request::FunctionDefinition;
 
 /// How much of the name of a tool that is left out is kept.
 const MAX_NAME_CHARS: usize = 128;

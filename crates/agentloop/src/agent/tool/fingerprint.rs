@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::request::FunctionDefinition;
+    use crate::chat::FunctionDefinition;
 
     fn tool(name: &str, description: &str, parameters: Value) -> Tool {
         Tool::external(FunctionDefinition {

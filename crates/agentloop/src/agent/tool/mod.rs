@@ -36,11 +36,10 @@ pub use result::{ToolResult, ToolStatus};
 pub use set::{ToolSet, ToolSource};
 
 use super::approval::Policy;
+use crate::chat::{CacheControl, FunctionDefinition, ToolDefinition};
 use crate::error::{Error, Result};
 use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
 use crate::nesting;
-use crate::request::{FunctionDefinition, ToolDefinition};
-use crate::response::CacheControl;
 
 /// A line that says what a call is about, from as much of its arguments as is there.
 pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
@@ -319,10 +318,11 @@ impl Tool {
 
     /// Whether the provider wants a person to look at a call with these arguments before it is done.
     pub(super) fn needs_person(&self, arguments: &str) -> bool {
-        let is_computer =
-            self.definition.client_tool.as_ref().is_some_and(|client| {
-                client.kind == Some(crate::request::ClientToolKind::Computer)
-            });
+        let is_computer = self
+            .definition
+            .client_tool
+            .as_ref()
+            .is_some_and(|client| client.kind == Some(crate::chat::ClientToolKind::Computer));
         is_computer
             && serde_json::from_str::<ComputerCall>(arguments)
                 .is_ok_and(|call| !call.pending_safety_checks.is_empty())

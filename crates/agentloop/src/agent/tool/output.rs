@@ -4,7 +4,7 @@ use std::any::Any;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::{ContentPart, MessageContent};
+use crate::chat::{ContentPart, MessageContent};
 
 /// What a tool gives back: text, or parts (images, files).
 ///

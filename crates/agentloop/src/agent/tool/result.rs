@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ToolOutput;
-use crate::request::ChatMessage;
-use crate::response::Warning;
+use crate::chat::{ChatMessage, Warning};
 
 /// What became of a call, and what the model is told of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Tool;
+use crate::chat::ToolDefinition;
 use crate::error::{Error, ErrorKind, Result};
-use crate::request::ToolDefinition;
 
 /// Tools that come from elsewhere and may change: a server of them, for example.
 pub trait ToolSource: Send + Sync {

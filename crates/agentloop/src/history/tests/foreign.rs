@@ -1,12 +1,12 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::provider::{ModelRule, Signatures};
-use crate::response::{
+use crate::chat::{
     Citation, CodeExecutionPart, CodeOutcome, CodeResultPart, OpaquePart, ProviderState,
     RedactedThinkingPart, ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart,
     UrlCitation,
 };
+use crate::provider::{ModelRule, Signatures};
 
 fn state(provider: &str) -> Option<Box<ProviderState>> {
     Some(Box::new(ProviderState::new(provider, json!({"sig": "s3cret"}))))

@@ -8,8 +8,10 @@ use proptest::sample::select;
 use serde_json::json;
 
 use super::*;
-use crate::request::{Role, ToolCall, ToolDefinition};
-use crate::response::{ChatResponse, ProviderState, ResponsePart, TextPart, ThinkingPart};
+use crate::chat::{
+    ChatResponse, ProviderState, ResponsePart, Role, TextPart, ThinkingPart, ToolCall,
+    ToolDefinition,
+};
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof!["[a-c.]{0,3}", "\\PC{0,3}", Just("x".repeat(130))]
@@ -39,7 +41,7 @@ fn part() -> impl Strategy<Value = ContentPart> {
         }),
         state().prop_map(|provider_state| {
             ContentPart::Text(TextPart {
-                citations: vec![crate::response::Citation::Url(Default::default())],
+                citations: vec![crate::chat::Citation::Url(Default::default())],
                 provider_state,
                 ..TextPart::new("cited")
             })

@@ -10,9 +10,8 @@ mod shown;
 use std::sync::LazyLock;
 
 use super::{IdPattern, NamePattern, Order, Prepared, Rules, Shown, prepare};
+use crate::chat::{ChatMessage, ChatRequest, ContentPart, Origin, ToolCallPart, WarningKind};
 use crate::provider::Provider;
-use crate::request::{ChatMessage, ChatRequest, ContentPart, Origin};
-use crate::response::{ToolCallPart, WarningKind};
 
 static ANY_ORDER: Order = Order { assistant_after_tool: None, longest_id: None };
 
@@ -51,6 +50,6 @@ fn prepared<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Prepared<'a> {
 }
 
 fn warned<'a>(prepared: &'a Prepared<'_>) -> Vec<(WarningKind, &'a str)> {
-    let subject = |warning: &'a crate::response::Warning| warning.subject.as_deref().unwrap();
+    let subject = |warning: &'a crate::chat::Warning| warning.subject.as_deref().unwrap();
     prepared.warnings.iter().map(|warning| (warning.kind, subject(warning))).collect()
 }

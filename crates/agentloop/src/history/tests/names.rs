@@ -1,5 +1,5 @@
 use super::*;
-use crate::request::{ToolChoice, ToolDefinition};
+use crate::chat::{ToolChoice, ToolDefinition};
 use serde_json::json;
 
 fn tool(name: &str) -> ToolDefinition {

@@ -1,8 +1,8 @@
 //! Messages in the order, and calls under the ids, that a model takes.
 
 use super::*;
+use crate::chat::Role;
 use crate::error::ErrorKind;
-use crate::request::Role;
 
 fn order() -> Order {
     let reason = "only the assistant may speak".into();

@@ -2,8 +2,8 @@ use std::borrow::Cow;
 
 use super::super::INTERRUPTED;
 use super::*;
+use crate::chat::ToolCall;
 use crate::error::ErrorKind;
-use crate::request::ToolCall;
 
 const REPAIRED: WarningKind = WarningKind::Repaired;
 

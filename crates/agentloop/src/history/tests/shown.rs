@@ -1,7 +1,7 @@
 //! What results of tools show.
 
 use super::*;
-use crate::request::Role;
+use crate::chat::Role;
 
 fn image() -> ContentPart {
     ContentPart::image_url("data:image/png;base64,iVBORw0KGgo=")

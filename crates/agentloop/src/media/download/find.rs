@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::chat::{ChatRequest, ContentPart, MessageContent, Protocol, Role};
 use crate::media::medium::{is_remote, is_uploaded, is_video_page};
 use crate::media::name::{audio_format, file_name};
 use crate::media::{DataUrl, Download, MediaKind, Medium, Source};
-use crate::protocol::Protocol;
 use crate::provider::Provider;
-use crate::request::{ChatRequest, ContentPart, MessageContent, Role};
 
 /// A medium to be fetched.
 #[derive(Debug)]

@@ -12,11 +12,10 @@ use std::sync::{Arc, OnceLock};
 use self::fetch::Fetched;
 use self::find::Wanted;
 use super::{DataUrl, Download, MediaOptions};
+use crate::chat::{ChatRequest, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MEDIA_AT_ONCE, MAX_MEDIA_PER_REQUEST, MAX_MEDIA_TOTAL_BYTES};
 use crate::provider::Provider;
-use crate::request::ChatRequest;
-use crate::response::{Warning, WarningKind};
 use crate::secret::mask;
 use crate::transport::{HttpTransport, Transport};
 

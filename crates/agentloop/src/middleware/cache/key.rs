@@ -8,11 +8,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::canonical::Canonical;
+use crate::chat::{ChatRequest, EmbedRequest};
 use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Next, Request};
 use crate::provider::{AUTH_HEADERS, Provider};
-use crate::request::{ChatRequest, EmbedRequest};
 
 /// Changes when the same question would be written in another way.
 const VERSION: &str = "agentloop cache key 1";

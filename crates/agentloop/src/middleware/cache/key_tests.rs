@@ -6,9 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::CacheKey;
 use super::key::{NAMES_OF_CALLS, NOT_IN_THE_KEY, Route};
-use crate::protocol::Protocol;
+use crate::chat::{CacheMode, ChatRequest, EmbedInputType, EmbedRequest, Protocol};
 use crate::provider::{AUTH_HEADERS, Param, Provider};
-use crate::request::{CacheMode, ChatRequest, EmbedInputType, EmbedRequest};
 use crate::timeouts::Timeouts;
 
 fn lab() -> Provider {

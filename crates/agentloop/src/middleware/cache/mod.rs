@@ -27,12 +27,12 @@ pub use store::CacheStore;
 use self::flight::{Flights, Seat};
 use self::guarded::Guarded;
 use self::record::{Recording, Ticket};
+use crate::chat::CacheMode;
 use crate::error::Result;
 use crate::limits::{
     CACHE_MAX_BYTES, CACHE_MAX_LEADERS, CACHE_STORE_DEADLINE, CACHE_TTL, CACHE_WAIT,
 };
 use crate::middleware::{Answer, Middleware, Next, Request};
-use crate::request::CacheMode;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;

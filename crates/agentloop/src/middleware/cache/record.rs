@@ -11,12 +11,10 @@ use futures_core::Stream;
 use super::flight::Lead;
 use super::guarded::Guarded;
 use super::{CacheKey, value};
+use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse};
 use crate::client::Target;
 use crate::error::Result;
-use crate::event::ChatStreamEvent;
 use crate::middleware::Witness;
-use crate::request::EmbedResponse;
-use crate::response::ChatResponse;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 

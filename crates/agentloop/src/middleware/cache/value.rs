@@ -4,10 +4,9 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::chat::{ChatResponse, Cost, EmbedResponse, FinishReason};
 use crate::limits::CACHE_MAX_VALUE_BYTES;
 use crate::middleware::{Answer, Request};
-use crate::request::EmbedResponse;
-use crate::response::{ChatResponse, Cost, FinishReason};
 use crate::stream::ChatStream;
 
 /// Changes when stored answers can no longer be read.

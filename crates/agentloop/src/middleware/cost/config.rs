@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::Costs;
+use crate::chat::Usd;
 use crate::error::{Error, ErrorKind, Result};
-use crate::response::Usd;
 
 /// The table, as it is written. An empty one counts, and limits nothing.
 #[derive(Debug, Default, Deserialize)]

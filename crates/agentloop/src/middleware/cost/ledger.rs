@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::chat::{Cost, CostSource, Usage, Usd};
 use crate::client::Target;
 use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
 use crate::models::{ModelData, PriceBook};
 use crate::provider::Provider;
-use crate::response::{Cost, CostSource, Usage, Usd};
 
 /// What calls have cost so far. It is cheap to clone, and every clone is the same ledger.
 #[derive(Clone, Default)]

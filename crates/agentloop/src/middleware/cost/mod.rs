@@ -16,11 +16,11 @@ use self::ledger::Spent;
 use self::priced::Pricer;
 use super::estimate;
 use super::watch::{Ending, Seen, Watch};
+use crate::chat::{Cost, CostSource, Usage, Usd};
 use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::models::{ModelData, Pricing};
-use crate::response::{Cost, CostSource, Usage, Usd};
 use crate::transport::BoxFuture;
 
 /// The longest answer that is reckoned with, where neither the request nor what is known of the model says one.

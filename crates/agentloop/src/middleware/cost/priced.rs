@@ -5,12 +5,10 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
+use crate::chat::{ChatStreamEvent, Cost, CostSource, EmbedUsage, Usage};
 use crate::error::Result;
-use crate::event::ChatStreamEvent;
 use crate::middleware::Answer;
 use crate::models::{Pricing, served_tier};
-use crate::request::EmbedUsage;
-use crate::response::{Cost, CostSource, Usage};
 use crate::stream::ChatStream;
 
 /// Puts the cost on a response.

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::chat::{Warning, WarningKind};
 use crate::client::Target;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
 use crate::middleware::{Next, Request};
-use crate::response::{Warning, WarningKind};
 
 /// A model that may answer.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use predicate::{Judged, Predicate};
 use tried::Tried;
 
 use super::settle::warned;
+use crate::chat::ChatResponse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FALLBACKS;
 use crate::middleware::{Answer, Middleware, Next, Request};
-use crate::response::ChatResponse;
 use crate::transport::BoxFuture;
 
 /// Asks other models when the one that was asked cannot answer.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::ChatStreamEvent;
 use crate::middleware::Answer;
 use crate::middleware::settle::whole;
-use crate::response::ChatResponse;
 use crate::stream::ChatStream;
 
 type OfError = dyn Fn(&Error) -> bool + Send + Sync;

@@ -1,9 +1,9 @@
 //! What came of the models that did not answer.
 
+use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
 use crate::middleware::settle::in_a_line;
-use crate::response::{Warning, WarningKind};
 
 /// The models that were tried or passed over, in order.
 #[derive(Debug, Default)]

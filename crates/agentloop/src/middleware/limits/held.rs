@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use super::bucket::Cost;
 use super::scope::{CODE, Scope, State};
+use crate::chat::Usage;
 use crate::error::{Error, ErrorKind};
 use crate::limits::LIMITS_MOST_MINUTES;
 use crate::middleware::watch::Ending;
-use crate::response::Usage;
 
 /// What a call has taken. Dropping it before the call was sent gives all of it back.
 pub(super) struct Held {

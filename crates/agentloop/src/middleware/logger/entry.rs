@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::chat::{ChatResponse, Cost, FinishReason, Usage};
 use crate::client::Target;
 use crate::error::ErrorKind;
 use crate::middleware::Request;
 use crate::middleware::watch::{Ending, Seen};
-use crate::response::{ChatResponse, Cost, FinishReason, Usage};
 
 /// What is known of a call at its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

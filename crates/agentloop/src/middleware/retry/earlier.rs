@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::chat::{Warning, WarningKind};
 use crate::error::Error;
 use crate::limits::MAX_CAUSES;
 use crate::middleware::settle::in_a_line;
-use crate::response::{Warning, WarningKind};
 
 /// The errors of the tries before, oldest first; the latest are kept.
 #[derive(Debug, Default)]

@@ -3,9 +3,9 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::tools::WireTool;
+use crate::chat::{ChatMessage, ContentPart};
 use crate::media::{Medium, Source};
 use crate::protocol::client_tools;
-use crate::request::{ChatMessage, ContentPart};
 
 const HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 

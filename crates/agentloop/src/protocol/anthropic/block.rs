@@ -10,12 +10,13 @@ use serde_json::{Map, Value};
 use super::citations;
 use super::results::{image, language, whole};
 use super::wire::Delta;
+use crate::chat::{
+    PartDelta, PartStart, ProviderState, ResponsePart, Weight as _, parse_arguments,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{ProviderState, ResponsePart, Weight as _, parse_arguments};
 
 /// The blocks of one message.
 #[derive(Debug, Default)]

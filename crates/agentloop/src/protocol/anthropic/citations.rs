@@ -2,10 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::file_citation;
-use crate::response::{
+use crate::chat::{
     BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, ProviderState,
-    SearchResultCitation, UrlCitation,
+    SearchResultCitation, UrlCitation, file_citation,
 };
 
 /// Reads a citation; a kind that is not known is kept as it came.

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 use super::block::Blocks;
 use super::usage::Tally;
 use super::wire::{Delta, Message};
+use crate::chat::FinishReason;
 use crate::error::Result;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter, ReportedCost};
-use crate::response::FinishReason;
 
 /// Reads one answer.
 #[derive(Debug)]

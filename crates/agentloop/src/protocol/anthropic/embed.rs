@@ -1,9 +1,9 @@
 //! Embeddings, of which this protocol has none.
 
+use crate::chat::EmbedRequest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Encoded;
 use crate::provider::Provider;
-use crate::request::EmbedRequest;
 
 /// The call for some of the request's texts.
 pub(crate) fn encode(_: &Provider, _: &str, _: &EmbedRequest, _: &[String]) -> Result<Encoded> {

@@ -10,14 +10,13 @@ use super::params::Params;
 use super::parts::{Block, Content};
 use super::{beta, markers};
 use super::{parts, thinking, tools};
+use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules};
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Sampling};
-use crate::request::{ChatRequest, ResponseFormat};
-use crate::response::WarningKind;
 use crate::schema::{self, Dialect, Sent};
 
 /// The longest answer, where neither the request nor what is known of the model says one: the host wants a number.

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::message::Turn;
 use super::parts::Block;
 use super::tools::WireTool;
-use crate::response::{CacheControl, Warning, WarningKind};
+use crate::chat::{CacheControl, Warning, WarningKind};
 
 /// The most markers of a request.
 const MOST: usize = 4;

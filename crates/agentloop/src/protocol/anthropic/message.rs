@@ -8,14 +8,13 @@ use serde_json::{Map, Value, json};
 
 use super::citations;
 use super::parts::{self, Block, BlockBody, Content};
+use crate::chat::{
+    CacheControl, ChatMessage, ContentPart, ImageDetail, MessageContent, ProviderState, Role,
+    ServerToolCallPart, ServerToolResultPart, TextPart, ToolCallPart, Warning, WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::ToolNames;
 use crate::provider::Provider;
-use crate::request::{ChatMessage, ContentPart, ImageDetail, MessageContent, Role};
-use crate::response::{
-    CacheControl, ProviderState, ServerToolCallPart, ServerToolResultPart, TextPart, ToolCallPart,
-    Warning, WarningKind,
-};
 
 /// A turn on the wire.
 #[derive(Debug, Serialize)]

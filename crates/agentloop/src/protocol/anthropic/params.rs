@@ -4,10 +4,10 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::ObjectWriter;
 use crate::provider::{Param, Provider, Rule};
-use crate::response::{Warning, WarningKind};
 
 /// Writes the fields of one request. The caller's own fields replace ours.
 pub(super) struct Params<'a> {

@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::markers::WireCache;
+use crate::chat::ContentPart;
 use crate::history::Shown;
 use crate::media::{MediaKind, Medium, Refusal, Source as From};
 use crate::provider::Provider;
 use crate::provider::quirks::ImageInput;
-use crate::request::ContentPart;
 
 /// A block on the wire.
 #[derive(Debug, Serialize)]

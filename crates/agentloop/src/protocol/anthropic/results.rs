@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::response::{
+use crate::chat::{
     CodeOutcome, CodeResultPart, ImagePart, OpaquePart, ProviderState, RedactedThinkingPart,
     ResponsePart, ServerToolResultPart,
 };

@@ -2,11 +2,11 @@
 
 use super::decode::Decoder;
 use super::wire::{Event, Message};
+use crate::chat::Warning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
-use crate::response::Warning;
 
 /// The events of a stream. All others are skipped unread.
 const EVENTS: [&str; 8] = [

@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use super::params::Params;
 use super::tools::Forced;
+use crate::chat::{ChatRequest, Effort, WarningKind};
 use crate::provider::ThinkingControl;
 use crate::provider::model::ModelTraits;
-use crate::request::{ChatRequest, Effort};
-use crate::response::WarningKind;
 
 /// The least budget that is taken.
 const LEAST: u64 = 1024;

@@ -8,13 +8,14 @@ use serde_json::{Map, Value, json};
 use super::markers::WireCache;
 use super::params::Params;
 use super::thinking;
+use crate::chat::{
+    CacheControl, ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind,
+};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::client_tools;
 use crate::provider::model::ModelTraits;
 use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
-use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
-use crate::response::{CacheControl, WarningKind};
 use crate::schema::{self, Dialect, Sent};
 
 /// A tool on the wire.

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::chat::{Usage, UsageDetails};
 use crate::error::Result;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::rest::{Kept, Rest};
 use crate::protocol::{Emitter, ReportedCost};
-use crate::response::{Usage, UsageDetails};
 
 /// What has been told so far.
 #[derive(Debug, Default)]

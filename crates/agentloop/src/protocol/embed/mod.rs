@@ -11,7 +11,7 @@ pub use write::VectorForm;
 pub(crate) use write::write;
 
 use super::ReportedCost;
-use crate::request::EmbedUsage;
+use crate::chat::EmbedUsage;
 
 /// The vectors of one call, as they came.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The words for what vectors are for.
 
+use crate::chat::EmbedInputType;
 use crate::provider::quirks::InputTypeWords;
-use crate::request::EmbedInputType;
 
 /// The host's word, and whether it says just what was meant; `None` where there is nothing to say.
 pub(crate) fn purpose_word(

@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Embedded, vector};
+use crate::chat::EmbedUsage;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::read_json_body;
 use crate::protocol::lenient::{Int, Many, Object, Text};
 use crate::protocol::{ReportedCost, error_body};
 use crate::provider::Provider;
 use crate::provider::quirks::EmbeddingEncoding;
-use crate::request::EmbedUsage;
 
 /// The kinds of number in which one vector may come, the most exact first; one has another name in what an SDK writes.
 const KINDS: [&str; 7] = ["float", "float_", "base64", "int8", "uint8", "binary", "ubinary"];

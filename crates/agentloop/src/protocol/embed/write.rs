@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::vector;
-use crate::request::EmbedResponse;
+use crate::chat::EmbedResponse;
 
 /// How an answer holds its vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

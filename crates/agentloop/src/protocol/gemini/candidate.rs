@@ -11,17 +11,16 @@ use super::decode::Mode;
 use super::grounding::{Grounding, Place};
 use super::partial_args::PartialArgs;
 use super::wire::{Blob, FunctionCall, Part, Tool, compact};
+use crate::chat::{
+    CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, PartDelta, PartStart,
+    ProviderState, ResponsePart, ServerToolResultPart, Weight as _,
+};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::json::{fill_json, mended};
 use crate::protocol::rest::Kept;
-use crate::response::{
-    CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, ProviderState, ResponsePart,
-    ServerToolResultPart, Weight as _,
-};
 
 /// Makes the ids that the host should have made: no two alike in one answer, and unlike those of every other answer.
 #[derive(Debug, Default)]

@@ -68,8 +68,8 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::ChatRequest;
     use crate::protocol::{output, restrict};
-    use crate::request::ChatRequest;
 
     #[test]
     fn the_request_is_wrapped_with_its_model_or_sent_as_it_is() {

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 use super::candidate::{CallIds, CandidateState};
 use super::usage::Said;
 use super::wire::{Candidate, Chunk};
+use crate::chat::{Logprobs, TokenLogprob};
 use crate::error::Result;
 use crate::nesting;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter, ReportedCost};
-use crate::response::{Logprobs, TokenLogprob};
 
 /// Reads one answer.
 #[derive(Debug)]

@@ -4,14 +4,13 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{model_name, model_path};
+use crate::chat::{EmbedRequest, Warning, WarningKind};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::embed::purpose_in_capitals;
 use crate::protocol::json::ObjectWriter;
 use crate::protocol::{Encoded, headers};
 use crate::provider::Provider;
-use crate::request::EmbedRequest;
-use crate::response::{Warning, WarningKind};
 
 /// The call for some of the request's texts: one by itself, several as a batch.
 pub(crate) fn encode(
@@ -77,7 +76,7 @@ pub(crate) fn encode(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::EmbedInputType;
+    use crate::chat::EmbedInputType;
 
     fn encoded(provider: &Provider, request: &EmbedRequest) -> (String, Value) {
         let encoded = encode(provider, "e", request, request.input.as_slice()).unwrap();

@@ -6,14 +6,16 @@ use serde_json::{Map, Value, json};
 use super::message::Conversation;
 use super::params::{Config, merge};
 use super::{model_path, thinking, tools};
+use crate::chat::{
+    ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role, Warning,
+    WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shown};
 use crate::protocol::json::ObjectWriter;
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::{Param, Provider, Rule, Sampling};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role};
-use crate::response::{Warning, WarningKind};
 use crate::schema::{self, Dialect, Sent};
 
 /// The chat call.

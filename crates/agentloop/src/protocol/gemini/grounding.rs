@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 
 use super::candidate::CitedText;
 use super::characters::Texts;
+use crate::chat::{
+    Citation, FileCitation, OpaqueCitation, ProviderState, UrlCitation, Weight as _,
+};
 use crate::error::Result;
 use crate::limits::MAX_RESPONSE_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{
-    Citation, FileCitation, OpaqueCitation, ProviderState, UrlCitation, Weight as _,
-};
 
 /// Where a part of the wire went.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,12 +9,14 @@ use super::piece::{
     Arguments, Call, CallResult, Content, Fields, Part, arguments, part, plain, response,
 };
 use super::thinking;
+use crate::chat::{
+    ChatMessage, CodeOutcome, ContentPart, MessageContent, ProviderState, Role, ToolCallPart,
+    Warning, WarningKind,
+};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::media::Refusal;
 use crate::provider::Provider;
-use crate::request::{ChatMessage, ContentPart, MessageContent, Role};
-use crate::response::{CodeOutcome, ProviderState, ToolCallPart, Warning, WarningKind};
 
 /// What the documentation gives for calls that the model did not make itself.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{Param, Provider, Rule};
-use crate::response::{Warning, WarningKind};
 
 /// `generationConfig` while it is filled.
 pub(super) struct Config<'a> {

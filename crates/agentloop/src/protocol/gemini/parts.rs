@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::chat::ContentPart;
 use crate::media::{Medium, Refusal, Source, is_uploaded, is_video_page};
-use crate::request::ContentPart;
 
 /// Bytes, or where they are.
 #[derive(Debug, Serialize)]

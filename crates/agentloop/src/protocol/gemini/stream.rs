@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 use super::decode::{Decoder, Mode};
 use super::error;
 use super::wire::Chunk;
+use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json_body};
 use crate::protocol::{Emitter, Flow, error_body};
-use crate::response::{FinishReason, Warning};
 
 impl Decoder {
     pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {

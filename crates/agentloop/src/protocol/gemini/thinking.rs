@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::params::Config;
+use crate::chat::{ChatRequest, Effort, WarningKind};
 use crate::provider::{Param, Provider, ThinkingControl};
-use crate::request::{ChatRequest, Effort};
-use crate::response::WarningKind;
 
 /// The budgets that stand for levels, and the least and the most that a model takes.
 const LEAST: u64 = 128;

@@ -4,10 +4,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::params::Config;
+use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind};
 use crate::history::ToolNames;
 use crate::provider::{ForcedTools, Param, Provider};
-use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
-use crate::response::WarningKind;
 use crate::schema::{self, Dialect, Sent};
 
 /// The host's own tools: each is a field of an entry of `tools`.

@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::chat::{Usage, UsageDetails};
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Int, List, Object, Text};
 use crate::protocol::rest::Rest;
-use crate::response::{Usage, UsageDetails};
 
 /// What the host says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is nested
 /// twice costs serde_json an allocation.

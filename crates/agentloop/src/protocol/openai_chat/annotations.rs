@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::chat::{
+    Citation, ImagePart, Logprobs, OpaqueCitation, TokenLogprob, UrlCitation, file_citation,
+};
 use crate::nesting;
-use crate::protocol::file_citation;
-use crate::response::{Citation, ImagePart, Logprobs, OpaqueCitation, TokenLogprob, UrlCitation};
 
 fn list(raw: &str) -> Vec<Value> {
     nesting::read_list(raw)

@@ -13,8 +13,10 @@ use super::executed::ExecutedTools;
 use super::stream::finish_reason;
 use super::unknown_calls::UnknownCalls;
 use super::wire::{Content, Delta, WireAudio, WireToolCall};
+use crate::chat::{
+    Citation, FinishReason, PartDelta, PartStart, ProviderState, ResponsePart, Weight as _,
+};
 use crate::error::Result;
-use crate::event::{PartDelta, PartStart};
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
@@ -22,7 +24,6 @@ use crate::protocol::rest::Kept;
 use crate::protocol::think_tags::{Piece, ThinkSplitter};
 use crate::protocol::tool_calls::{CallPiece, ToolCalls, WIRE_TYPE};
 use crate::provider::ThinkTags;
-use crate::response::{Citation, FinishReason, ProviderState, ResponsePart, Weight as _};
 
 /// The field of a part's state that holds its references.
 pub(super) const REFERENCES: &str = "references";

@@ -6,11 +6,10 @@ use serde_json::{Value, json};
 use super::annotations;
 use super::choice::{ChoiceState, Kind};
 use super::wire::{ContentChunk, Thought};
+use crate::chat::{Citation, OpaqueCitation, OpaquePart, PartDelta, ResponsePart, UrlCitation};
 use crate::error::Result;
-use crate::event::PartDelta;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{Citation, OpaqueCitation, OpaquePart, ResponsePart, UrlCitation};
 
 impl ChoiceState {
     /// Reads one piece of a list. What has no field of its own is kept as an opaque part.

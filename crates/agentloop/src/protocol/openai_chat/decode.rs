@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 use super::choice::{ChoiceState, MadeUpIds, Step};
 use super::wire::{Chunk, ChunkChoice};
 use super::{annotations, usage};
+use crate::chat::{Warning, WarningKind};
 use crate::error::Result;
 use crate::nesting;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::provider::ThinkTags;
 use crate::provider::quirks::Fingerprint;
-use crate::response::{Warning, WarningKind};
 
 /// Reads one answer.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use http::Method;
 
+use crate::chat::{EmbedRequest, Warning, WarningKind};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::embed::purpose_word;
@@ -9,8 +10,6 @@ use crate::protocol::json::ObjectWriter;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{DimensionsName, EmbeddingEncoding, EmbeddingForm};
 use crate::provider::{Param, Provider, Rule};
-use crate::request::EmbedRequest;
-use crate::response::{Warning, WarningKind};
 
 /// The call for some of the request's texts.
 pub(crate) fn encode(

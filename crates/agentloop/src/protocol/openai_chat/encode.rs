@@ -9,6 +9,9 @@ use super::image_output;
 use super::message::Messages;
 use super::params::Params;
 use super::{parts, thinking, tools};
+use crate::chat::{
+    ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Role, Warning, WarningKind,
+};
 use crate::error::Result;
 use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shows};
 use crate::protocol::output::Shaped;
@@ -17,8 +20,6 @@ use crate::provider::quirks::{
     JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, TokenCap, ToolCallIds,
 };
 use crate::provider::{InstructionsRole, Param, Provider, Sampling};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Role};
-use crate::response::{Warning, WarningKind};
 use crate::schema::{self, Dialect, Sent};
 
 /// The chat call.

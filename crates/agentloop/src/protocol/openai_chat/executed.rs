@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::nesting;
-use crate::response::{
+use crate::chat::{
     CodeExecutionPart, CodeOutcome, CodeResultPart, ImagePart, ProviderState, ResponsePart,
     ServerToolCallPart, ServerToolResultPart,
 };
+use crate::nesting;
 
 /// The runs of one choice. In a stream a run is told twice: when it begins, and again with its output.
 #[derive(Debug, Default)]
@@ -71,7 +71,7 @@ impl ExecutedTools {
         self.count += 1;
         let is_code = matches!(name.as_str(), "python" | "code_interpreter" | "code_execution");
         let run = Run { id: id.clone(), is_code };
-        let parsed = crate::response::parse_arguments(arguments);
+        let parsed = crate::chat::parse_arguments(arguments);
         if !is_code {
             let call = ServerToolCallPart { id, name, arguments: parsed, provider_state: None };
             return (run, ResponsePart::ServerToolCall(call));

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use super::params::Params;
+use crate::chat::ImageOutput;
 use crate::error::Result;
 use crate::provider::Param;
 use crate::provider::quirks::ImageOutputForm;
-use crate::request::ImageOutput;
 
 #[derive(Serialize)]
 struct WireImageConfig<'a> {

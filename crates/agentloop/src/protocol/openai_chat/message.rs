@@ -8,16 +8,18 @@ use serde_json::Value;
 
 use super::choice::REFERENCES;
 use super::parts::{self, Piece, WirePart};
+use crate::chat::{
+    ChatMessage, ChatRequest, Citation, ContentPart, MessageContent, Role, Warning, WarningKind,
+    file_citation,
+};
 use crate::error::Result;
 use crate::history::Prepared;
+use crate::protocol::free_text;
 use crate::protocol::tool_calls::WIRE_TYPE;
-use crate::protocol::{file_citation, free_text};
 use crate::provider::Provider;
 use crate::provider::quirks::{
     CacheMarkers, ParsedFiles, ReasoningEcho, SpeakerName, ToolResultName,
 };
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
-use crate::response::{Citation, Warning, WarningKind};
 
 /// A message on the wire. Nothing that is absent is written, but for the content of a turn that has only calls.
 #[derive(Debug, Default, Serialize)]
@@ -292,7 +294,7 @@ impl<'a, 'w> Messages<'a, 'w> {
     ) {
         let provider = self.provider.name.as_ref();
         // The state of other providers is gone by now.
-        let state = |state: &'a Option<Box<crate::response::ProviderState>>, name: &str| {
+        let state = |state: &'a Option<Box<crate::chat::ProviderState>>, name: &str| {
             state.as_deref()?.data.get(name)
         };
         let why = match part {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::ToolNames;
-use crate::model_info::ModelInfo;
+use crate::models::ModelInfo;
 use crate::protocol::{Encoded, ModelPage, error_body, headers};
 use crate::provider::Provider;
 

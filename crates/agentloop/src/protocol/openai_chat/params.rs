@@ -6,10 +6,10 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::ObjectWriter;
 use crate::provider::{Param, Provider, Rule};
-use crate::response::{Warning, WarningKind};
 
 /// The body while it is written.
 pub(in crate::protocol) struct Params<'a> {

@@ -6,14 +6,13 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::choice::REFERENCES;
+use crate::chat::{CacheControl, ContentPart, ImageDetail, ProviderState, ThinkingPart};
 use crate::history::Shown;
 use crate::media::{DataUrl, MediaKind, Medium, Refusal, Source, audio_format};
 use crate::provider::Provider;
 use crate::provider::quirks::{
     AudioInputForm, CacheMarkers, FileInputForm, ImageInput, ToolResultImages, VideoInput,
 };
-use crate::request::{ContentPart, ImageDetail};
-use crate::response::{CacheControl, ProviderState, ThinkingPart};
 
 /// A part on the wire.
 #[derive(Debug, Serialize)]

@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 use super::annotations;
 use super::decode::{Decoder, Mode};
 use super::wire::Chunk;
+use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Emitter, Flow, error_body};
-use crate::response::{FinishReason, Warning};
 
 /// What ends a stream, by convention.
 const DONE: &[u8] = b"[DONE]";

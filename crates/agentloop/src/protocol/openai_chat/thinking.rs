@@ -3,12 +3,11 @@
 use serde_json::json;
 
 use super::params::Params;
+use crate::chat::{ChatRequest, Effort, Efforts, Warning, WarningKind};
 use crate::error::Result;
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::ThinkingForm;
 use crate::provider::{Param, Provider};
-use crate::request::{ChatRequest, Effort, Efforts};
-use crate::response::{Warning, WarningKind};
 
 /// Effort and thinking, in the form that the host knows.
 pub(super) fn thinking(

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::encode::strictly;
 use super::params::Params;
+use crate::chat::{
+    ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, Warning, WarningKind,
+};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::{Protocol, client_tools};
 use crate::provider::{Param, Provider};
-use crate::request::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition};
-use crate::response::{Warning, WarningKind};
 use crate::schema::Sent;
 
 /// A function as hosts of this family take it.

@@ -6,11 +6,10 @@ use std::mem::size_of;
 use serde_json::{Map, Value};
 
 use super::wire::WireToolCall;
+use crate::chat::{OpaquePart, PartStart, ResponsePart};
 use crate::error::Result;
-use crate::event::PartStart;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{OpaquePart, ResponsePart};
 
 /// The calls of one choice whose type is not known.
 #[derive(Debug, Default)]

@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 
+use crate::chat::{Reported, Usage, UsageDetails};
 use crate::protocol::ReportedCost;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::json::fill_json;
@@ -9,7 +10,6 @@ use crate::protocol::lenient::{Int, Object};
 use crate::protocol::rest::{Kept, Rest};
 use crate::provider::Quirks;
 use crate::provider::quirks::ReasoningTokens;
-use crate::response::{Reported, Usage, UsageDetails};
 
 /// What stands in `usage`.
 #[derive(Debug, Default)]

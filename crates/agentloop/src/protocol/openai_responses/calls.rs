@@ -5,11 +5,10 @@ use serde_json::{Map, Value};
 use super::heard::Heard;
 use super::hosted::{self, word};
 use super::passages::without;
+use crate::chat::{PartDelta, PartStart, ProviderState};
 use crate::error::{Error, ErrorKind, Result};
-use crate::event::{PartDelta, PartStart};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::protocol::{Emitter, free_text};
-use crate::response::ProviderState;
 
 /// A call, and what it was asked so far.
 #[derive(Debug)]

@@ -23,9 +23,9 @@ pub(crate) fn encode(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::ChatRequest;
     use crate::error::ErrorKind;
     use crate::protocol::{output, restrict};
-    use crate::request::ChatRequest;
 
     #[test]
     fn a_count_asks_for_the_prompt_only() {

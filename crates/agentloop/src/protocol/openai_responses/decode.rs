@@ -19,10 +19,10 @@ use serde_json::{Map, Value};
 use super::items::Items;
 use super::usage;
 use super::wire::Response;
+use crate::chat::{FinishReason, Warning};
 use crate::error::Result;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
-use crate::response::{FinishReason, Warning};
 
 /// Reads one answer.
 #[derive(Debug)]

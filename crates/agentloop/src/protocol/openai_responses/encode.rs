@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 
 use super::message::Items;
 use super::{parts, thinking, tools};
+use crate::chat::{
+    ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Warning, WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::openai_chat::encode::{conversation, strictly, system_role};
 use crate::protocol::openai_chat::params::Params;
@@ -14,8 +17,6 @@ use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{IncludeForm, JsonSchemaSupport, StoreForm, TextFormat, UserLabel};
 use crate::provider::{Param, Provider, Sampling};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat};
-use crate::response::{Warning, WarningKind};
 
 /// What is asked of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

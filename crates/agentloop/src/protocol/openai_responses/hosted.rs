@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::passages::{more, without};
-use crate::protocol::openai_chat::annotations;
-use crate::response::{
+use crate::chat::{
     CodeOutcome, CodeResultPart, ProviderState, ResponsePart, ServerToolResultPart, parse_arguments,
 };
+use crate::protocol::openai_chat::annotations;
 
 type Item = Map<String, Value>;
 

@@ -11,10 +11,10 @@ use super::hosted::word;
 use super::passages::{MAX_REPEATED_BYTES, Passages};
 use super::thoughts::{Source, Thoughts};
 use super::whole;
+use crate::chat::{ResponsePart, Weight as _};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::response::{ResponsePart, Weight as _};
 
 pub(super) type Fields = Map<String, Value>;
 

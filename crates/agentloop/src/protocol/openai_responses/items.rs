@@ -14,12 +14,12 @@ use super::hosted::word;
 use super::item::{Common, Fields, Growth, Item};
 use super::places::{PLACE_BYTES, Places};
 use super::sound::Sound;
+use crate::chat::Weight as _;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_PARTS;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::lenient::Text;
-use crate::response::Weight as _;
 
 /// All items of an answer.
 #[derive(Debug, Default)]

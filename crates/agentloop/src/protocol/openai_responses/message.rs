@@ -8,13 +8,15 @@ use serde_json::{Map, Value, json};
 
 use super::parts::{self, WirePart};
 use super::{replay, results};
+use crate::chat::{
+    AudioPart, ChatMessage, ChatRequest, ContentPart, MessageContent, Role, TextPart, ToolCallPart,
+    Warning, WarningKind,
+};
 use crate::error::Result;
 use crate::history::Prepared;
 use crate::protocol::free_text;
 use crate::provider::Provider;
 use crate::provider::quirks::{IncludeForm, ItemForm};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
-use crate::response::{AudioPart, TextPart, ToolCallPart, Warning, WarningKind};
 
 /// An item on the wire.
 #[derive(Debug, Serialize)]

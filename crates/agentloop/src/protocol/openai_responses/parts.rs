@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::chat::{ContentPart, ImageDetail};
 use crate::history::Shown;
 use crate::media::{MediaKind, Medium, Refusal, Source, audio_format};
 use crate::protocol::openai_chat::parts::{image, url};
 use crate::provider::Provider;
 use crate::provider::quirks::{AudioInputForm, FileInputForm, ItemForm, ToolResultImages};
-use crate::request::{ContentPart, ImageDetail};
 
 /// A part on the wire.
 #[derive(Debug, Serialize)]

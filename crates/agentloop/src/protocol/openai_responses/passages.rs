@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::heard::Heard;
+use crate::chat::{
+    AudioPart, Logprobs, OpaquePart, PartDelta, PartStart, ProviderState, ResponsePart,
+    TokenLogprob, Weight as _,
+};
 use crate::error::Result;
-use crate::event::{PartDelta, PartStart};
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::openai_chat::annotations;
-use crate::response::{
-    AudioPart, Logprobs, OpaquePart, ProviderState, ResponsePart, TokenLogprob, Weight as _,
-};
 
 /// The largest field of an item that is copied to every part that the item becomes. A larger one is with the first.
 pub(super) const MAX_REPEATED_BYTES: usize = 256;

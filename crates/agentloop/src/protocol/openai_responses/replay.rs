@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::protocol::{file_citation, free_text};
-use crate::request::ContentPart;
-use crate::response::{Citation, ProviderState, TextPart, ToolCallPart};
+use crate::chat::{Citation, ContentPart, ProviderState, TextPart, ToolCallPart, file_citation};
+use crate::protocol::free_text;
 
 type Item = Map<String, Value>;
 

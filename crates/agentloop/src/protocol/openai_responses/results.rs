@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::request::{ChatMessage, ContentPart};
+use crate::chat::{ChatMessage, ContentPart};
 
 /// An image of one transparent pixel: a call of a screen can only be answered with an image, also when it was denied.
 const NO_SCREEN: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";

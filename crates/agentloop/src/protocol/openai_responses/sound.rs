@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::chat::{PartDelta, PartStart};
 use crate::error::Result;
-use crate::event::{PartDelta, PartStart};
 use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
 

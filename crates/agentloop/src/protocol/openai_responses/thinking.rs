@@ -2,12 +2,12 @@
 
 use serde_json::{Map, json};
 
+use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::openai_chat::thinking::{levels, nearest_known, not_to_think, wanted};
 use crate::provider::quirks::ItemForm;
 use crate::provider::{Param, Provider};
-use crate::request::ChatRequest;
 
 /// Effort, and whether what is thought shall be told.
 pub(super) fn thinking(

@@ -3,10 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::heard::Heard;
+use crate::chat::{PartDelta, PartStart, ProviderState};
 use crate::error::Result;
-use crate::event::{PartDelta, PartStart};
 use crate::protocol::Emitter;
-use crate::response::ProviderState;
 
 /// Which of the two is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

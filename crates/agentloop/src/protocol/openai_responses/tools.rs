@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::chat::{ChatRequest, ToolChoice, ToolDefinition};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::client_tools;
 use crate::protocol::openai_chat::params::Params;
 use crate::protocol::openai_chat::tools::{Declared, Function, put};
 use crate::provider::Provider;
-use crate::request::{ChatRequest, ToolChoice, ToolDefinition};
 
 /// The kind of a tool of the host's own; empty for the caller's.
 pub(super) fn kind(tool: &ToolDefinition) -> &str {

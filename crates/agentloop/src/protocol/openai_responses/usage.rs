@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::chat::{Usage, UsageDetails};
 use crate::protocol::ReportedCost;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
 use crate::protocol::rest::{Kept, Rest};
-use crate::response::{Usage, UsageDetails};
 
 #[derive(Debug, Default)]
 struct Wire<'a> {

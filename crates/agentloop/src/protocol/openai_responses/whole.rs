@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::hosted::{further, word};
 use super::passages::without;
-use crate::response::{
+use crate::chat::{
     CodeExecutionPart, CodeOutcome, CodeResultPart, ImagePart, OpaquePart, ProviderState,
     ResponsePart, ServerToolCallPart, ServerToolResultPart, ToolCallPart,
 };

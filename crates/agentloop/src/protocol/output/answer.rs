@@ -3,9 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::unwrap::Unwrap;
-use crate::event::{PartDelta, PartStart};
-use crate::request::OutputStrategy;
-use crate::response::{FinishReason, ResponsePart, TextPart};
+use crate::chat::{FinishReason, OutputStrategy, PartDelta, PartStart, ResponsePart, TextPart};
 
 /// How an answer's shape was asked for.
 #[derive(Clone, Debug, Default)]

@@ -15,15 +15,15 @@ pub(crate) use answer::{AnswerForm, Answers};
 
 use super::restrict::Restricted;
 use super::{Protocol, anthropic};
+use crate::chat::{
+    ChatRequest, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice, ToolDefinition,
+    Warning, WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::Order;
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::JsonSchemaSupport;
 use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
-use crate::request::{
-    ChatRequest, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice, ToolDefinition,
-};
-use crate::response::{Warning, WarningKind};
 use crate::schema;
 
 /// A request whose answer is asked for in a way that its host knows.

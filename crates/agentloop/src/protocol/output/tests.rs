@@ -1,8 +1,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::chat::{Effort, OutputStrategy};
 use crate::provider::ModelRule;
-use crate::request::{Effort, OutputStrategy};
 
 fn schema() -> Value {
     json!({ "type": "object", "properties": { "a": { "type": "integer" } }, "required": ["a"] })

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use super::Restricted;
+use crate::chat::{
+    ChatMessage, ChatRequest, ContentPart, MessageContent, Role, Warning, WarningKind,
+};
 use crate::error::Result;
 use crate::media::{MediaKind, Medium, Refusal};
 use crate::provider::{Provider, Restriction};
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, Role};
-use crate::response::{Warning, WarningKind};
 
 /// What a model that takes no unfinished message is asked instead.
 const CONTINUE: &str =

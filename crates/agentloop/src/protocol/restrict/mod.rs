@@ -10,11 +10,12 @@ mod tools;
 
 use std::borrow::Cow;
 
+use crate::chat::{
+    ChatRequest, Effort, OutputStrategy, ResponseFormat, Thinking, ToolChoice, Warning, WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::Order;
 use crate::provider::{Action, Provider, Restriction};
-use crate::request::{ChatRequest, Effort, OutputStrategy, ResponseFormat, Thinking, ToolChoice};
-use crate::response::{Warning, WarningKind};
 
 /// A request as its provider takes it for its model.
 #[derive(Debug)]

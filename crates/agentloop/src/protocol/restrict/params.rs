@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::protocol::Protocol;
+use crate::chat::{ChatRequest, Effort, Protocol};
 use crate::provider::quirks::ThinkingForm;
 pub(super) use crate::provider::restrict::is_set;
 use crate::provider::{Param, Provider};
-use crate::request::{ChatRequest, Effort};
 
 /// Takes a parameter out.
 pub(super) fn clear(request: &mut ChatRequest, param: Param) {

@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::*;
+use crate::chat::ToolDefinition;
 use crate::provider::{Condition, Param};
-use crate::request::ToolDefinition;
 
 fn lab(row: Restriction) -> Provider {
     Provider::openai_compatible("lab", "http://lab.invalid/v1").restriction(row)

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::Restricted;
+use crate::chat::{ToolChoice, ToolDefinition, WarningKind};
 use crate::error::Result;
 use crate::provider::{Action, Restriction};
-use crate::request::{ToolChoice, ToolDefinition};
-use crate::response::WarningKind;
 
 pub(super) fn is_function(tool: &ToolDefinition) -> bool {
     matches!(tool, ToolDefinition::Function { .. })

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::request::Effort;
+use crate::chat::Effort;
 
 /// How a host bends OpenAI's protocols. The default is what most hosts do.
 ///

@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::chat::{Effort, Protocol};
 use crate::media::MediaKind;
-use crate::protocol::Protocol;
 use crate::provider::Param;
-use crate::request::Effort;
 
 /// What is done with a request. An action that bounds something (a range, a list of levels, a count) leaves a request alone
 /// that keeps to it.

@@ -1,9 +1,9 @@
 //! Checks rows that come from a configuration file.
 
 use super::{Action, ModelRestrictions, Restriction, families};
+use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_CONFIGURED_RESTRICTIONS;
-use crate::protocol::Protocol;
 use crate::provider::{Param, Provider};
 
 /// Parameters that hold a number.

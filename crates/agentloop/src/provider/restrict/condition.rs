@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::chat::{ChatRequest, Effort, ResponseFormat, ToolChoice, ToolDefinition};
 use crate::provider::{Param, Provider};
-use crate::request::{ChatRequest, Effort, ResponseFormat, ToolChoice, ToolDefinition};
 
 /// A condition on a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use super::{Action, Condition, Restriction};
+use crate::chat::Protocol;
 use crate::media::MediaKind;
-use crate::protocol::Protocol;
 use crate::provider::Param;
 
 /// The rows, which are made once.

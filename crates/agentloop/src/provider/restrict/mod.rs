@@ -25,8 +25,8 @@ pub(super) use table::with_restrictions;
 
 use super::Provider;
 use super::model::matches;
+use crate::chat::Protocol;
 use crate::error::Result;
-use crate::protocol::Protocol;
 
 /// Something that a provider refuses for some models, and what is sent instead.
 ///

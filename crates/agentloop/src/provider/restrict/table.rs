@@ -2,10 +2,10 @@
 //! documentation, or reports of others who met it.
 
 use super::{Action, Condition, Restriction};
+use crate::chat::Effort::{self, High, Low, Max, Medium, Minimal, None as NoEffort, Xhigh};
+use crate::chat::Protocol;
 use crate::media::MediaKind;
-use crate::protocol::Protocol;
 use crate::provider::{Param, Provider};
-use crate::request::Effort::{self, High, Low, Max, Medium, Minimal, None as NoEffort, Xhigh};
 
 /// Adds to a built-in row what the table says of it.
 pub(in crate::provider) fn with_restrictions(mut provider: Provider) -> Provider {

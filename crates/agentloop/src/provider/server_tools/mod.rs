@@ -14,10 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::Provider;
 use super::quirks::WebSearchForm;
+use crate::chat::{ChatRequest, Protocol, ServerTool, ToolDefinition, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::Protocol;
-use crate::request::{ChatRequest, ServerTool, ToolDefinition};
-use crate::response::{Warning, WarningKind};
 
 type Fields = Map<String, Value>;
 

@@ -3,9 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Fields;
-use crate::protocol::Protocol;
+use crate::chat::{Protocol, ServerTool};
 use crate::provider::Provider;
-use crate::request::ServerTool;
 
 /// Tools of Google's generateContent.
 const GEMINI: [&str; 8] = [

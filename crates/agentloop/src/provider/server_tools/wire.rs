@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{Fields, named};
-use crate::protocol::Protocol;
+use crate::chat::{
+    CodeExecutionTool, FileSearchTool, Protocol, ServerTool, UserLocation, WebFetchTool,
+    WebSearchTool,
+};
 use crate::provider::Provider;
 use crate::provider::model::CodeExecutionVersion;
 use crate::provider::quirks::{CodeExecutionForm, WebFetchForm, WebSearchForm};
-use crate::request::{
-    CodeExecutionTool, FileSearchTool, ServerTool, UserLocation, WebFetchTool, WebSearchTool,
-};
 
 /// Writes a tool that the provider serves. Options that it does not have are added to `lost`.
 pub(super) fn write(

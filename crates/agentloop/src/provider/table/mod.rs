@@ -9,7 +9,7 @@ mod tools;
 
 use std::borrow::Cow;
 
-use crate::protocol::Protocol;
+use crate::chat::{Effort, Protocol};
 use crate::provider::families::{with_claude, with_gpt};
 use crate::provider::model::{ModelRule, ThinkTags};
 use crate::provider::quirks::{
@@ -21,7 +21,6 @@ use crate::provider::quirks::{
 };
 use crate::provider::restrict::with_restrictions;
 use crate::provider::{Auth, KeySource, Param, Provider};
-use crate::request::Effort;
 
 /// Every built-in row, in the order of the documentation.
 pub(crate) fn rows() -> Vec<Provider> {

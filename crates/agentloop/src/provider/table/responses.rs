@@ -3,7 +3,7 @@
 //! What is not listed is as in chat. Hosts that keep answers are told not to; those that show their thoughts openly are
 //! not asked for encrypted ones.
 
-use crate::protocol::Protocol;
+use crate::chat::Protocol;
 use crate::provider::quirks::{ClientTools, IncludeForm, StoreForm, ToolResultImages, UserLabel};
 use crate::provider::{Param, Provider};
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::protocol::Protocol;
+use crate::chat::Protocol;
 use crate::provider::Provider;
 use crate::provider::quirks::{
     CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,

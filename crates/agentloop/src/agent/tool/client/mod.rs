@@ -21,8 +21,8 @@ pub use shell::{CommandOutput, ShellCall};
 
 use super::handler::Typed;
 use super::{Tool, ToolContext, ToolError, ToolOutput, schema_of};
+use crate::chat::{ClientTool, ClientToolKind, Display, FunctionDefinition};
 use crate::error::Result;
-use crate::request::{ClientTool, ClientToolKind, Display, FunctionDefinition};
 
 /// Brings the arguments of a provider to the form that the handler takes. Doing it twice changes nothing.
 pub(super) type Normalize = fn(Value) -> Value;

@@ -3,9 +3,9 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
 
+use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::protocol::serve::{Operation, ServedChat, refused};
-use crate::request::ChatRequest;
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
 const CHAT_FIELDS: [&str; 6] =

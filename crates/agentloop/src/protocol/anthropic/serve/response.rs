@@ -4,11 +4,9 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::super::citations;
+use crate::chat::{ChatResponse, CodeOutcome, FinishReason, ProviderState, ResponsePart, Usage};
 use crate::error::{Error, ErrorKind};
-use crate::model_info::ModelInfo;
-use crate::response::{
-    ChatResponse, CodeOutcome, FinishReason, ProviderState, ResponsePart, Usage,
-};
+use crate::models::ModelInfo;
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::super::citations;
 use super::response::{block, error_object, stop_reason, usage};
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
-use crate::response::{FinishReason, Usage};
+use crate::chat::{ChatStreamEvent, FinishReason, PartDelta, PartStart, Usage};
+use crate::error::Error;
 
 /// Writes a stream, event by event. The wire has one answer: that of the first choice.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +100,9 @@ impl StreamWriter {
                 let stop = frame("message_stop", &json!({}));
                 Bytes::from([frame("message_delta", &end), stop].concat())
             }
-            ChatStreamEvent::Error { error } => frame("error", &error_object(error)),
+            ChatStreamEvent::Error { error } => {
+                frame("error", &error_object(&Error::from((**error).clone())))
+            }
             _ => Bytes::new(),
         }
     }

@@ -3,10 +3,10 @@
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
 
+use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::media::unescaped;
 use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
-use crate::request::ChatRequest;
 
 /// What a call asks for, by its method and the end of its path. The list of models shares its path with other
 /// protocols: it is this one's under the API's version, or with a key in this protocol's header.

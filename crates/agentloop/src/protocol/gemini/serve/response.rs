@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, ErrorKind};
-use crate::event::{ChatStreamEvent, PartDelta};
-use crate::model_info::ModelInfo;
-use crate::response::{
-    ChatResponse, Choice, Citation, CodeOutcome, FileCitation, FinishReason, Logprobs,
-    ResponsePart, Usage,
+use crate::chat::{
+    ChatResponse, ChatStreamEvent, Choice, Citation, CodeOutcome, FileCitation, FinishReason,
+    Logprobs, PartDelta, ResponsePart, Usage,
 };
+use crate::error::{Error, ErrorKind};
+use crate::models::ModelInfo;
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
@@ -295,7 +294,9 @@ impl StreamWriter {
                 chunk["usageMetadata"] = usage(tokens);
                 frame(&chunk)
             }
-            ChatStreamEvent::Error { error } => frame(&error_object(error)),
+            ChatStreamEvent::Error { error } => {
+                frame(&error_object(&Error::from((**error).clone())))
+            }
             _ => Bytes::new(),
         }
     }

@@ -3,9 +3,9 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
+use crate::chat::{ChatRequest, EmbedRequest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::serve::{Operation, VectorForm, refused};
-use crate::request::{ChatRequest, EmbedRequest};
 
 /// A chat request that arrived.
 #[derive(Clone, Debug)]

@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use crate::chat::{
+    ChatResponse, ChatStreamEvent, Choice, Citation, ImagePart, Logprobs, PartDelta, PartStart,
+    ResponsePart, Usage, file_citation,
+};
 use crate::error::Error;
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
-use crate::model_info::ModelInfo;
-use crate::protocol::file_citation;
-use crate::response::{ChatResponse, Choice, Citation, ImagePart, Logprobs, ResponsePart, Usage};
+use crate::models::ModelInfo;
 
 fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
@@ -83,7 +84,7 @@ fn image_reference(image: &ImagePart) -> Value {
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
-fn finish_word(raw: Option<&str>, reason: &crate::response::FinishReason) -> String {
+fn finish_word(raw: Option<&str>, reason: &crate::chat::FinishReason) -> String {
     raw.unwrap_or(reason.as_str()).to_owned()
 }
 
@@ -229,7 +230,9 @@ impl StreamWriter {
                 frame(&chunk)
             }
             ChatStreamEvent::MessageDone { .. } => Bytes::from_static(b"data: [DONE]\n\n"),
-            ChatStreamEvent::Error { error } => frame(&error_object(error)),
+            ChatStreamEvent::Error { error } => {
+                frame(&error_object(&Error::from((**error).clone())))
+            }
             _ => Bytes::new(),
         }
     }

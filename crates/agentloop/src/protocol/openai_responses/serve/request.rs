@@ -4,9 +4,9 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::super::is_item;
+use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::protocol::serve::{Operation, ServedChat, refused};
-use crate::request::ChatRequest;
 
 /// Fields of the body that a [`ChatRequest`] has too, and their names there.
 const CHAT_FIELDS: [(&str, &str); 12] = [

@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use crate::error::Error;
-use crate::protocol::file_citation;
-use crate::response::{
+use crate::chat::{
     ChatResponse, Choice, Citation, FinishReason, Logprobs, ProviderState, ResponsePart, Usage,
+    file_citation,
 };
+use crate::error::Error;
 
 /// The body of a whole answer: of its first choice, for the wire has no others.
 pub fn write_body(response: &ChatResponse) -> Bytes {

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::response::{annotation, error_event, item, item_id, logprobs, whole};
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
-use crate::response::ResponsePart;
+use crate::chat::{ChatStreamEvent, PartDelta, PartStart, ResponsePart};
+use crate::error::Error;
 
 /// Writes a stream, event by event. The wire has one answer: that of the first choice.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +68,9 @@ impl StreamWriter {
                 };
                 self.frame(name, json!({ "response": response }))
             }
-            ChatStreamEvent::Error { error } => self.frame("error", error_event(error)),
+            ChatStreamEvent::Error { error } => {
+                self.frame("error", error_event(&Error::from((**error).clone())))
+            }
             _ => Bytes::new(),
         }
     }

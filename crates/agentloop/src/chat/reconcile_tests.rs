@@ -1,5 +1,5 @@
 use super::*;
-use crate::response::UsageDetails;
+use crate::chat::UsageDetails;
 
 /// Prompt, completion and total; then reasoning, cached, written, audio in the prompt and in the completion.
 type Counts = ([i64; 3], [u64; 5]);

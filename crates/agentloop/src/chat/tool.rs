@@ -7,7 +7,7 @@ use super::client_tool::ClientTool;
 use super::server_tool::{
     CodeExecutionTool, FileSearchTool, ServerTool, WebFetchTool, WebSearchTool,
 };
-use crate::response::CacheControl;
+use crate::chat::CacheControl;
 
 /// A tool that the model may call.
 ///

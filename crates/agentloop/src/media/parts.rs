@@ -7,7 +7,7 @@ use std::path::Path;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{AudioInput, ContentPart, FileInput, MediaUrl};
+use crate::chat::{AudioInput, ContentPart, FileInput, MediaUrl};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FILE_BYTES;
 use crate::media::{DataUrl, MediaKind, audio_format, settle};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ContentPart, MessageContent};
-use crate::response::CacheControl;
+use crate::chat::CacheControl;
 
 /// Who says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

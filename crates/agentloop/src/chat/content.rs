@@ -7,7 +7,7 @@ use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::read::nullable;
-use crate::response::{
+use crate::chat::{
     AudioPart, CacheControl, CodeExecutionPart, CodeResultPart, FilePart, ImagePart, OpaquePart,
     RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart, TextPart,
     ThinkingPart, ToolCallPart,

@@ -3,11 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::Error;
-use crate::request::OutputStrategy;
-use crate::response::{
-    ChatResponse, Citation, Cost, FinishReason, Logprobs, ProviderState, RawResponse, ResponsePart,
-    Usage, Warning,
+use crate::chat::{
+    ChatResponse, Citation, Cost, ErrorRecord, FinishReason, Logprobs, OutputStrategy,
+    ProviderState, RawResponse, ResponsePart, Usage, Warning,
 };
 
 /// A step of an answer.
@@ -153,7 +151,7 @@ pub enum ChatStreamEvent {
     #[serde(rename = "error")]
     Error {
         /// Why, with what had arrived by then.
-        error: Error,
+        error: Box<ErrorRecord>,
     },
 }
 

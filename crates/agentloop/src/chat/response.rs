@@ -1,46 +1,13 @@
-//! The whole answer, and how it is built from events.
-
-mod cache_control;
-mod citation;
-mod cost;
-mod finish;
-mod fold;
-mod logprobs;
-mod part;
-mod raw;
-mod reconcile;
-mod save;
-mod unfold;
-mod usage;
-mod warning;
-mod weight;
+//! The complete response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use cache_control::CacheControl;
-pub use citation::{
-    BlockCitation, Citation, DocumentCitation, FileCitation, OpaqueCitation, PageCitation,
-    SearchResultCitation, UrlCitation,
+use super::{
+    AudioPart, ChatMessage, ChatStreamEvent, Citation, ContentPart, Cost, FinishReason, ImagePart,
+    Logprobs, Origin, OutputStrategy, RawResponse, ResponsePart, ToolCallPart, Usage, Warning,
+    finish, unfold,
 };
-pub use cost::{Cost, CostSource, ParseUsdError, Usd};
-pub use finish::FinishReason;
-pub(crate) use fold::parse_arguments;
-pub use fold::{Fold, FoldError};
-pub use logprobs::{Logprobs, TokenLogprob};
-pub use part::{
-    AudioPart, CodeExecutionPart, CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart,
-    ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart,
-    TextPart, ThinkingPart, ToolCallPart,
-};
-pub(crate) use raw::RawParts;
-pub use raw::RawResponse;
-pub(crate) use reconcile::{Contradiction, Reported};
-pub use usage::{Usage, UsageDetails};
-pub use warning::{Warning, WarningKind};
-pub(crate) use weight::Weight;
-
-use crate::request::{ChatMessage, ContentPart, Origin, OutputStrategy};
 
 /// The answer of a model, in one shape for every provider.
 ///
@@ -209,7 +176,7 @@ impl ChatResponse {
     }
 
     /// The events that make up this response: folding them gives it back.
-    pub fn unfold(&self) -> Vec<crate::ChatStreamEvent> {
+    pub fn unfold(&self) -> Vec<ChatStreamEvent> {
         unfold::unfold(self)
     }
 }

@@ -15,7 +15,7 @@ use super::{
     ServerToolResultPart, TextPart, ThinkingPart, TokenLogprob, ToolCallPart, UrlCitation, Usage,
     UsageDetails, Warning,
 };
-use crate::event::{PartDelta, PartStart};
+use crate::chat::{PartDelta, PartStart};
 use crate::nesting::{OBJECT_ENTRY, OBJECT_LEAST};
 
 /// What an entry of a sorted map takes beside its name.

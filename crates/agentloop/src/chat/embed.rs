@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::CacheMode;
 use super::headers::ExtraHeaders;
 use super::read::nullable;
-use crate::response::{Cost, RawResponse, Warning};
+use crate::chat::{Cost, RawResponse, Warning};
 use crate::timeouts::Timeouts;
 
 /// Texts to turn into vectors.

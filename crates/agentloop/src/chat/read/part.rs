@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
 
-use crate::request::ContentPart;
+use crate::chat::ContentPart;
 
 /// The kinds of parts and their fields.
 const KINDS: [(&str, &[&str]); 16] = [

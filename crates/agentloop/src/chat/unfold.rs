@@ -1,7 +1,6 @@
 //! Response → events.
 
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
-use crate::response::{ChatResponse, ResponsePart};
+use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta, PartStart, ResponsePart};
 
 /// The events of a response that is already whole, as its stream might have sent them.
 pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {

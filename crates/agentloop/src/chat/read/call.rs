@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
 
 use super::nullable;
-use crate::request::{FunctionCall, ToolCall};
+use crate::chat::{FunctionCall, ToolCall};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,11 +5,10 @@ use serde_json::{Value, json};
 
 use super::call::Function;
 use super::nullable;
-use crate::protocol::file_citation;
-use crate::request::{ChatMessage, ContentPart, MessageContent, Origin, Role, ToolCall};
-use crate::response::{
-    AudioPart, CacheControl, Citation, ImagePart, OpaqueCitation, OpaquePart, ProviderState,
-    TextPart, ThinkingPart, UrlCitation,
+use crate::chat::{
+    AudioPart, CacheControl, ChatMessage, Citation, ContentPart, ImagePart, MessageContent,
+    OpaqueCitation, OpaquePart, Origin, ProviderState, Role, TextPart, ThinkingPart, ToolCall,
+    UrlCitation, file_citation,
 };
 
 /// The provider whose form `audio: {id}` is, where the message does not name its origin.

@@ -9,9 +9,8 @@ use super::{
     FinishReason, ImagePart, Logprobs, OpaquePart, RawResponse, RedactedThinkingPart, ResponsePart,
     ServerToolCallPart, ServerToolResultPart, TextPart, ThinkingPart, ToolCallPart, Usage, Warning,
 };
-use crate::event::{ChatStreamEvent, PartDelta, PartStart};
+use crate::chat::{ChatStreamEvent, OutputStrategy, PartDelta, PartStart};
 use crate::nesting;
-use crate::request::OutputStrategy;
 
 /// Builds a [`ChatResponse`] from events: the only way in which one comes to be.
 ///

@@ -11,8 +11,8 @@ use super::{
     AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy,
     ResponseFormat, Thinking, ToolChoice, ToolDefinition,
 };
+use crate::chat::Protocol;
 use crate::media::MediaOptions;
-use crate::protocol::Protocol;
 use crate::timeouts::Timeouts;
 
 /// A question to a model, in one shape for every provider.

@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::request::{ChatMessage, ChatRequest, ContentPart, MessageContent, ToolCall};
-use crate::response::Citation;
+use crate::chat::{ChatMessage, ChatRequest, Citation, ContentPart, MessageContent, ToolCall};
 
 fn message(value: Value) -> ChatMessage {
     serde_json::from_value(value).unwrap()

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::response::{FileCitation, ProviderState};
+use crate::chat::{FileCitation, ProviderState};
 
 /// The kinds of annotations that cite files. The last one holds the content of a file that was parsed.
 const KINDS: [&str; 4] = ["file_citation", "container_file_citation", "file_path", PARSED];

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::{AudioPart, Choice, FilePart, ImagePart, ResponsePart};
+use crate::chat::{AudioPart, Choice, FilePart, ImagePart, ResponsePart};
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{decoded, extension_of, mime_of_bytes, pcm_rate, with_header};
 use crate::secret::mask;
