@@ -1,6 +1,8 @@
 //! Citations of files in OpenAI's protocols: annotations on the way in, on the way back and as a server writes them.
 
-use serde_json::{Map, Value, json};
+#[cfg(feature = "serve")]
+use serde_json::Map;
+use serde_json::{Value, json};
 
 use crate::chat::{FileCitation, ProviderState};
 
@@ -85,6 +87,7 @@ pub(crate) fn parsed<'a>(file: &'a FileCitation, provider: &str) -> Option<&'a V
 }
 
 /// Writes the citation as a server of the Responses protocol does, whichever provider made it.
+#[cfg(feature = "serve")]
 pub(crate) fn served(file: &FileCitation) -> Value {
     match file.provider_state.as_deref() {
         Some(state) if is_flat(&state.data) => state.data.clone(),
@@ -101,6 +104,7 @@ pub(crate) fn served(file: &FileCitation) -> Value {
 }
 
 /// Writes the citation as a server of chat completions does, whichever provider made it.
+#[cfg(feature = "serve")]
 pub(crate) fn served_in_chat(file: &FileCitation) -> Value {
     match file.provider_state.as_deref() {
         Some(state) if KINDS.contains(&kind(&state.data)) => state.data.clone(),
@@ -108,6 +112,7 @@ pub(crate) fn served_in_chat(file: &FileCitation) -> Value {
     }
 }
 
+#[cfg(feature = "serve")]
 fn fields(file: &FileCitation) -> Map<String, Value> {
     let words = [
         ("file_id", &file.file_id),

@@ -3,7 +3,7 @@
 //! No I/O happens here, and no provider's name stands here: what bends is a
 //! [quirk](crate::provider::quirks) of the provider's row.
 
-pub mod anthropic;
+pub(crate) mod anthropic;
 mod base64_join;
 mod classify;
 mod client_tools;
@@ -14,18 +14,19 @@ mod emit;
 mod error_body;
 mod fill;
 mod free_text;
-pub mod gemini;
+pub(crate) mod gemini;
 mod headers;
 mod json;
 mod lenient;
-pub mod openai_chat;
-pub mod openai_responses;
+pub(crate) mod openai_chat;
+pub(crate) mod openai_responses;
 mod output;
 mod recognize;
 mod rest;
 mod restrict;
 mod retry_after;
 mod room;
+#[cfg(feature = "serve")]
 pub mod serve;
 mod think_tags;
 mod tool_calls;

@@ -1,40 +1,61 @@
-//! The other side of every protocol: reads requests and writes answers, as a server does.
+//! Reads requests and writes responses as a server does, in every protocol. Needs the feature `serve`.
 //!
-//! The functions here choose the protocol's own ones (`openai_chat::serve` for example), so that a server
-//! can speak all of them without naming any.
+//! The simulator is built on these functions, and so can be any server that offers models under one of the protocols.
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
 use super::{Protocol, anthropic, gemini, openai_chat, openai_responses};
-use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse};
+use crate::chat::{ChatRequest, ChatResponse, ChatStreamEvent, EmbedRequest, EmbedResponse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
-pub use super::openai_chat::serve::{ServedChat, ServedEmbed};
 
-/// The request is none of the protocol's.
+/// A chat request as a server received it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServedChat {
+    /// The request. Fields that have no unified name are in `extra_body`.
+    pub request: ChatRequest,
+    /// Whether the client asks for a stream.
+    pub stream: bool,
+    /// Whether a stream ends with the usage.
+    pub include_usage: bool,
+}
+
+/// An embeddings request as a server received it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ServedEmbed {
+    /// The request.
+    pub request: EmbedRequest,
+    /// The form in which the client expects the vectors.
+    pub form: VectorForm,
+}
+
+/// Returns the error for a request that cannot be read.
 pub(super) fn refused(why: impl std::fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {why}"))
         .with_status(400)
 }
 
-/// What a call asks a server to do.
+/// The operation that a call asks a server for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Operation {
-    /// To answer a conversation.
+    /// Respond to a conversation.
     Chat,
-    /// To turn texts into vectors.
+    /// Turn texts into vectors.
     Embed,
-    /// To list the models.
+    /// List the models.
     Models,
-    /// To count the tokens of a conversation.
+    /// Count the tokens of a conversation.
     Count,
 }
 
-/// What a call asks for, by its method, the end of its path and (where two protocols share a path) its headers; `None`
-/// when the protocol has no such call.
+/// Returns the operation that a call asks for, by its method, the end of its path and (where two protocols share a path) its
+/// headers. Returns `None` if the protocol has no such call.
 ///
 /// ```
 /// use agentloop::Protocol;
@@ -59,7 +80,7 @@ pub fn route(
     }
 }
 
-/// The key that a request shows, under whichever header it does.
+/// Returns the key that a request carries, from whichever header holds it.
 pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     crate::provider::AUTH_HEADERS.iter().find_map(|name| {
         let value = headers.get(*name)?.to_str().ok()?;
@@ -67,11 +88,11 @@ pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Reads a chat request: its path (with its query), and its body.
+/// Reads a chat request from its path (with the query) and its body.
 ///
 /// # Errors
 ///
-/// When it is not a request of this protocol.
+/// Returns an error if it is not a request of this protocol.
 pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedChat> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::read_chat(body),
@@ -81,11 +102,11 @@ pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedCh
     }
 }
 
-/// Reads an embeddings request: its path, and its body.
+/// Reads an embeddings request from its path and its body.
 ///
 /// # Errors
 ///
-/// When it is not a request of this protocol.
+/// Returns an error if it is not a request of this protocol.
 pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedEmbed> {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::read_embed(path, body),
@@ -95,7 +116,7 @@ pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedE
     }
 }
 
-/// The body of a whole answer.
+/// Writes the body of a complete response.
 pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_body(response),
@@ -105,7 +126,7 @@ pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
     }
 }
 
-/// The body of an answer that says that the call failed. Its status is the error's, or 500.
+/// Writes the body of a response that reports an error. Its status is the error's, or 500.
 pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_error(error),
@@ -115,12 +136,12 @@ pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     }
 }
 
-/// The body of an embeddings answer, in the form that was asked for.
+/// Writes the body of an embeddings response in the requested form.
 pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
     super::embed::write(response, form)
 }
 
-/// The body of a list of models.
+/// Writes the body of a list of models.
 pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => openai_chat::serve::write_models(models),
@@ -130,7 +151,7 @@ pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
     }
 }
 
-/// The body of a token count. Empty where the protocol has no such call.
+/// Writes the body of a token count. It is empty if the protocol has no such call.
 pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
     match protocol {
         Protocol::OpenAiChat => Bytes::new(),
@@ -153,7 +174,7 @@ enum Writer {
 }
 
 impl StreamWriter {
-    /// A stream that ends with the usage, if it `include_usage`s.
+    /// Creates a writer. With `include_usage`, the stream ends with the usage.
     pub fn new(protocol: Protocol, include_usage: bool) -> Self {
         Self(match protocol {
             Protocol::OpenAiChat => {
@@ -167,7 +188,7 @@ impl StreamWriter {
         })
     }
 
-    /// The bytes of an event; none for those that the protocol does not have.
+    /// Returns the bytes of an event. They are empty for an event that the protocol does not have.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match &mut self.0 {
             Writer::OpenAiChat(writer) => writer.write(event),

@@ -1,10 +1,14 @@
 //! Sources of text, on the way in and on the way back.
 
-use serde_json::{Map, Value, json};
+#[cfg(feature = "serve")]
+use serde_json::Map;
+use serde_json::{Value, json};
 
+#[cfg(feature = "serve")]
+use crate::chat::file_citation;
 use crate::chat::{
     BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, ProviderState,
-    SearchResultCitation, UrlCitation, file_citation,
+    SearchResultCitation, UrlCitation,
 };
 
 /// Reads a citation; a kind that is not known is kept as it came.
@@ -113,7 +117,8 @@ pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Opti
     }
 }
 
-/// The citation as a server writes it, whoever made it.
+/// Writes the citation as a server does, whichever provider made it.
+#[cfg(feature = "serve")]
 pub(super) fn serve(citation: &Citation) -> Value {
     match citation {
         Citation::Url(url) => {

@@ -14,7 +14,8 @@ pub(crate) mod models;
 mod params;
 mod parts;
 mod results;
-pub mod serve;
+#[cfg(feature = "serve")]
+pub(in crate::protocol) mod serve;
 mod stream;
 mod thinking;
 mod tools;

@@ -3,11 +3,14 @@
 mod purpose;
 mod read;
 mod vector;
+#[cfg(feature = "serve")]
 mod write;
 
 pub(crate) use purpose::{purpose_in_capitals, purpose_word};
 pub(crate) use read::decode;
+#[cfg(feature = "serve")]
 pub use write::VectorForm;
+#[cfg(feature = "serve")]
 pub(crate) use write::write;
 
 use super::ReportedCost;

@@ -1,8 +1,10 @@
 //! One vector.
 
 use base64::Engine;
+use base64::engine::DecodePaddingMode;
+#[cfg(feature = "serve")]
+use base64::engine::general_purpose::STANDARD;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
-use base64::engine::{DecodePaddingMode, general_purpose::STANDARD};
 
 use crate::provider::quirks::EmbeddingEncoding;
 
@@ -32,13 +34,15 @@ pub(super) fn read(raw: &str, encoding: EmbeddingEncoding) -> Option<Vec<f32>> {
     }
 }
 
-/// Base64 of little-endian 32-bit floats.
+/// Encodes a vector in base64 of little-endian 32-bit floats.
+#[cfg(feature = "serve")]
 pub(super) fn floats(vector: &[f32]) -> String {
     let bytes: Vec<u8> = vector.iter().flat_map(|number| number.to_le_bytes()).collect();
     STANDARD.encode(bytes)
 }
 
-/// Base64 of signed bytes: the numbers, which are from -1 to 1, in steps of a 127th.
+/// Encodes a vector in base64 of signed bytes: the numbers, which are from -1 to 1, in steps of a 127th.
+#[cfg(feature = "serve")]
 pub(super) fn int8(vector: &[f32]) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "a float too large becomes the largest")]
     let byte = |number: &f32| ((number * 127.0).round() as i8).cast_unsigned();

@@ -1,4 +1,4 @@
-//! Writes the answer of an embeddings call, as a server does.
+//! Writes the response to an embeddings call, as a server does.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use super::vector;
 use crate::chat::EmbedResponse;
 
-/// How an answer holds its vectors.
+/// The form of the vectors in a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum VectorForm {
     /// A list of objects, each with its index.
     #[default]
     Listed,
-    /// The same, in base64 of 32-bit floats.
+    /// A list of objects, each with its index and a vector in base64 of 32-bit floats.
     ListedBase64,
-    /// The same, in base64 of signed bytes.
+    /// A list of objects, each with its index and a vector in base64 of signed bytes.
     ListedInt8,
     /// Lists of vectors by the kind of number.
     ByType,
@@ -27,7 +27,7 @@ pub enum VectorForm {
     Batch,
 }
 
-/// The body of an embeddings answer.
+/// Writes the body of an embeddings response.
 pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
     let vectors = &response.embeddings;
     let listed = |text: &dyn Fn(&[f32]) -> Value| {

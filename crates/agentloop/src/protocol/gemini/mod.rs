@@ -14,7 +14,8 @@ mod params;
 mod partial_args;
 mod parts;
 mod piece;
-pub mod serve;
+#[cfg(feature = "serve")]
+pub(in crate::protocol) mod serve;
 mod stream;
 mod thinking;
 mod tools;
@@ -23,21 +24,11 @@ mod wire;
 
 pub(crate) use decode::Decoder;
 
+use crate::percent;
+
 /// The path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as it is.
 fn model_path(model: &str, method: &str) -> String {
-    let name = model_name(model);
-    let mut path = String::with_capacity(name.len() + method.len() + 2);
-    path.push('/');
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            path.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    path.push(':');
-    path.push_str(method);
-    path
+    format!("/{}:{method}", percent::encode_path(&model_name(model)))
 }
 
 /// The model as the API names it.

@@ -13,7 +13,8 @@ mod message;
 pub(crate) mod models;
 pub(super) mod params;
 pub(super) mod parts;
-pub mod serve;
+#[cfg(feature = "serve")]
+pub(in crate::protocol) mod serve;
 mod stream;
 pub(super) mod thinking;
 pub(in crate::protocol) mod tools;

@@ -17,7 +17,8 @@ mod passages;
 mod places;
 mod replay;
 mod results;
-pub mod serve;
+#[cfg(feature = "serve")]
+pub(in crate::protocol) mod serve;
 mod sound;
 mod stream;
 mod thinking;

@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// Writes a stream, event by event. The wire has one answer: that of the first choice.
 #[derive(Clone, Debug, Default)]
-pub struct StreamWriter {
+pub(in crate::protocol) struct StreamWriter {
     /// The blocks that have begun: part and index.
     blocks: Vec<(u32, usize)>,
     reason: Option<(FinishReason, Option<String>)>,
@@ -19,12 +19,12 @@ pub struct StreamWriter {
 
 impl StreamWriter {
     /// A stream.
-    pub fn new() -> Self {
+    pub(in crate::protocol) fn new() -> Self {
         Self::default()
     }
 
     /// The bytes of an event; none for those that this wire does not have, such as sources of a block that has ended.
-    pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, .. } => frame(
                 "message_start",

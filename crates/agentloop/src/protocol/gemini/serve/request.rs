@@ -5,12 +5,16 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::ChatRequest;
 use crate::error::Result;
-use crate::media::unescaped;
+use crate::percent;
 use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
 
 /// What a call asks for, by its method and the end of its path. The list of models shares its path with other
 /// protocols: it is this one's under the API's version, or with a key in this protocol's header.
-pub fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
+pub(in crate::protocol) fn route(
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+) -> Option<Operation> {
     let path = path.trim_end_matches('/');
     if method == Method::GET {
         let ours = path.contains("/v1beta/") || headers.contains_key("x-goog-api-key");
@@ -33,7 +37,7 @@ fn parts_of(path: &str) -> (String, &str) {
     let (rest, method) = path.rsplit_once(':').unwrap_or((path, ""));
     let model = rest.rsplit_once("/models/").map_or(rest, |(_, model)| model);
     let model = model.strip_prefix("models/").unwrap_or(model);
-    (String::from_utf8_lossy(&unescaped(model)).into_owned(), method)
+    (String::from_utf8_lossy(&percent::decode(model)).into_owned(), method)
 }
 
 /// Reads a chat request. The model, and whether to stream, stand in its path.
@@ -41,7 +45,7 @@ fn parts_of(path: &str) -> (String, &str) {
 /// # Errors
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
-pub fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
+pub(in crate::protocol) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let (model, method) = parts_of(path);
     let mut fields = object(body)?;
     // To count the tokens of a request, it is wrapped.
@@ -259,7 +263,7 @@ fn read_config(config: &Map<String, Value>, known: &mut Map<String, Value>) {
 /// # Errors
 ///
 /// When it is not a request of this protocol.
-pub fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
+pub(in crate::protocol) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     let (model, method) = parts_of(path);
     let fields = Value::Object(object(body)?);
     let single = std::slice::from_ref(&fields);

@@ -17,7 +17,7 @@ fn bytes(value: &Value) -> Bytes {
 }
 
 /// The body of a whole answer.
-pub fn write_body(response: &ChatResponse) -> Bytes {
+pub(in crate::protocol) fn write_body(response: &ChatResponse) -> Bytes {
     let candidates: Vec<Value> = response.choices.iter().map(candidate).collect();
     let mut body = json!({
         "candidates": candidates,
@@ -221,7 +221,7 @@ fn usage(usage: &Usage) -> Value {
 
 /// Writes a stream, event by event.
 #[derive(Clone, Debug, Default)]
-pub struct StreamWriter {
+pub(in crate::protocol) struct StreamWriter {
     id: String,
     model: String,
     /// By choice.
@@ -230,13 +230,13 @@ pub struct StreamWriter {
 
 impl StreamWriter {
     /// A stream.
-    pub fn new() -> Self {
+    pub(in crate::protocol) fn new() -> Self {
         Self::default()
     }
 
     /// The bytes of an event; none for those that this wire does not have. A part that does not grow is written when it
     /// is whole.
-    pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, .. } => {
                 self.id.clone_from(id);
@@ -360,12 +360,12 @@ fn error_object(error: &Error) -> Value {
 }
 
 /// The body of an answer that says that the call failed. Its status is the error's, or 500.
-pub fn write_error(error: &Error) -> Bytes {
+pub(in crate::protocol) fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
 }
 
 /// The body of a list of models.
-pub fn write_models(models: &[ModelInfo]) -> Bytes {
+pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
     let list: Vec<Value> = models
         .iter()
         .map(|model| {
@@ -384,6 +384,6 @@ pub fn write_models(models: &[ModelInfo]) -> Bytes {
 }
 
 /// The body of a token count.
-pub fn write_count(tokens: u64) -> Bytes {
+pub(in crate::protocol) fn write_count(tokens: u64) -> Bytes {
     bytes(&json!({ "totalTokens": tokens }))
 }

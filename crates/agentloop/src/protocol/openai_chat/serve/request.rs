@@ -3,31 +3,9 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use crate::chat::{ChatRequest, EmbedRequest};
+use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::{Operation, VectorForm, refused};
-
-/// A chat request that arrived.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServedChat {
-    /// What is asked. Fields that have no unified name are in `extra_body`.
-    pub request: ChatRequest,
-    /// Whether the answer shall be streamed.
-    pub stream: bool,
-    /// Whether a stream shall end with the usage.
-    pub include_usage: bool,
-}
-
-/// An embeddings request that arrived.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ServedEmbed {
-    /// What is asked.
-    pub request: EmbedRequest,
-    /// How the vectors shall be written.
-    pub form: VectorForm,
-}
+use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
 const CHAT_FIELDS: [&str; 24] = [
@@ -58,7 +36,7 @@ const CHAT_FIELDS: [&str; 24] = [
 ];
 
 /// What a call asks for, by its method and the end of its path.
-pub fn route(method: &Method, path: &str) -> Option<Operation> {
+pub(in crate::protocol) fn route(method: &Method, path: &str) -> Option<Operation> {
     let path = path.trim_end_matches('/');
     if method == Method::POST && path.ends_with("/chat/completions") {
         Some(Operation::Chat)
@@ -77,7 +55,7 @@ pub fn route(method: &Method, path: &str) -> Option<Operation> {
 /// # Errors
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
-pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(in crate::protocol) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields = object(body)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let include_usage = fields
@@ -109,7 +87,7 @@ pub fn read_chat(body: &[u8]) -> Result<ServedChat> {
 /// # Errors
 ///
 /// When the body is no JSON object, a known field has a form that cannot be read, or one is missing that is required.
-pub fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
+pub(in crate::protocol) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     let mut fields = object(body)?;
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let form = if path.ends_with("/api/embed") {

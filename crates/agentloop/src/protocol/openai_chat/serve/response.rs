@@ -15,7 +15,7 @@ fn bytes(value: &Value) -> Bytes {
 }
 
 /// The body of a whole answer.
-pub fn write_body(response: &ChatResponse) -> Bytes {
+pub(in crate::protocol) fn write_body(response: &ChatResponse) -> Bytes {
     let choices: Vec<Value> = response.choices.iter().map(choice).collect();
     let mut body = json!({
         "id": response.id,
@@ -139,7 +139,7 @@ fn usage(usage: &Usage) -> Value {
 
 /// Writes a stream, event by event.
 #[derive(Clone, Debug, Default)]
-pub struct StreamWriter {
+pub(in crate::protocol) struct StreamWriter {
     id: String,
     model: String,
     created: i64,
@@ -150,12 +150,12 @@ pub struct StreamWriter {
 
 impl StreamWriter {
     /// A stream that ends with the usage, if it `include_usage`s.
-    pub fn new(include_usage: bool) -> Self {
+    pub(in crate::protocol) fn new(include_usage: bool) -> Self {
         Self { include_usage, ..Self::default() }
     }
 
     /// The bytes of an event; none for those that this wire does not have.
-    pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, created, .. } => {
                 self.id.clone_from(id);
@@ -276,12 +276,12 @@ fn error_object(error: &Error) -> Value {
 }
 
 /// The body of an answer that says that the call failed. Its status is the error's, or 500.
-pub fn write_error(error: &Error) -> Bytes {
+pub(in crate::protocol) fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
 }
 
 /// The body of a list of models.
-pub fn write_models(models: &[ModelInfo]) -> Bytes {
+pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
     let data: Vec<Value> = models
         .iter()
         .map(|model| {

@@ -1,11 +1,13 @@
-//! The other side of the wire: reads requests and writes answers, as a server of this protocol does.
+//! Reads requests and writes responses as a server of this protocol does.
 
 mod request;
 mod response;
 mod stream;
 
-pub use crate::protocol::openai_chat::serve::{read_embed, write_error, write_models};
+pub(in crate::protocol) use crate::protocol::openai_chat::serve::{
+    read_embed, write_error, write_models,
+};
 
-pub use request::{read_chat, route};
-pub use response::{write_body, write_count};
-pub use stream::StreamWriter;
+pub(in crate::protocol) use request::{read_chat, route};
+pub(in crate::protocol) use response::{write_body, write_count};
+pub(in crate::protocol) use stream::StreamWriter;

@@ -9,7 +9,7 @@ use crate::error::Error;
 
 /// Writes a stream, event by event. The wire has one answer: that of the first choice.
 #[derive(Clone, Debug, Default)]
-pub struct StreamWriter {
+pub(in crate::protocol) struct StreamWriter {
     answer: String,
     model: String,
     created: i64,
@@ -25,13 +25,13 @@ pub struct StreamWriter {
 
 impl StreamWriter {
     /// A stream that has not begun.
-    pub fn new() -> Self {
+    pub(in crate::protocol) fn new() -> Self {
         Self::default()
     }
 
     /// The bytes of an event; none for those that this wire does not have. An item that is done does not change:
     /// sources that come later are in the response at the end.
-    pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, created, .. } => {
                 self.answer.clone_from(id);
