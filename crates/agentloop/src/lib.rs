@@ -55,12 +55,14 @@
 
 #[cfg(feature = "agent")]
 pub mod agent;
+mod calendar;
 mod canonical;
 mod chat;
 mod client;
 mod config;
 mod error;
 mod framing;
+mod hash;
 mod history;
 pub mod inspect;
 pub mod limits;
@@ -69,6 +71,7 @@ pub mod middleware;
 pub mod models;
 mod nesting;
 mod pace;
+mod percent;
 pub mod protocol;
 pub mod provider;
 mod schema;

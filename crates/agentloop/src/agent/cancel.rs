@@ -1,13 +1,14 @@
 //! Stopping what is under way.
 
-use std::sync::Arc;
+use std::pin::pin;
 
-use tokio::sync::watch;
+use futures_util::future::{Either, select};
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Stops a run, from anywhere: a clone of it is the same switch.
+/// Cancels a run from anywhere. Clones of it are the same token.
 ///
-/// Once thrown it stays so. A [run](super::Agent::run) that is given one ends at once when it is thrown: the model's answer
-/// or the tools under way are dropped, and the outcome holds what there was by then.
+/// A cancelled token stays cancelled. A [run](super::Agent::run) that has one ends at once when it is cancelled: the model's
+/// response or the tools under way are dropped, and the outcome holds what there was by then.
 ///
 /// ```
 /// use agentloop::agent::CancelToken;
@@ -17,91 +18,49 @@ use tokio::sync::watch;
 /// other.cancel();
 /// assert!(cancel.is_cancelled());
 /// ```
-#[derive(Clone, Debug)]
-pub struct CancelToken(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    thrown: watch::Sender<bool>,
-    /// What cancels this one too.
-    parent: Option<CancelToken>,
-}
+// A type of our own around tokio-util's, so that a new major version of that crate is not one of this crate.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(CancellationToken);
 
 impl CancelToken {
-    /// A switch that is not thrown.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
-        Self(Arc::new(Inner { thrown: watch::Sender::new(false), parent: None }))
+        Self::default()
     }
 
-    /// A switch that is thrown with this one, or by itself alone.
+    /// Creates a token that is cancelled with this one, or by itself alone.
     #[must_use]
     pub fn child(&self) -> Self {
-        let parent = Some(self.clone());
-        Self(Arc::new(Inner { thrown: watch::Sender::new(false), parent }))
+        Self(self.0.child_token())
     }
 
-    /// Throws it.
+    /// Cancels the token and its children.
     pub fn cancel(&self) {
-        self.0.thrown.send_replace(true);
-    }
-
-    /// Whether it is thrown.
-    pub fn is_cancelled(&self) -> bool {
-        *self.0.thrown.borrow() || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
-    }
-
-    /// Waits until it is thrown.
-    pub async fn cancelled(&self) {
-        let mut line = Vec::new();
-        let mut next = Some(self);
-        while let Some(token) = next {
-            line.push(Box::pin(token.thrown()));
-            next = token.0.parent.as_ref();
-        }
-        std::future::poll_fn(|context| {
-            match line.iter_mut().any(|token| token.as_mut().poll(context).is_ready()) {
-                true => std::task::Poll::Ready(()),
-                false => std::task::Poll::Pending,
-            }
-        })
-        .await;
-    }
-
-    async fn thrown(&self) {
-        let mut watched = self.0.thrown.subscribe();
-        // The sender lives as long as `self`, so that waiting cannot fail.
-        let _ = watched.wait_for(|thrown| *thrown).await;
-    }
-
-    /// Waits for `future`, or until it is thrown; `None` then.
-    pub(super) async fn stops<T>(&self, future: impl Future<Output = T>) -> Option<T> {
-        let mut future = std::pin::pin!(future);
-        let mut cancelled = std::pin::pin!(self.cancelled());
-        std::future::poll_fn(|context| {
-            use std::task::Poll;
-            // What is cancelled ends, even if its end is there too: the caller said so first.
-            if cancelled.as_mut().poll(context).is_ready() {
-                return Poll::Ready(None);
-            }
-            future.as_mut().poll(context).map(Some)
-        })
-        .await
-    }
-}
-
-impl Default for CancelToken {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Throws its switch when it goes.
-#[derive(Debug)]
-pub(super) struct CancelOnDrop(pub(super) CancelToken);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
         self.0.cancel();
+    }
+
+    /// Returns whether the token is cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// Waits until the token is cancelled.
+    pub async fn cancelled(&self) {
+        self.0.cancelled().await;
+    }
+
+    /// Waits for `future`. Returns `None` if the token is cancelled, even if the future is ready as well: the caller cancelled first.
+    pub(super) async fn stops<T>(&self, future: impl Future<Output = T>) -> Option<T> {
+        // Not `run_until_cancelled`, which prefers the future. `select` polls its first argument first.
+        match select(pin!(self.0.cancelled()), pin!(future)).await {
+            Either::Left(_) => None,
+            Either::Right((output, _)) => Some(output),
+        }
+    }
+
+    /// Returns a guard that cancels the token when it is dropped.
+    pub(super) fn cancel_on_drop(&self) -> DropGuard {
+        self.0.clone().drop_guard()
     }
 }
 

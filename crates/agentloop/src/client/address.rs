@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use http::Uri;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::limits::MAX_KNOWN_ADDRESSES;
+use crate::limits::MAX_KNOWN_URLS;
 use crate::secret::mask;
 
 /// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
@@ -55,7 +55,7 @@ impl Addresses {
                 .with_hint("correct the provider's `base_url`")
                 .with_source(error)
         })?;
-        if known.len() >= MAX_KNOWN_ADDRESSES {
+        if known.len() >= MAX_KNOWN_URLS {
             known.clear();
         }
         known.push(Known {
@@ -93,10 +93,10 @@ mod tests {
             assert_eq!(of("https://b.test/v1", "/chat"), "https://b.test/v1/chat");
             assert_eq!(of("https://a.test/v1", "/embed"), "https://a.test/v1/embed");
         }
-        for number in 0..3 * MAX_KNOWN_ADDRESSES {
+        for number in 0..3 * MAX_KNOWN_URLS {
             assert!(of("https://a.test", &format!("/{number}")).ends_with(&number.to_string()));
         }
-        assert!(addresses.0.lock().unwrap().len() <= MAX_KNOWN_ADDRESSES);
+        assert!(addresses.0.lock().unwrap().len() <= MAX_KNOWN_URLS);
         let error = addresses.of("https://a.test/?key=sk-secret", "/a b").unwrap_err();
         assert!(!error.to_string().contains("sk-secret"));
     }

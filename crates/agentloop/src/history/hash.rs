@@ -1,20 +1,15 @@
-//! Short names for long ones: the same on every machine and in every version.
+//! Shortens names in a way that is the same on every machine and in every version.
+
+use crate::hash::{FNV128, fnv128};
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// FNV-1a over 128 bits. `turn` counts the attempts, where the first one was taken; the first is the plain hash.
-fn fnv(text: &str, turn: usize) -> u128 {
-    let salt = (turn > 0).then(|| format!("\u{0}{turn}"));
-    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for byte in text.bytes().chain(salt.iter().flat_map(|salt| salt.bytes())) {
-        hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-    }
-    hash
-}
-
-/// So many letters and digits that stand for `text`.
+/// Returns `length` letters and digits that identify `text`. `turn` counts the attempts if earlier results are taken already.
 pub(super) fn short(text: &str, turn: usize, length: usize) -> String {
-    let mut hash = fnv(text, turn);
+    let mut hash = fnv128(FNV128, text.as_bytes());
+    if turn > 0 {
+        hash = fnv128(hash, format!("\u{0}{turn}").as_bytes());
+    }
     let mut short = String::with_capacity(length);
     for _ in 0..length {
         short.push(char::from(DIGITS[(hash % 62) as usize]));

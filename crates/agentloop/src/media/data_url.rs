@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::percent;
 
 /// Base64 with or without its padding.
 const TOLERANT: GeneralPurpose = GeneralPurpose::new(
@@ -77,7 +78,7 @@ impl<'a> DataUrl<'a> {
     /// The media type that the bytes tell.
     pub(crate) fn seen_mime(&self) -> Option<&'static str> {
         if !self.is_base64 {
-            return super::mime_of_bytes(&unescaped(&self.data));
+            return super::mime_of_bytes(&percent::decode(&self.data));
         }
         let head: Vec<u8> =
             self.data.bytes().filter(|byte| !byte.is_ascii_whitespace()).take(HEAD).collect();
@@ -88,7 +89,7 @@ impl<'a> DataUrl<'a> {
     pub fn base64(&self) -> Cow<'_, str> {
         match self.is_base64 {
             true => Cow::Borrowed(&self.data),
-            false => Cow::Owned(STANDARD.encode(unescaped(&self.data))),
+            false => Cow::Owned(STANDARD.encode(percent::decode(&self.data))),
         }
     }
 
@@ -96,7 +97,7 @@ impl<'a> DataUrl<'a> {
     pub(crate) fn into_base64(self) -> Cow<'a, str> {
         match self.is_base64 {
             true => self.data,
-            false => Cow::Owned(STANDARD.encode(unescaped(&self.data))),
+            false => Cow::Owned(STANDARD.encode(percent::decode(&self.data))),
         }
     }
 
@@ -108,7 +109,7 @@ impl<'a> DataUrl<'a> {
     pub fn bytes(&self) -> Result<Vec<u8>> {
         match self.is_base64 {
             true => decoded(&self.data),
-            false => Ok(unescaped(&self.data)),
+            false => Ok(percent::decode(&self.data).into_owned()),
         }
     }
 }
@@ -136,27 +137,4 @@ pub(crate) fn decoded(text: &str) -> Result<Vec<u8>> {
         return TOLERANT.decode(text).map_err(wrong);
     }
     TOLERANT.decode(text).map_err(wrong)
-}
-
-/// Text whose `%20` and the like stand for bytes.
-pub(crate) fn unescaped(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let digits = bytes.get(at + 1..at + 3).filter(|_| *byte == b'%');
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        let value = match digits {
-            Some([high, low]) => digit(*high).zip(digit(*low)),
-            _ => None,
-        };
-        if let Some(value) = value.and_then(|(high, low)| u8::try_from(high * 16 + low).ok()) {
-            out.push(value);
-            at += 3;
-        } else {
-            out.push(*byte);
-            at += 1;
-        }
-    }
-    out
 }

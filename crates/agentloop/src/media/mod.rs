@@ -18,7 +18,7 @@ mod sniff;
 mod wav;
 
 pub use data_url::DataUrl;
-pub(crate) use data_url::{decoded, unescaped};
+pub(crate) use data_url::decoded;
 pub(crate) use download::Fetcher;
 pub(crate) use medium::{Medium, Source, is_uploaded, is_video_page};
 pub(crate) use name::audio_format;

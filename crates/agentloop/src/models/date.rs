@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::calendar;
 
 /// A day of the calendar, `2026-11-15`, by universal time.
 ///
@@ -23,8 +25,6 @@ pub struct Date {
     day: u8,
 }
 
-const SECONDS_A_DAY: u64 = 86_400;
-
 impl Date {
     /// The day of that year, month (1 to 12) and day (1 to 31), if there is one.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
@@ -42,17 +42,8 @@ impl Date {
 
     /// The day of a moment. Moments before 1970 count as its first day.
     pub fn of(moment: SystemTime) -> Self {
-        let days = moment.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs()) / SECONDS_A_DAY;
-        // Years counted from March, so that the leap day is the last: 0000-03-01 is 719 468 days before 1970.
-        let days = days.saturating_add(719_468);
-        let era = days / 146_097;
-        let of_era = days % 146_097;
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let shifted = (5 * of_year + 2) / 153;
-        let day = of_year - (153 * shifted + 2) / 5 + 1;
-        let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-        let year = year_of_era + era * 400 + u64::from(month <= 2);
+        let days = calendar::seconds_since_1970(moment) / calendar::SECONDS_PER_DAY;
+        let (year, month, day) = calendar::date_of_day(days);
         Self {
             year: u16::try_from(year).unwrap_or(u16::MAX),
             month: u8::try_from(month).unwrap_or(12),

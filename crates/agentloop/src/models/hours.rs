@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::calendar::{self, SECONDS_PER_DAY};
 
 /// Hours on some days of the week, by universal time: `12345/01:00-04:00` is from one to four on Monday (1) to Friday.
 ///
@@ -29,10 +31,10 @@ const MINUTES_A_DAY: u16 = 24 * 60;
 impl Hours {
     /// Whether a moment is in them.
     pub fn contain(&self, moment: SystemTime) -> bool {
-        let seconds = moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let seconds = calendar::seconds_since_1970(moment);
         // The first of January 1970 was a Thursday.
-        let day = (seconds / 86_400 + 3) % 7;
-        let minute = seconds % 86_400 / 60;
+        let day = (seconds / SECONDS_PER_DAY + 3) % 7;
+        let minute = seconds % SECONDS_PER_DAY / 60;
         self.days >> day & 1 == 1 && (u64::from(self.from)..u64::from(self.until)).contains(&minute)
     }
 }

@@ -1,7 +1,6 @@
 //! Where decoders put what they read: steps in, well-formed events out.
 
 use std::collections::VecDeque;
-use std::hash::{BuildHasher as _, RandomState};
 use std::mem::size_of;
 
 use serde_json::{Map, Value};
@@ -12,6 +11,7 @@ use crate::chat::{
     ResponsePart, Usage, Warning, Weight,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash;
 use crate::history::ToolNames;
 use crate::limits::{
     MAX_CHOICES, MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_PARTS, MAX_RESPONSE_BYTES,
@@ -265,16 +265,12 @@ impl Emitter {
     /// every reading.
     fn made_up_id(&self, model: &str, created: Option<i64>) -> String {
         let unique = match self.reproducible {
-            // FNV-1a, because it is short and the same everywhere.
             true => {
                 let created = created.unwrap_or_default().to_le_bytes();
-                let known = self.provider.bytes().chain([0]).chain(model.bytes()).chain(created);
-                known.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
-                    (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-                })
+                let known = [self.provider.as_bytes(), &[0], model.as_bytes(), &created];
+                known.into_iter().fold(hash::FNV64, hash::fnv64)
             }
-            // The keys of each state are new, and random for each thread.
-            false => RandomState::new().hash_one(0u8),
+            false => hash::random(),
         };
         format!("resp_{unique:016x}")
     }

@@ -5,6 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::HeaderMap;
 use serde_json::Value;
 
+use crate::calendar;
+
 /// From `retry-after-ms`, then `retry-after` in seconds or as a date.
 pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
@@ -85,29 +87,9 @@ fn seconds(text: &str, unit: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(number * unit).ok()
 }
 
-/// Until a date of the form `Sun, 06 Nov 1994 08:49:37 GMT`; a date in the past is no wait at all.
+/// Returns the time until a date as HTTP headers write it. A date in the past is a wait of zero.
 fn until(text: &str, now: SystemTime) -> Option<Duration> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let (_, date) = text.split_once(", ")?;
-    let mut words = date.split(' ');
-    let number = |words: &mut std::str::Split<'_, char>| words.next()?.parse::<u64>().ok();
-    let day = number(&mut words)?;
-    let month = words.next()?;
-    let month = MONTHS.iter().position(|known| *known == month)? as u64 + 1;
-    let year = number(&mut words)?;
-    let mut clock = words.next()?.split(':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // 60 is a leap second.
-    let is_clock = hour < 24 && minute < 60 && second <= 60;
-    if !(1970..10_000).contains(&year) || !(1..=31).contains(&day) || !is_clock {
-        return None;
-    }
-    // Days since 1970 of a civil date, counting years from March so that leap days come last.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
-    let seconds = days * 86_400 + hour * 3_600 + minute * 60 + second;
-    let at = UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;
+    let at = UNIX_EPOCH.checked_add(Duration::from_secs(calendar::read_http_date(text)?))?;
     Some(at.duration_since(now).unwrap_or_default())
 }
 

@@ -3,11 +3,14 @@
 //! Some providers repeat the key that they refuse. It is recognised as it is, URL-encoded, JSON-escaped, in hexadecimal, in base64 (also
 //! inside a longer text), reversed, and with other characters between its own. Other transformations cannot be recognised.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use memchr::memmem;
 
 use super::MASK;
+use crate::percent;
 
 /// What is shorter is a word that may be anywhere.
 const SHORTEST: usize = 6;
@@ -30,7 +33,7 @@ impl Echo {
             return echo;
         }
         echo.add(secret.as_bytes());
-        if let Some(decoded) = percent_decoded(secret) {
+        if let Cow::Owned(decoded) = percent::decode(secret) {
             echo.add(&decoded);
         }
         echo
@@ -119,28 +122,6 @@ fn found(text: &[u8], form: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let length = form.len();
     let whole: Vec<usize> = memmem::find_iter(text, form).collect();
     whole.into_iter().map(move |start| (start, start + length)).chain(cut)
-}
-
-/// The text with its percent escapes resolved, if it has any.
-fn percent_decoded(text: &str) -> Option<Vec<u8>> {
-    text.contains('%').then(|| {
-        let bytes = text.as_bytes();
-        let (mut decoded, mut at) = (Vec::with_capacity(bytes.len()), 0);
-        while at < bytes.len() {
-            let digits = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-            match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-                Some(byte) => {
-                    decoded.push(byte);
-                    at += 3;
-                }
-                None => {
-                    decoded.push(bytes[at]);
-                    at += 1;
-                }
-            }
-        }
-        decoded
-    })
 }
 
 #[cfg(test)]

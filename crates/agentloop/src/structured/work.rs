@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use crate::limits::{MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH};
+use crate::percent;
 
 /// A schema with the places that its references lead to.
 #[derive(Debug)]
@@ -48,7 +49,10 @@ impl Work {
             },
         };
         let plain = || self.schema.pointer(&pointer);
-        plain().or_else(|| self.schema.pointer(&percent_decoded(&pointer)))
+        plain().or_else(|| {
+            let decoded = percent::decode(&pointer);
+            self.schema.pointer(&String::from_utf8_lossy(&decoded))
+        })
     }
 }
 
@@ -87,10 +91,6 @@ fn name(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) 
 
 fn is_name(word: &str) -> bool {
     matches!(word, "$id" | "id" | "$anchor" | "$dynamicAnchor")
-}
-
-fn percent_decoded(pointer: &str) -> String {
-    String::from_utf8_lossy(&crate::media::unescaped(pointer)).into_owned()
 }
 
 struct Count<'a> {

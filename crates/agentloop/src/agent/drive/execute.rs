@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use tracing::Instrument as _;
 
-use super::super::cancel::{CancelOnDrop, CancelToken};
+use super::super::cancel::CancelToken;
 use super::super::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolStatus};
 use super::super::truncate::shorten;
 use super::guard::guarded;
@@ -97,7 +97,7 @@ async fn attempt(
     attempt: u32,
 ) -> Result<ToolOutput, (ToolStatus, ToolError)> {
     let cancel: CancelToken = context.cancel.child();
-    let _over = CancelOnDrop(cancel.clone());
+    let _over = cancel.cancel_on_drop();
     let context = ToolContext { attempt, cancel, ..context.clone() };
     let Some(handler) = tool.handler().cloned() else {
         return Err((ToolStatus::UnknownTool, ToolError::new("nobody runs this tool")));

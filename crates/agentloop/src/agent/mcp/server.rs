@@ -219,7 +219,7 @@ impl McpServer {
         self
     }
 
-    /// Sets how long a call may take; [`TOOL_TIMEOUT`](crate::limits::TOOL_TIMEOUT) without this.
+    /// Sets how long a call may take. The default is five minutes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self

@@ -7,7 +7,6 @@
 //! A watcher, a shell that waits for the end of a pipe from us, ends the tree when this process cannot: when it is killed, or
 //! exits while its runtime is busy.
 
-use std::hash::{BuildHasher as _, RandomState};
 use std::process::Stdio;
 
 use tokio::io::AsyncWriteExt as _;
@@ -45,7 +44,7 @@ impl Tree {
     /// Prepares a command to be the first process of a tree.
     pub(super) fn new(command: &mut Command) -> Self {
         // Not a secret, only unlikely to occur twice.
-        let mark = format!("{:016x}-{}", RandomState::new().hash_one(MARK), std::process::id());
+        let mark = format!("{:016x}-{}", crate::hash::random(), std::process::id());
         command.env(MARK, &mark);
         // In a group of its own an interrupt at the terminal does not reach it: that is for the run to handle.
         #[cfg(unix)]

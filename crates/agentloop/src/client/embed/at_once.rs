@@ -1,51 +1,29 @@
-//! A few calls at once, without a task of their own.
+//! Runs a few calls at once, without tasks of their own.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
-use std::task::{Poll, ready};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::error::Result;
-use crate::limits::POLL_WORK_BYTES;
-use crate::pace::Pace;
+use crate::pace;
 
-/// Starts `call(0)`, `call(1)`, … up to `count`, in that order and at most `limit` at once, and hands what each of them
-/// gives to `take`, as they end. The first one that fails ends it: the others are dropped, which cancels them.
+/// Starts `call(0)`, `call(1)`, … up to `count`, in that order and at most `limit` at once, and passes the result of each to `take`
+/// as it ends. The first error ends all of it: the other calls are dropped, which cancels them.
 pub(super) async fn run<T, F: Future<Output = Result<T>>>(
     count: usize,
     limit: usize,
     mut call: impl FnMut(usize) -> F,
     mut take: impl FnMut(usize, T),
 ) -> Result<()> {
-    let mut waiting = 0..count;
-    let mut running: Vec<(usize, Pin<Box<F>>)> = Vec::with_capacity(limit.clamp(1, count.max(1)));
-    let mut pace = Pace::new();
-    poll_fn(|context| {
-        let mut at = 0;
-        loop {
-            ready!(pace.poll_work(context));
-            if at == running.len() {
-                // All that run have been asked, so that one more may begin.
-                let next = if running.len() < limit.max(1) { waiting.next() } else { None };
-                match next {
-                    Some(next) => running.push((next, Box::pin(call(next)))),
-                    None if running.is_empty() => return Poll::Ready(Ok(())),
-                    None => return Poll::Pending,
-                }
-            }
-            let (number, future) = &mut running[at];
-            match future.as_mut().poll(context) {
-                Poll::Pending => at += 1,
-                Poll::Ready(Ok(value)) => {
-                    take(*number, value);
-                    running.swap_remove(at);
-                    // A batch may be large, and the next one may be ready as well.
-                    pace.charge(POLL_WORK_BYTES);
-                }
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-            }
-        }
-    })
-    .await
+    let calls = stream::iter(0..count).map(|at| {
+        let call = call(at);
+        async move { call.await.map(|value| (at, value)) }
+    });
+    let mut ended = std::pin::pin!(calls.buffer_unordered(limit.max(1)));
+    while let Some((at, value)) = ended.try_next().await? {
+        take(at, value);
+        // A batch may be large, and the next one may be ready as well.
+        pace::pause().await;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 
 mod fetch;
 mod find;
-mod join;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+
+use futures_util::future::join_all;
 
 use self::fetch::Fetched;
 use self::find::Wanted;
@@ -113,7 +114,7 @@ impl Fetcher {
             let limit = options.max_bytes.min(left);
             let calls =
                 group.iter().map(|(_, wanted)| fetch::one(transport, wanted, options, limit));
-            for ((index, wanted), result) in group.iter().zip(join::all(calls).await) {
+            for ((index, wanted), result) in group.iter().zip(join_all(calls).await) {
                 let result = result.and_then(|medium| {
                     let uses = uses.get(index).copied().unwrap_or(1);
                     left = left.checked_sub(medium.size.saturating_mul(uses)).ok_or_else(|| {

@@ -1,13 +1,22 @@
-//! Chance, so that clients that failed together do not come back together.
+//! Random waits, so that clients that failed at the same time do not retry at the same time.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Where below a ceiling a wait lies.
+use crate::hash;
+
+/// Chooses a wait below a ceiling.
 ///
-/// The usual one is full jitter: anywhere from nothing to the ceiling, all alike. A test fixes it.
+/// The default is full jitter: any wait from zero to the ceiling, equally likely. Tests can fix it.
+///
+/// ```
+/// use std::time::Duration;
+/// use agentloop::middleware::Jitter;
+///
+/// assert_eq!(Jitter::fixed(0.5).wait(Duration::from_secs(8)), Duration::from_secs(4));
+/// assert!(Jitter::full().wait(Duration::from_secs(8)) <= Duration::from_secs(8));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Jitter(Source);
 
@@ -18,34 +27,33 @@ enum Source {
 }
 
 impl Jitter {
-    /// Anywhere below the ceiling.
+    /// Chooses any wait from zero to the ceiling.
     pub fn full() -> Self {
-        // The standard library seeds its hash maps from the system's randomness: enough to spread waits.
-        Self::seeded(RandomState::new().hash_one(0_u64))
+        Self::seeded(hash::random())
     }
 
-    /// The same, as the seed has it: two of the same seed choose the same waits.
+    /// Chooses any wait from zero to the ceiling, in a sequence that depends only on `seed`.
     pub fn seeded(seed: u64) -> Self {
         Self(Source::Random(Arc::new(AtomicU64::new(seed))))
     }
 
-    /// Always at that share of the ceiling, from 0 to 1.
+    /// Always chooses this share of the ceiling, from 0 to 1.
     pub fn fixed(share: f64) -> Self {
         Self(Source::Fixed(if share.is_nan() { 1.0 } else { share.clamp(0.0, 1.0) }))
     }
 
-    /// Always the whole ceiling.
+    /// Always chooses the ceiling.
     pub fn none() -> Self {
         Self::fixed(1.0)
     }
 
-    /// A wait, not longer than `ceiling`.
+    /// Returns a wait that is not longer than `ceiling`.
     pub fn wait(&self, ceiling: Duration) -> Duration {
         let share = match &self.0 {
             Source::Fixed(share) => *share,
             Source::Random(state) => share(state),
         };
-        // Rounding may lead past what a duration can hold.
+        // Rounding may give more than a duration can hold.
         let wait = Duration::try_from_secs_f64(ceiling.as_secs_f64() * share);
         wait.unwrap_or(ceiling).min(ceiling)
     }
@@ -57,7 +65,7 @@ impl Default for Jitter {
     }
 }
 
-/// The next number in 0..1 of SplitMix64, which needs one word of state that any number of calls may share.
+/// Returns the next number in 0..1 of SplitMix64, whose state is one word that calls can share.
 fn share(state: &AtomicU64) -> f64 {
     const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut z = state.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
@@ -73,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_fill_the_whole_range_and_stay_within_it() {
+    fn waits_cover_the_range_up_to_the_ceiling() {
         let ceiling = Duration::from_secs(8);
         for seed in 0..20 {
             let jitter = Jitter::seeded(seed);
@@ -89,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_and_a_share_fix_it() {
+    fn a_seed_or_a_share_makes_waits_predictable() {
         let ceiling = Duration::from_secs(8);
         let (a, b) = (Jitter::seeded(7), Jitter::seeded(7));
         assert_eq!(a.wait(ceiling), b.wait(ceiling));

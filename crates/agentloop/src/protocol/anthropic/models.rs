@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use http::Method;
 use serde_json::Value;
 
+use crate::calendar;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::ToolNames;
 use crate::models::ModelInfo;
+use crate::percent;
 use crate::protocol::{Encoded, ModelPage, error_body, headers};
 use crate::provider::Provider;
 
@@ -45,20 +47,9 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let models: Vec<ModelInfo> = list.iter().filter_map(|model| read(model, provider)).collect();
     let more = value.get("has_more").and_then(Value::as_bool) == Some(true);
     let last = value.get("last_id").and_then(Value::as_str).filter(|_| more && !models.is_empty());
-    let next = last.map(|last| format!("?limit={PAGE}&after_id={}", in_query(last)));
+    let next =
+        last.map(|last| format!("?limit={PAGE}&after_id={}", percent::encode_query_value(last)));
     Ok(ModelPage { models, next })
-}
-
-fn in_query(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {
@@ -69,27 +60,11 @@ fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {
         id: text("id")?,
         provider: provider.name.clone().into_owned(),
         name: text("display_name"),
-        created: created.or_else(|| unix_seconds(model.get("created_at")?.as_str()?)),
+        created: created.or_else(|| calendar::read_rfc3339(model.get("created_at")?.as_str()?)),
         context_window: number(&["max_input_tokens", "context_window", "context_length"]),
         max_output_tokens: number(&["max_tokens", "max_output_tokens"]),
         owned_by: text("owned_by"),
     })
-}
-
-/// The Unix seconds of `2025-10-01T00:00:00Z`, which is how the host writes a day.
-fn unix_seconds(text: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let time = |from: usize| number(from, from + 2).unwrap_or(0);
-    // Howard Hinnant's days_from_civil: years begin in March, so that the leap day is the last.
-    let shifted = if month <= 2 { year - 1 } else { year };
-    let era = shifted.div_euclid(400);
-    let year_of_era = shifted.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = era * 146_097 + day_of_era - 719_468;
-    let seconds = days * 86_400 + time(11) * 3600 + time(14) * 60 + time(17);
-    Some(seconds).filter(|at| *at > 0)
 }
 
 #[cfg(test)]
@@ -111,17 +86,5 @@ mod tests {
         let last = decode(&provider, br#"{"data":[],"has_more":true,"last_id":"x"}"#).unwrap();
         assert!(last.next.is_none(), "an empty page is the last");
         assert!(decode(&provider, b"{}").is_err());
-    }
-
-    #[test]
-    fn days_are_counted_as_the_calendar_does() {
-        for (text, seconds) in [
-            ("1970-01-02T00:00:00Z", Some(86_400)),
-            ("2000-03-01T00:00:00Z", Some(951_868_800)),
-            ("2025-09-29T12:30:15Z", Some(1_759_149_015)),
-            ("yesterday", None),
-        ] {
-            assert_eq!(unix_seconds(text), seconds, "{text}");
-        }
     }
 }

@@ -6,8 +6,10 @@ use serde_json::{Map, Value};
 use super::candidate::{CallIds, CandidateState};
 use super::usage::Said;
 use super::wire::{Candidate, Chunk};
+use crate::calendar;
 use crate::chat::{Logprobs, TokenLogprob};
 use crate::error::Result;
+use crate::hash;
 use crate::nesting;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter, ReportedCost};
@@ -53,7 +55,6 @@ const FINISH_REASONS: [&str; 12] = [
 
 impl Decoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
-        let salt = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
         Self {
             context,
             candidates: Vec::new(),
@@ -61,7 +62,7 @@ impl Decoder {
             rest: Kept::default(),
             usage_rest: Kept::default(),
             blocked: None,
-            ids: CallIds::new(salt),
+            ids: CallIds::new(hash::random()),
             tokens: Said::default(),
         }
     }
@@ -79,7 +80,7 @@ impl Decoder {
         if !emitter.is_started() {
             let asked = self.context.model.as_deref().unwrap_or_default();
             let model = chunk.model_version.non_empty().unwrap_or(asked);
-            let created = chunk.create_time.non_empty().and_then(unix_seconds);
+            let created = chunk.create_time.non_empty().and_then(calendar::read_rfc3339);
             emitter.start(id, model, created);
         }
         // It comes with every chunk.
@@ -208,30 +209,4 @@ fn logprobs(raw: &str) -> Logprobs {
         })
         .collect();
     Logprobs { content, ..Logprobs::default() }
-}
-
-/// `2026-05-04T20:01:02.264968Z` in Unix seconds.
-fn unix_seconds(text: &str) -> Option<i64> {
-    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    if !text.ends_with('Z') || !(1970..10_000).contains(&year) || !(1..=12).contains(&month) {
-        return None;
-    }
-    // Days since 1970 of a civil date, counting years from March so that leap days come last.
-    let (y, m) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * m + 2) / 5 + day - 1 - 719_468;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read() {
-        assert_eq!(unix_seconds("1970-01-01T00:00:00Z"), Some(0));
-        assert_eq!(unix_seconds("2026-05-04T20:01:02.264968Z"), Some(1_777_924_862));
-        assert_eq!(unix_seconds("yesterday"), None);
-    }
 }

@@ -9,6 +9,7 @@ use super::error;
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::ToolNames;
 use crate::models::ModelInfo;
+use crate::percent;
 use crate::protocol::{Encoded, ModelPage, error_body, headers};
 use crate::provider::Provider;
 
@@ -48,7 +49,9 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let token = fields.get("nextPageToken").and_then(Value::as_str).filter(|text| !text.is_empty());
     Ok(ModelPage {
         models,
-        next: token.map(|token| format!("?pageSize=1000&pageToken={}", escaped(token))),
+        next: token.map(|token| {
+            format!("?pageSize=1000&pageToken={}", percent::encode_query_value(token))
+        }),
     })
 }
 
@@ -61,18 +64,6 @@ fn read(model: &Value, provider: &Provider) -> Option<ModelInfo> {
     info.context_window = model.get("inputTokenLimit").and_then(Value::as_u64);
     info.max_output_tokens = model.get("outputTokenLimit").and_then(Value::as_u64);
     Some(info)
-}
-
-/// A value as it may stand in a query.
-fn escaped(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
 }
 
 #[cfg(test)]

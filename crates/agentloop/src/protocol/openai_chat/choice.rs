@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::hash::{BuildHasher as _, RandomState};
 use std::mem::{size_of, take};
 
 use serde_json::{Map, Value};
@@ -17,6 +16,7 @@ use crate::chat::{
     Citation, FinishReason, PartDelta, PartStart, ProviderState, ResponsePart, Weight as _,
 };
 use crate::error::Result;
+use crate::hash;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
@@ -83,18 +83,15 @@ pub(super) struct Step<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct MadeUpIds<'a> {
     pub(super) id: &'a str,
-    pub(super) salt: &'a RandomState,
     pub(super) hash: &'a OnceCell<u64>,
 }
 
 impl MadeUpIds<'_> {
     fn call(self, choice: u32, at: usize) -> String {
-        // FNV-1a, because it is short and the same everywhere; a response without an id gets a random one.
+        // A response without an id gets a random one.
         let hash = self.hash.get_or_init(|| match self.id {
-            "" => self.salt.hash_one(0u8),
-            id => id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            }),
+            "" => hash::random(),
+            id => hash::fnv64(hash::FNV64, id.as_bytes()),
         });
         format!("call_{hash:016x}_{choice}_{at}")
     }

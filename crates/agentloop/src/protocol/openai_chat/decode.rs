@@ -1,7 +1,6 @@
 //! Chunks → events: one state machine for streams and whole bodies.
 
 use std::cell::OnceCell;
-use std::hash::RandomState;
 
 use serde_json::{Map, Value};
 
@@ -39,8 +38,6 @@ pub(crate) struct Decoder {
     id: String,
     /// The hash of the id, once it is needed.
     id_hash: OnceCell<u64>,
-    /// For ids that the host should have made: unlike those of every other answer.
-    salt: RandomState,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -69,7 +66,6 @@ impl Decoder {
             tier: String::new(),
             id: String::new(),
             id_hash: OnceCell::new(),
-            salt: RandomState::new(),
         }
     }
 
@@ -186,7 +182,7 @@ impl Decoder {
             choice.index.unsigned().and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
         emitter.ensure_choice(index)?;
         let tags = self.think_tags.unwrap_or_default();
-        let made_up = MadeUpIds { id: &self.id, salt: &self.salt, hash: &self.id_hash };
+        let made_up = MadeUpIds { id: &self.id, hash: &self.id_hash };
         let at = self.choices.partition_point(|state| state.index < index);
         if self.choices.get(at).is_none_or(|state| state.index != index) {
             if self.choices.is_empty() {

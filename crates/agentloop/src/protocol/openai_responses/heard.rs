@@ -1,5 +1,7 @@
 //! What has been handed on of a text that is told more than once.
 
+use crate::hash::fnv64;
+
 /// A text is told in pieces, then whole, then whole again in what is around it. This remembers how much of it was handed
 /// on, without holding it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,9 +18,7 @@ impl Heard {
 
     pub(super) fn add(&mut self, piece: &str) {
         self.bytes += piece.len();
-        for byte in piece.bytes() {
-            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        self.hash = fnv64(self.hash, piece.as_bytes());
     }
 
     /// What is still missing of the whole; nothing if the whole does not begin with what was heard.

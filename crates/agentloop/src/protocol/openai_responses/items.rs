@@ -16,6 +16,7 @@ use super::places::{PLACE_BYTES, Places};
 use super::sound::Sound;
 use crate::chat::Weight as _;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hash;
 use crate::limits::MAX_PARTS;
 use crate::nesting;
 use crate::protocol::Emitter;
@@ -53,17 +54,14 @@ pub(super) struct Place<'a> {
 
 impl Items {
     pub(super) fn new(audio_format: Option<String>) -> Self {
-        let seed = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), 0u8);
+        let seed = hash::random();
         Self { common: Common { audio_format, seed, ..Common::default() }, ..Self::default() }
     }
 
     /// Says of which answer the items are, and which tools were declared for it.
     pub(super) fn of_answer(&mut self, id: &str, tools: Option<&RawValue>) {
         if !id.is_empty() {
-            // FNV-1a, because it is short and the same everywhere.
-            self.common.seed = id.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-            });
+            self.common.seed = hash::fnv64(hash::FNV64, id.as_bytes());
         }
         // Some hosts show the steps of their own tools as calls of custom tools, which nobody declared.
         self.common.host_runs_custom = tools

@@ -1,8 +1,9 @@
 //! `time`: what time it is.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentloop::agent::{Tool, ToolError};
+use agentloop::models::Date;
 use serde_json::{Value, json};
 
 const DAY: i64 = 86_400;
@@ -71,7 +72,8 @@ fn minutes(text: &str) -> Option<i64> {
 
 /// As RFC 3339 writes it: `2026-11-15T09:58:10+02:00`.
 fn written(seconds: i64, offset: i64) -> String {
-    let (year, month, day) = date(seconds.div_euclid(DAY));
+    let since = Duration::from_secs(seconds.try_into().unwrap_or_default());
+    let date = Date::of(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH));
     let rest = seconds.rem_euclid(DAY);
     let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
     let zone = match offset {
@@ -81,22 +83,7 @@ fn written(seconds: i64, offset: i64) -> String {
             format!("{sign}{:02}:{:02}", offset.abs() / 60, offset.abs() % 60)
         }
     };
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{zone}")
-}
-
-/// Year, month and day, from days since 1970: years begin in March here, so that the leap day is the last of its year.
-fn date(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
+    format!("{date}T{hour:02}:{minute:02}:{second:02}{zone}")
 }
 
 fn weekday(seconds: i64) -> &'static str {
