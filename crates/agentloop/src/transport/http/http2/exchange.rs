@@ -1,4 +1,4 @@
-//! One request and its answer on an HTTP/2 connection.
+//! One request and its response on an HTTP/2 connection.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -28,16 +28,15 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         if let Some(lease) = &self.lease {
             let handles = self.handles.take();
-            lease.apply_in_drop(|| drop(handles));
+            lease.driver().apply_in_drop(lease.slot, || drop(handles));
         }
     }
 }
 
 impl Lease {
-    /// Sends `request` and waits for the head of the answer.
+    /// Sends `request` and waits for the head of the response.
     ///
-    /// `dialing` keeps others from making connections of their own until it is known how many streams this one
-    /// allows.
+    /// `dialing` keeps other requests from making connections of their own until it is known how many streams this one allows.
     pub(in super::super) fn send<'h>(
         self,
         host: &'h Arc<Host>,
@@ -47,28 +46,29 @@ impl Lease {
     ) -> impl Future<Output = Result<Response<Http2Body>, Unanswered>> + Send + use<'h> {
         let is_empty = body.is_empty();
         let mut sender = self.connection.sender.clone();
-        // At once, so that who waits for the answer does not carry the head. The sender goes right away: it would keep the
-        // stream alive when the request is dropped.
-        let sent = self.apply(move || sender.send_request(request, is_empty));
+        // Not in the future, which would hold the head of the request. The sender is dropped at once, because it would keep the stream
+        // alive when the request is dropped.
+        let sent = self.driver().apply(move || sender.send_request(request, is_empty));
         let exchange = sent.map(|handles| Exchange { handles: Some(handles), lease: Some(self) });
-        answered(host, exchange, body, dialing)
+        receive_head(host, exchange, body, dialing)
     }
 }
 
-async fn answered(
+async fn receive_head(
     host: &Arc<Host>,
     exchange: Result<Exchange, h2::Error>,
     mut body: Bytes,
     mut dialing: Option<OwnedMutexGuard<()>>,
 ) -> Result<Response<Http2Body>, Unanswered> {
     let mut exchange = exchange.map_err(|error| unanswered(host.origin(), error))?;
-    let answer = poll_fn(|context| {
-        let (Some(lease), Some((answer, stream))) = (&exchange.lease, &mut exchange.handles) else {
+    let head = poll_fn(|context| {
+        let (Some(lease), Some((response, stream))) = (&exchange.lease, &mut exchange.handles)
+        else {
             return Poll::Pending;
         };
-        let polled = lease.poll_driven(context, |context| {
+        let polled = lease.driver().poll_stream(lease.slot, context, |context| {
             send_body(stream, &mut body, context);
-            Pin::new(&mut *answer).poll(context)
+            Pin::new(&mut *response).poll(context)
         });
         if dialing.is_some() && lease.connection.knows_settings() {
             dialing = None;
@@ -76,26 +76,25 @@ async fn answered(
         polled
     })
     .await;
-    let response = answer.map_err(|error| unanswered(host.origin(), error))?;
+    let response = head.map_err(|error| unanswered(host.origin(), error))?;
     let (lease, handles) = (exchange.lease.take(), exchange.handles.take());
     Ok(response.map(|received| Http2Body {
         host: host.clone(),
-        // An answer may come before all of the request was sent; what then is left of it stays unsent, and
-        // the stream open.
+        // A response may come before all of the request was sent. Then the rest of it stays unsent, and the stream open.
         open: lease
             .zip(handles)
             .map(|(lease, (_, stream))| Open { handles: Some((received, stream)), lease }),
     }))
 }
 
-/// Sends as much of the body as the server takes for now.
+/// Sends as much of the body as the server accepts now.
 fn send_body(stream: &mut SendStream<Bytes>, body: &mut Bytes, context: &mut Context<'_>) {
     while !body.is_empty() {
         stream.reserve_capacity(body.len());
         let room = match stream.capacity() {
             0 => match stream.poll_capacity(context) {
                 Poll::Ready(Some(Ok(room))) => room,
-                // Why the stream takes no more, its answer tells.
+                // The response reports why the stream accepts no more.
                 Poll::Ready(Some(Err(_)) | None) => return body.clear(),
                 Poll::Pending => return,
             },
@@ -115,10 +114,10 @@ fn unanswered(origin: &Origin, error: h2::Error) -> Unanswered {
         _ if error.is_io() => Fate::Closed,
         _ => Fate::Failed,
     };
-    Unanswered { error: fault::broken(origin, "waiting for the answer", error), fate }
+    Unanswered { error: fault::broken(origin, "waiting for the response", error), fate }
 }
 
-/// The body of an answer. Dropping it before its end resets the stream.
+/// The body of a response. Dropping it before its end resets the stream.
 pub(in super::super) struct Http2Body {
     host: Arc<Host>,
     /// `None` after the end.
@@ -142,13 +141,15 @@ impl Http2Body {
         let Some(Open { handles: Some((received, _)), lease }) = &mut self.open else {
             return Poll::Ready(None);
         };
-        let data = ready!(lease.poll_driven(context, |context| received.poll_data(context)));
+        let driver = lease.driver();
+        let data =
+            ready!(driver.poll_stream(lease.slot, context, |context| received.poll_data(context)));
         let error = match data {
             Some(Ok(bytes)) => {
-                // The caller has them now, so the server may send as many more. Fails only for a stream that is
-                // over, which the next look at it tells.
+                // The caller has them now, so the server may send as many more. This fails only for a stream that has ended, which
+                // the next poll reports.
                 let flow = received.flow_control();
-                let _ = lease.apply(|| flow.release_capacity(bytes.len()));
+                let _ = driver.apply(|| flow.release_capacity(bytes.len()));
                 return Poll::Ready(Some(Ok(bytes)));
             }
             Some(Err(error)) => Some(error),
@@ -156,12 +157,12 @@ impl Http2Body {
         };
         self.open = None;
         match error {
-            // So a server ends a request of which it does not need the rest.
+            // This is how a server ends a request of which it does not need the rest.
             Some(error) if error.reason() == Some(Reason::NO_ERROR) && !error.is_go_away() => {
                 Poll::Ready(None)
             }
             Some(error) => {
-                let error = fault::broken(self.origin(), "reading the answer", error);
+                let error = fault::broken(self.origin(), "reading the response", error);
                 Poll::Ready(Some(Err(error)))
             }
             None => Poll::Ready(None),
@@ -172,6 +173,6 @@ impl Http2Body {
 impl Drop for Open {
     fn drop(&mut self) {
         let handles = self.handles.take();
-        self.lease.apply_in_drop(|| drop(handles));
+        self.lease.driver().apply_in_drop(self.lease.slot, || drop(handles));
     }
 }

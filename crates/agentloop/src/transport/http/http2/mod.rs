@@ -1,15 +1,17 @@
-//! HTTP/2: many requests at a time on a connection, which is driven by all who wait for an answer.
+//! HTTP/2: many requests at a time on one connection, which is driven by the tasks that wait for responses.
 //!
-//! The connection is polled by whichever task looks at one of its streams, with a waker that finds one of them to
-//! do so (see [`baton`]). So nothing is spawned, and the connection does not care which of its streams are dropped. While no
-//! stream is open nobody looks at it; whoever takes it next sees first what the server said meanwhile.
+//! Whichever task polls one of its streams also polls the connection, with a waker that chooses one of these tasks (see
+//! [`shared_waker`]). So nothing is spawned, and any of the streams can be dropped. While no stream is open, the connection is not
+//! polled; the next request first reads what the server sent meanwhile. ADR 14 compares this with the alternatives.
 
-mod baton;
+mod driver;
 mod exchange;
+mod shared_waker;
+mod sync;
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -17,67 +19,67 @@ use bytes::Bytes;
 use h2::client::{Builder, Connection, SendRequest};
 use tokio::time::{Instant, Sleep};
 
-use self::baton::{Baton, Watch};
+use self::driver::{Drive, Driver};
 pub(super) use self::exchange::Http2Body;
+use self::shared_waker::{SharedWaker, Watchdog};
 use super::fault;
 use super::io::Io;
 use super::origin::Origin;
 use super::pool::{MAX_IDLE_AGE, lock};
 use crate::error::Result;
 
-/// The most streams that are opened on one connection, even if the server allows more. One lost packet holds up
-/// all streams of a connection.
+/// The most streams that are opened on one connection, even if the server allows more. One lost packet delays all streams of a
+/// connection.
 pub(super) const MAX_STREAMS: usize = 64;
 
-/// How long those who wait for a connection may be held up by one that was woken for it and did not come.
-const WATCH: Duration = Duration::from_millis(50);
+/// How long tasks that wait for a connection may be delayed by one that was woken to drive it and did not.
+const WATCHDOG_TIME: Duration = Duration::from_millis(50);
 
-/// How many bytes of one answer may be under way unread.
+/// How many unread bytes of one response the server may send.
 const STREAM_WINDOW: u32 = 1 << 20;
 
-/// How many bytes of all answers may be under way unread: as many as all streams may have, so that readers who
-/// stopped reading cannot hold up the others.
+/// How many unread bytes of all responses the server may send: as many as all streams together, so that streams that are not read
+/// do not block the others.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * 64;
 
-/// The largest head of an answer, in bytes.
+/// The largest head of a response, in bytes.
 const MAX_HEAD: u32 = 64 << 10;
 
-/// Stands for the number of streams that the server allows until it has said it. No server says this number.
+/// The number of streams that the server allows, until the server has sent it. No server sends this number.
 const UNKNOWN_STREAMS: usize = usize::MAX - 1;
 
 /// A connection that many requests share.
 pub(super) struct Http2 {
-    /// `None` once it ended.
-    running: Mutex<Option<Running>>,
+    driver: Driver<Running>,
     sender: SendRequest<Bytes>,
-    baton: Arc<Baton>,
     load: Mutex<Load>,
 }
 
 struct Running {
     connection: Connection<Io, Bytes>,
-    /// The baton, as what the connection is polled with.
+    /// The [`SharedWaker`].
     waker: Waker,
-    watch: Option<Pin<Box<Sleep>>>,
-    watch_waker: Waker,
+    timer: Option<Pin<Box<Sleep>>>,
+    /// The [`Watchdog`].
+    watchdog: Waker,
 }
 
-/// How many use it, and since when none do.
+/// How many streams are open, and since when none is.
 struct Load {
     streams: usize,
     idle_since: Instant,
 }
 
-/// Room for one stream on a connection. Dropped with the stream.
+/// Permission to open one stream on a connection. Dropped with the stream.
 pub(super) struct Lease {
     connection: Arc<Http2>,
-    place: usize,
-    /// Whether others used the connection before.
+    slot: usize,
+    /// Whether the connection was used before.
     pub(super) reused: bool,
 }
 
 impl Http2 {
-    /// Speaks HTTP/2 over `io`.
+    /// Starts HTTP/2 over `io`.
     pub(super) async fn new(origin: &Origin, io: Io) -> Result<Arc<Self>> {
         let handshake = Builder::new()
             .initial_window_size(STREAM_WINDOW)
@@ -88,25 +90,25 @@ impl Http2 {
             .handshake(io);
         let (sender, connection) =
             handshake.await.map_err(|error| fault::broken(origin, "setting up HTTP/2", error))?;
-        let baton = Baton::new();
+        let waker = SharedWaker::new();
+        let running = Running {
+            connection,
+            waker: Waker::from(waker.clone()),
+            timer: None,
+            watchdog: Waker::from(Arc::new(Watchdog(waker.clone()))),
+        };
         Ok(Arc::new(Self {
-            running: Mutex::new(Some(Running {
-                connection,
-                waker: Waker::from(baton.clone()),
-                watch: None,
-                watch_waker: Waker::from(Arc::new(Watch(baton.clone()))),
-            })),
+            driver: Driver::new(running, waker),
             sender,
-            baton,
             load: Mutex::new(Load { streams: 0, idle_since: Instant::now() }),
         }))
     }
 
-    /// Room for one more stream, if there is.
+    /// Returns a lease for one more stream, or `None` if the connection is full.
     pub(super) fn lease(this: &Arc<Self>, reused: bool) -> Option<Lease> {
         let mut load = lock(&this.load);
         let limit = match this.sender.current_max_send_streams() {
-            // Only the request that the connection was made for does not wait for the server's word.
+            // Only the request that the connection was made for does not wait for the server's settings.
             UNKNOWN_STREAMS => 1,
             allowed => allowed.min(MAX_STREAMS),
         };
@@ -115,119 +117,58 @@ impl Http2 {
         }
         load.streams += 1;
         drop(load);
-        Some(Lease { connection: this.clone(), place: this.baton.enter(), reused })
+        Some(Lease { connection: this.clone(), slot: this.driver.waker().add_stream(), reused })
     }
 
-    /// Whether new streams may be opened. Sees what the server said meanwhile: that it goes, or is gone.
+    /// Returns whether new streams may be opened. First reads what the server sent meanwhile, such as that it closes the connection.
     pub(super) fn is_usable(&self, now: Instant) -> bool {
         if self.is_expired(now) {
             return false;
         }
-        self.drive();
-        if lock(&self.running).is_none() {
+        self.driver.drive();
+        if self.driver.has_ended() {
             return false;
         }
         let mut context = Context::from_waker(Waker::noop());
         matches!(self.sender.clone().poll_ready(&mut context), Poll::Ready(Ok(())))
     }
 
-    /// Whether it was idle for too long.
+    /// Returns whether it was idle for too long.
     pub(super) fn is_expired(&self, now: Instant) -> bool {
         let load = lock(&self.load);
         load.streams == 0 && now.duration_since(load.idle_since) >= MAX_IDLE_AGE
     }
 
-    /// Whether the server has said how many streams it allows.
+    /// Returns whether the server has sent how many streams it allows.
     fn knows_settings(&self) -> bool {
         self.sender.current_max_send_streams() != UNKNOWN_STREAMS
     }
-
-    /// Moves the connection on, if there is anything to do.
-    fn drive(&self) {
-        if self.baton.is_signalled() {
-            // Waiting for the lock, not trying it: who holds it may be past what the signal was for.
-            let mut running = lock(&self.running);
-            self.poll(&mut running);
-            if let Some(running) = &mut *running
-                && !self.baton.is_watched()
-            {
-                running.watch(&self.baton);
-            }
-        }
-    }
-
-    /// The same, where waiting for the lock could be waiting for oneself: in a drop that happens while the
-    /// connection is polled. If another holds the lock, those who wait will see to it.
-    fn drive_in_drop(&self) {
-        if !self.baton.is_signalled() {
-            return;
-        }
-        match self.running.try_lock() {
-            Ok(mut running) => self.poll(&mut running),
-            Err(TryLockError::Poisoned(running)) => self.poll(&mut running.into_inner()),
-            Err(TryLockError::WouldBlock) => self.baton.rouse(),
-        }
-    }
-
-    fn poll(&self, running: &mut Option<Running>) {
-        if let Some(Running { connection, waker, .. }) = running
-            && self.baton.take_signal()
-            && Pin::new(connection).poll(&mut Context::from_waker(waker)).is_ready()
-        {
-            // Its streams have been told how it ended.
-            *running = None;
-        }
-    }
 }
 
-impl Running {
-    /// Sets the watch. Not in a drop, which may happen outside of the runtime or after its end.
-    fn watch(&mut self, baton: &Baton) {
-        // A new timer, of the runtime that this task runs in: the one that made the connection may be gone.
-        let watch = self.watch.insert(Box::pin(tokio::time::sleep(WATCH)));
-        if watch.as_mut().poll(&mut Context::from_waker(&self.watch_waker)).is_pending() {
-            baton.set_watched();
+impl Drive for Running {
+    fn poll(&mut self) -> Poll<()> {
+        let mut context = Context::from_waker(&self.waker);
+        Pin::new(&mut self.connection).poll(&mut context).map(drop)
+    }
+
+    fn set_watchdog(&mut self, waker: &SharedWaker) {
+        // A new timer, of the runtime that this task runs in: the runtime that made the connection may be gone.
+        let timer = self.timer.insert(Box::pin(tokio::time::sleep(WATCHDOG_TIME)));
+        if timer.as_mut().poll(&mut Context::from_waker(&self.watchdog)).is_pending() {
+            waker.set_watched();
         }
     }
 }
 
 impl Lease {
-    /// Polls something of a stream, and the connection where that has to come first. Whoever gets `Pending` is
-    /// among those that are woken with the connection.
-    fn poll_driven<T>(
-        &self,
-        context: &mut Context<'_>,
-        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        let baton = &self.connection.baton;
-        let first = baton.quietly(|| poll(context));
-        if first.is_ready() {
-            self.connection.drive();
-            return first;
-        }
-        // Before the connection is driven, so that nothing it says is missed.
-        baton.wait(self.place, context.waker());
-        self.connection.drive();
-        poll(context)
-    }
-
-    /// Does something to a stream, and sends what follows from it.
-    fn apply<T>(&self, act: impl FnOnce() -> T) -> T {
-        let result = self.connection.baton.quietly(act);
-        self.connection.drive();
-        result
-    }
-
-    /// The same, inside of a drop.
-    fn apply_in_drop(&self, act: impl FnOnce()) {
-        self.connection.baton.quietly(act);
-        self.connection.drive_in_drop();
+    fn driver(&self) -> &Driver<Running> {
+        &self.connection.driver
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        self.connection.baton.leave(self.place);
+        self.driver().waker().remove_stream(self.slot);
         let mut load = lock(&self.connection.load);
         load.streams -= 1;
         if load.streams == 0 {

@@ -1,0 +1,7 @@
+//! The locks and atomics of this module. `tools/loom` checks [`shared_waker`](super::shared_waker) and [`driver`](super::driver) with
+//! loom's instead.
+
+pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+pub(super) use std::sync::{Mutex, TryLockError};
+
+pub(super) use super::super::pool::lock;
