@@ -23,6 +23,7 @@ mod embed;
 mod encode;
 mod help;
 mod live;
+mod log;
 mod models;
 mod otel;
 mod providers;

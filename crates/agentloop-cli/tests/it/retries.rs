@@ -11,7 +11,7 @@ fn another_model_answers_and_the_note_says_why() {
         let run = agentloop(args.into_iter().chain(form)).run();
         assert_eq!(run.code, Some(0), "{run}");
         assert!(run.stdout.contains("word3"), "{run}");
-        let note = "warning: sim/echo!status=503 did not answer: overloaded";
+        let note = "warning: sim/echo!status=503 did not respond: overloaded";
         assert!(run.stderr.contains(note), "{run}");
     }
 }
@@ -30,7 +30,7 @@ fn when_all_fail_each_is_named() {
     ])
     .run();
     assert_eq!(run.code, Some(1), "{run}");
-    for words in ["none of 3 models answered", "status 503", "status 500", "status 402"] {
+    for words in ["none of 3 models responded", "status 503", "status 500", "status 402"] {
         assert!(run.stderr.contains(words), "{run}");
     }
 }

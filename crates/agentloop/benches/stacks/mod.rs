@@ -13,7 +13,7 @@ pub(crate) type Stack = (&'static str, fn(AgentLoopBuilder) -> AgentLoopBuilder)
 /// Each by itself, and all in the default order.
 pub(crate) const STACKS: [Stack; 9] = [
     ("nothing", |builder| builder),
-    ("logger", |builder| builder.layer(Logger::new())),
+    ("logger", |builder| builder.layer(Logger::to(|_| ()))),
     ("cache, passed by", |builder| builder.layer(Cache::new())),
     ("fallback", |builder| builder.layer(Fallback::new(["sim/think"]))),
     ("retry", |builder| builder.layer(Retry::new())),
@@ -21,7 +21,7 @@ pub(crate) const STACKS: [Stack; 9] = [
     ("limits", |builder| builder.layer(limits())),
     ("all", |builder| {
         builder
-            .layer(Logger::new())
+            .layer(Logger::to(|_| ()))
             .layer(Cache::new())
             .layer(Fallback::new(["sim/think"]))
             .layer(Retry::new())

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use crate::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent};
-use crate::limits::{LIMITS_ANSWER_TOKENS, LIMITS_MEDIUM_TOKENS};
+use crate::limits::{LIMITS_MEDIUM_TOKENS, LIMITS_RESPONSE_TOKENS};
 use crate::middleware::Request;
 
 /// Bytes of text to a token: what the tokenizers of large models come to, roughly, for Latin script. Others have
@@ -21,7 +21,7 @@ pub(super) fn tokens(request: &Request) -> u64 {
     let answer = match request.chat() {
         Some(chat) => {
             let choices = u64::from(chat.n.unwrap_or(1).max(1));
-            chat.max_tokens.unwrap_or(LIMITS_ANSWER_TOKENS).saturating_mul(choices)
+            chat.max_tokens.unwrap_or(LIMITS_RESPONSE_TOKENS).saturating_mul(choices)
         }
         None => 0,
     };
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn text_by_four_and_the_answer_that_is_asked_for() {
         let chat = ChatRequest::new("a/b").user("x".repeat(400));
-        assert_eq!(of(chat.clone()), 100 + LIMITS_ANSWER_TOKENS);
+        assert_eq!(of(chat.clone()), 100 + LIMITS_RESPONSE_TOKENS);
         assert_eq!(of(chat.clone().max_tokens(50)), 150);
         assert_eq!(of(chat.clone().max_tokens(50).n(3)), 250);
         assert_eq!(of(chat.clone().max_tokens(u64::MAX).n(3)), u64::MAX);

@@ -1,4 +1,4 @@
-//! What middlewares do with an answer once they have it.
+//! What several middlewares do with a response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,18 +10,17 @@ use crate::chat::{ChatStreamEvent, Warning};
 use crate::error::{Error, Result};
 use crate::stream::ChatStream;
 
-/// Reads an answer that is wanted whole to its end, so that one that breaks off can still be tried again: its caller has
-/// seen nothing of it.
+/// Reads a complete response to its end. If it is cut off it can still be retried, because its caller has seen nothing of it.
 pub(super) async fn whole(stream: ChatStream) -> Result<ChatStream> {
     match stream.is_whole() {
         true => Ok(stream),
-        // Apart, so that a call whose answer is there already carries nothing of it.
+        // Boxed, so that the future of a call whose response is there already has no room for it.
         false => Box::pin(read(stream)).await,
     }
 }
 
 async fn read(mut stream: ChatStream) -> Result<ChatStream> {
-    // Few answers that come at once have more events.
+    // Few complete responses have more events.
     let mut events = Vec::with_capacity(16);
     while let Some(event) = stream.next().await {
         events.push(event.map_err(unseen)?);
@@ -29,13 +28,13 @@ async fn read(mut stream: ChatStream) -> Result<ChatStream> {
     Ok(ChatStream::whole(events))
 }
 
-/// What was read for nobody yet may be tried again, also after its first content.
+/// Makes an error retryable if its kind is, also after the first content: the caller has not seen any of it.
 fn unseen(error: Error) -> Error {
     let retryable = error.is_retryable() || error.kind().is_retryable();
     error.with_retryable(retryable)
 }
 
-/// The answer with more warnings, before its own.
+/// Adds warnings to a response, before its own.
 pub(super) fn warned(answer: Answer, warnings: Vec<Warning>) -> Answer {
     if warnings.is_empty() {
         return answer;
@@ -52,10 +51,10 @@ pub(super) fn warned(answer: Answer, warnings: Vec<Warning>) -> Answer {
     }
 }
 
-/// Events with more warnings right after `message.start`, and so in the whole answer too: it stays their fold.
+/// Adds warnings to a stream right after `message.start`, and to the response at its end, which stays the fold of the events.
 struct Warned {
     events: ChatStream,
-    /// Warnings that are still to be told, the last first.
+    /// Warnings that are still to be returned, in reverse order.
     ahead: Vec<Warning>,
     warnings: Vec<Warning>,
 }
@@ -93,7 +92,7 @@ impl Stream for Warned {
     }
 }
 
-/// What a failure was, in a line: for warnings, where the whole error would be too much.
+/// Describes an error in one line, for warnings.
 pub(super) fn in_a_line(error: &Error) -> String {
     const KEPT: usize = 200;
     let message = error.message();

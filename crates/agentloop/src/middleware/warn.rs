@@ -1,4 +1,4 @@
-//! Tells someone of every warning: the simplest middleware there is.
+//! Passes every warning to a function. It is the simplest middleware.
 
 use crate::chat::Warning;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 
-/// Calls a function with every warning of every answer, as soon as it is known.
+/// Calls a function with every warning of every response, as soon as it is known.
 ///
 /// ```
 /// use agentloop::{AgentLoop, middleware::WarningsTo};
@@ -19,9 +19,9 @@ use crate::transport::BoxFuture;
 pub struct WarningsTo<F>(std::sync::Arc<F>);
 
 impl<F: Fn(&Warning) + Send + Sync + 'static> WarningsTo<F> {
-    /// Calls `tell` with every warning.
-    pub fn new(tell: F) -> Self {
-        Self(std::sync::Arc::new(tell))
+    /// Calls `function` with every warning.
+    pub fn new(function: F) -> Self {
+        Self(std::sync::Arc::new(function))
     }
 }
 
@@ -36,10 +36,10 @@ impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
         Box::pin(async move {
             Ok(match next.run(request).await? {
                 Answer::Events(events) => {
-                    let tell = std::sync::Arc::clone(&self.0);
+                    let function = std::sync::Arc::clone(&self.0);
                     Answer::Events(ChatStream::inspect(events, move |event| {
                         if let crate::ChatStreamEvent::Warning { warning } = event {
-                            tell(warning);
+                            function(warning);
                         }
                     }))
                 }

@@ -1,23 +1,39 @@
-//! Which model was asked in the end.
+//! What a call reached, as seen from the middleware around it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::client::Target;
 
-/// Remembers the model that a call got to, whatever the layers between made of the request.
+/// Records which model a call reached in the end and how often it was sent, whatever the inner middleware did with the request.
 #[derive(Clone, Default)]
-pub(crate) struct Witness(Arc<Mutex<Option<Arc<Target>>>>);
+pub(crate) struct Witness(Arc<Mutex<Reached>>);
+
+#[derive(Default)]
+struct Reached {
+    last: Option<Arc<Target>>,
+    attempts: u32,
+}
 
 impl Witness {
     pub(super) fn saw(&self, target: Arc<Target>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(target);
+        let mut reached = self.lock();
+        reached.last = Some(target);
+        reached.attempts = reached.attempts.saturating_add(1);
     }
 
-    /// Whether the last model that was asked is this one. Nobody may have been asked at all.
+    /// Returns whether the last model that was called is this one. It may be that none was called.
     pub(crate) fn saw_last(&self, wanted: &Target) -> bool {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.as_ref().is_some_and(|seen| {
+        self.lock().last.as_ref().is_some_and(|seen| {
             seen.model == wanted.model && seen.provider.name == wanted.provider.name
         })
+    }
+
+    /// Returns how often a model was called.
+    pub(super) fn attempts(&self) -> u32 {
+        self.lock().attempts
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reached> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

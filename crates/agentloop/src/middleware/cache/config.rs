@@ -7,31 +7,31 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 use crate::timeouts;
 
-/// The table, as it is written.
+/// The table as it is in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CacheTable {
-    /// In memory.
+    /// The size of a cache in memory.
     max_bytes: Option<u64>,
-    /// Seconds.
+    /// In seconds.
     ttl: Option<f64>,
     namespace: Option<String>,
-    /// An address, perhaps with a password in it.
+    /// A URL, which may contain a password.
     redis: Option<Secret>,
 }
 
 impl CacheTable {
-    /// The cache that the table describes. Nothing is connected yet.
+    /// Creates the cache that the table describes. It connects with the first call.
     pub(crate) fn cache(self) -> Result<Cache> {
         let mut cache = Cache::new();
         cache = match (self.max_bytes, self.redis) {
             (Some(_), Some(_)) => {
-                return Err(wrong("`max_bytes` and `redis` exclude each other")
-                    .with_hint("Redis has its own bound, `maxmemory`"));
+                return Err(wrong("`max_bytes` and `redis` cannot be used together")
+                    .with_hint("limit the memory with the setting `maxmemory` of Redis"));
             }
             (Some(max_bytes), None) => cache.max_bytes(max_bytes),
-            (None, Some(address)) => {
-                in_redis(cache, address.expose(), self.namespace.as_deref().unwrap_or_default())?
+            (None, Some(url)) => {
+                in_redis(cache, url.expose(), self.namespace.as_deref().unwrap_or_default())?
             }
             (None, None) => cache,
         };
@@ -48,8 +48,8 @@ impl CacheTable {
 }
 
 #[cfg(feature = "redis")]
-fn in_redis(cache: Cache, address: &str, namespace: &str) -> Result<Cache> {
-    let store = super::RedisStore::new(address)
+fn in_redis(cache: Cache, url: &str, namespace: &str) -> Result<Cache> {
+    let store = super::RedisStore::new(url)
         .map_err(|error| wrong(&format!("redis: {}", error.message())))?;
     Ok(cache.store(if namespace.is_empty() {
         store
@@ -60,7 +60,7 @@ fn in_redis(cache: Cache, address: &str, namespace: &str) -> Result<Cache> {
 
 #[cfg(not(feature = "redis"))]
 fn in_redis(_: Cache, _: &str, _: &str) -> Result<Cache> {
-    Err(wrong("redis: this program was built without it")
+    Err(wrong("redis: this program was built without Redis support")
         .with_hint("build it with the feature `redis` of agentloop"))
 }
 

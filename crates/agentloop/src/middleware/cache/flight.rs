@@ -1,4 +1,4 @@
-//! Equal questions that are asked at the same time are asked once.
+//! Sends one of several equal calls that are made at the same time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,20 +8,20 @@ use tokio::sync::watch;
 
 use super::CacheKey;
 
-/// The questions that are being asked.
+/// The calls under way.
 #[derive(Clone, Default)]
 pub(super) struct Flights(Arc<Mutex<HashMap<CacheKey, watch::Receiver<Option<Bytes>>>>>);
 
-/// A place in a flight.
+/// The role of a call among equal calls.
 pub(super) enum Seat {
-    /// The first: it asks.
+    /// The first call, which is sent.
     Lead(Lead),
-    /// Everyone else: they wait.
+    /// A further call, which waits.
     Follow(Follow),
 }
 
 impl Flights {
-    /// Takes a place in the flight of `key`.
+    /// Adds a call to the flight of `key`.
     pub(super) fn board(&self, key: CacheKey) -> Seat {
         let mut flights = self.lock();
         if let Some(answer) = flights.get(&key) {
@@ -37,7 +37,7 @@ impl Flights {
     }
 }
 
-/// The one that asks. When it is dropped, with an answer or without, the flight is over.
+/// The call that is sent. When it is dropped, with a response or without, the flight is over.
 pub(super) struct Lead {
     flights: Flights,
     key: CacheKey,
@@ -45,7 +45,7 @@ pub(super) struct Lead {
 }
 
 impl Lead {
-    /// Gives everyone in the flight the answer.
+    /// Shares the response with all calls of the flight.
     pub(super) fn share(&self, answer: Bytes) {
         self.answer.send_replace(Some(answer));
     }
@@ -58,11 +58,11 @@ impl Drop for Lead {
     }
 }
 
-/// One that waits.
+/// A call that waits.
 pub(super) struct Follow(watch::Receiver<Option<Bytes>>);
 
 impl Follow {
-    /// The answer; `None` when the one that asked got none that can be shared.
+    /// Waits for the response. Returns `None` if the leader got none that can be shared.
     pub(super) async fn answer(mut self) -> Option<Bytes> {
         self.0.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone())
     }

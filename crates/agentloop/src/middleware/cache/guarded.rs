@@ -1,4 +1,4 @@
-//! A store that cannot slow a call down.
+//! Keeps a store from slowing calls down.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,9 +11,9 @@ use super::{CacheKey, CacheStore};
 use crate::error::Result;
 use crate::limits::CACHE_STORE_REST;
 
-/// A store whose operations have a deadline, and which is left alone for a while when it fails or misses one.
+/// A store whose operations have a deadline. It is not used for a while after it fails or misses one.
 ///
-/// After the rest one operation finds out whether the store is back, while the others go on without it.
+/// After that pause one operation finds out whether the store works again, while the others continue without it.
 pub(super) struct Guarded {
     store: Arc<dyn CacheStore>,
     deadline: Duration,
@@ -25,7 +25,7 @@ impl Guarded {
         Self { store, deadline, resting_until: Mutex::new(None) }
     }
 
-    /// The same store with another deadline.
+    /// Returns the store with another deadline.
     pub(super) fn with_deadline(&self, deadline: Duration) -> Self {
         Self::new(Arc::clone(&self.store), deadline)
     }

@@ -1,4 +1,4 @@
-//! The key: all that shapes an answer, and nothing else.
+//! Computes the key of a request: everything that shapes the response, and nothing else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Next, Request};
 use crate::provider::{AUTH_HEADERS, Provider};
 
-/// Changes when the same question would be written in another way.
+/// The version of the key. It changes when equal requests get other keys than before.
 const VERSION: &str = "agentloop cache key 1";
 
-/// The fields of a request that are no part of the question, or stand in the key in another form.
+/// The fields of a request that do not shape the response, or are in the key in another form.
 pub(super) const NOT_IN_THE_KEY: [&str; 9] = [
     "model",
     "protocol",
@@ -30,7 +30,7 @@ pub(super) const NOT_IN_THE_KEY: [&str; 9] = [
     "include_raw",
 ];
 
-/// Headers that name a call and say nothing about its answer.
+/// Headers that identify a call and do not shape its response.
 pub(super) const NAMES_OF_CALLS: [&str; 9] = [
     "baggage",
     "idempotency-key",
@@ -43,19 +43,19 @@ pub(super) const NAMES_OF_CALLS: [&str; 9] = [
     "x-request-id",
 ];
 
-/// What an answer is stored under: 256 bits that two requests share only if they are the same question to the same
-/// model. Nothing of the request can be read from it.
+/// The key of a stored response: 256 bits, which two requests share only if they ask the same model the same. The request cannot be
+/// recovered from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
-    /// The bits.
+    /// Returns the bytes of the key.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// As 64 hexadecimal digits.
+/// Writes the key as 64 hexadecimal digits.
 impl fmt::Display for CacheKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -68,7 +68,7 @@ impl fmt::Debug for CacheKey {
     }
 }
 
-/// Where a question goes.
+/// Where a request is sent.
 pub(super) struct Route<'a> {
     pub(super) namespace: &'a str,
     pub(super) provider: &'a Provider,
@@ -76,8 +76,8 @@ pub(super) struct Route<'a> {
     pub(super) base_url: &'a str,
 }
 
-/// The key of a request, and the model that it goes to. A request that leads nowhere has none; the call
-/// itself says why.
+/// Returns the key of a request and the model that it is sent to. Fails if the model does not resolve; the call itself then reports
+/// why.
 pub(super) fn of(
     namespace: &str,
     next: &Next,
@@ -100,8 +100,8 @@ pub(super) fn of(
 
 impl Route<'_> {
     pub(super) fn chat(&self, request: &ChatRequest) -> Result<CacheKey> {
-        // Every field is named here, so that a new one cannot be forgotten: the ones that are written as JSON are in the
-        // key, except for `NOT_IN_THE_KEY`.
+        // Every field is named here, so that a new one cannot be forgotten. All fields of the JSON are in the key, except for
+        // `NOT_IN_THE_KEY`.
         let ChatRequest {
             model: _, // as it was resolved
             messages: _,
@@ -127,25 +127,25 @@ impl Route<'_> {
             logprobs: _,
             top_logprobs: _,
             logit_bias: _,
-            stream: _,         // whole or streamed, it is the same answer
-            stream_options: _, // the same
+            stream: _,         // complete or streamed, the response is the same
+            stream_options: _, // as above
             service_tier: _,
             prompt_cache_key: _,
-            user: _,     // one user's answer is not shown to another
-            metadata: _, // nor that of one label to another
+            user: _,     // the response of one user is not shown to another
+            metadata: _, // nor that of one label under another
             extra_body: _,
             provider_options: _,
             extra_headers, // by name, whatever its case
-            tags: _,       // what it is counted under
-            fallbacks: _,  // only an answer of the model that was asked is kept
-            media: _,      // how what is sent is fetched
+            tags: _,       // for the cost ledger
+            fallbacks: _,  // only a response of the requested model is stored
+            media: _,      // how media are downloaded
             lenient: _,
             strict: _,
             output_strategy: _,
             protocol: _,    // as it was resolved
-            cache: _,       // what to do with the key
+            cache: _,       // how the cache is used
             include_raw: _, // a cached response has no raw one
-            timeouts: _,    // how long to wait for the answer
+            timeouts: _,    // how long to wait for the response
         } = request;
         self.digest("chat", request, extra_headers)
     }
@@ -163,7 +163,7 @@ impl Route<'_> {
             fallbacks: _,
             cache: _,
             include_raw: _,
-            concurrency: _, // how the answer is fetched
+            concurrency: _, // how the texts are sent
             timeouts: _,
         } = request;
         self.digest("embed", request, extra_headers)
@@ -176,11 +176,11 @@ impl Route<'_> {
         extra_headers: &BTreeMap<String, String>,
     ) -> Result<CacheKey> {
         let mut request = serde_json::to_value(request).map_err(|error| {
-            Error::new(ErrorKind::Other, "the request has no JSON").with_source(error)
+            Error::new(ErrorKind::Other, "the request cannot be written as JSON").with_source(error)
         })?;
         if let Value::Object(fields) = &mut request {
             fields.retain(|name, _| !NOT_IN_THE_KEY.contains(&name.as_str()));
-            // One text is a list of one.
+            // One text is the same as a list of one.
             if let Some(input) = fields.get_mut("input").filter(|input| input.is_string()) {
                 *input = Value::Array(vec![input.take()]);
             }
@@ -195,8 +195,7 @@ impl Route<'_> {
         Ok(CacheKey(canonical.finish()))
     }
 
-    /// What the row of the provider makes of a request: two clients that share a store may have different ones under the
-    /// same name.
+    /// Adds the settings of the provider that shape a request. Two clients that share a store may have different ones under the same name.
     fn row(&self, canonical: &mut Canonical) {
         let Provider {
             name,
@@ -209,9 +208,9 @@ impl Route<'_> {
             rules,
             allow,
             quirks,
-            models: _,       // by the model that is asked
-            restrictions: _, // the same
-            catalog: _,      // the same
+            models: _,       // by the requested model, below
+            restrictions: _, // as above
+            catalog: _,      // as above
             serves: _,
             makes: _,
             transport: _,

@@ -1,4 +1,4 @@
-//! Answers in this process's memory.
+//! Stores responses in memory.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use super::{CacheKey, CacheStore};
 use crate::error::Result;
 use crate::transport::BoxFuture;
 
-/// What an answer takes beside its own bytes: its key and its place.
+/// The memory that a response takes beside its own bytes, for its key and its entry.
 const PLACE_BYTES: u64 = 160;
 
-/// How many answers are expected in a store: a hint for the size of its table.
+/// The expected size of a response, from which the initial size of the table follows.
 const EXPECTED_BYTES: u64 = 4096;
 
-/// Keeps answers in memory, so many bytes of them; the ones that were not used for long go first.
+/// Stores responses in memory up to a number of bytes. The least recently used ones are removed first.
 pub struct MemoryStore(Cache<CacheKey, Kept, Weight>);
 
 #[derive(Clone)]
 struct Kept {
     value: Bytes,
-    /// `None` is never.
+    /// When it expires; `None` is never.
     until: Option<Instant>,
 }
 
@@ -38,10 +38,10 @@ impl Weighter<CacheKey, Kept> for Weight {
 }
 
 impl MemoryStore {
-    /// Keeps at most `max_bytes`. An answer that is larger is not kept.
+    /// Creates a store of at most `max_bytes`. A larger response is not stored.
     pub fn new(max_bytes: u64) -> Self {
         let items = usize::try_from(max_bytes / EXPECTED_BYTES).unwrap_or(usize::MAX);
-        // One shard, so that one answer may take all the bytes: the calls that a cache saves are far slower than a lock.
+        // One shard, so that one response may take all the bytes. The calls that a cache saves are far slower than a lock.
         let options = OptionsBuilder::new()
             .shards(1)
             .estimated_items_capacity(items.clamp(16, 1 << 16))
@@ -58,7 +58,7 @@ impl MemoryStore {
         })
     }
 
-    /// How many bytes are taken now.
+    /// Returns how many bytes are in use.
     pub fn bytes(&self) -> u64 {
         self.0.weight()
     }

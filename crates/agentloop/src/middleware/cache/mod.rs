@@ -1,4 +1,4 @@
-//! Answers what was asked before.
+//! Returns stored responses to equal requests.
 
 mod config;
 mod flight;
@@ -37,25 +37,24 @@ use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
-/// Answers a question that was asked before, without asking again.
+/// Returns the stored response to a request that was made before, without calling the provider.
 ///
-/// - The key is all that shapes the answer: every field of the request, the provider with the settings of its row, the
-///   model and the address, after resolution. How long to wait, keys, and whether the answer is wanted whole or as a
-///   stream are no part of it.
-/// - Only whole, successful answers are stored: no failure, no answer that was cut, filtered or dropped half way.
-/// - A stored answer is a copy with [`cached`](crate::ChatResponse::cached) set and a cost of zero. To `stream` it comes as
-///   events.
-/// - Equal questions at the same time are asked once; the others wait for the answer. If the one that asks fails or is
-///   dropped, another one asks.
-/// - A store that fails or stalls costs a call no more than the [deadline](Self::store_deadline), once; then it is left
-///   alone for [a while](crate::limits::CACHE_STORE_REST). It never makes a call fail.
-/// - [`ChatRequest::cache`](crate::ChatRequest::cache) says for one request that it shall
-///   [not be used](CacheMode::Bypass), or [be filled anew](CacheMode::Refresh).
+/// - The key contains everything that shapes the response: every field of the request, the provider with its settings, the model
+///   and the URL, after resolution. It does not contain timeouts, API keys, and whether the response is streamed.
+/// - Only complete, successful responses are stored. Errors and responses that were truncated, filtered or dropped are not.
+/// - A stored response is returned as a copy with [`cached`](crate::ChatResponse::cached) set and a cost of zero. `stream` returns it
+///   as events.
+/// - Of equal requests at the same time one is sent, and the others wait for its response. If that one fails or is dropped, the next one
+///   is sent.
+/// - A store that fails or stalls delays one call by no more than the [deadline](Self::store_deadline). Then it is not used for
+///   [a while](crate::limits::CACHE_STORE_REST). It never makes a call fail.
+/// - [`ChatRequest::cache`](crate::ChatRequest::cache) makes one request [bypass](CacheMode::Bypass) or
+///   [refresh](CacheMode::Refresh) the cache.
 ///
-/// It caches what it is given, also at a high temperature: who wants another answer to the same question gives the
-/// request another `seed`, or goes past the cache.
+/// A high temperature does not prevent caching. To get another response to the same request, set another `seed` or bypass the
+/// cache.
 ///
-/// A clone shares the answers.
+/// Clones share the stored responses.
 ///
 /// ```
 /// use std::time::Duration;
@@ -78,7 +77,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache in memory, of [`CACHE_MAX_BYTES`] and with [`CACHE_TTL`].
+    /// Creates a cache in memory of 64 MiB that keeps each response for five minutes.
     pub fn new() -> Self {
         let store = Arc::new(MemoryStore::new(CACHE_MAX_BYTES));
         Self {
@@ -90,34 +89,34 @@ impl Cache {
         }
     }
 
-    /// Keeps at most so many bytes, in memory.
+    /// Keeps at most `max_bytes` bytes of responses in memory.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         self.store(MemoryStore::new(max_bytes))
     }
 
-    /// Keeps answers elsewhere.
+    /// Keeps responses in another store.
     pub fn store(self, store: impl CacheStore + 'static) -> Self {
         let store = Arc::new(Guarded::new(Arc::new(store), CACHE_STORE_DEADLINE));
         Self { store, flights: Flights::default(), ..self }
     }
 
-    /// How long an operation of the store may take; set it after the store. Else [`CACHE_STORE_DEADLINE`].
+    /// Sets how long an operation of the store may take, if not [`CACHE_STORE_DEADLINE`]. Set the store first.
     pub fn store_deadline(self, deadline: Duration) -> Self {
         Self { store: Arc::new(self.store.with_deadline(deadline)), ..self }
     }
 
-    /// How long an answer is kept.
+    /// Sets how long a response is kept.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self { ttl, ..self }
     }
 
-    /// How long to wait for the answer to an equal question that is being asked, before asking too. Else
-    /// [`CACHE_WAIT`]. A call that has less time for its first content, or in all, waits no longer than that.
+    /// Sets how long a call waits for the response to an equal call that is under way, before it is sent too. The default is a minute. A
+    /// call with a shorter timeout waits no longer than that.
     pub fn wait(self, wait: Duration) -> Self {
         Self { wait, ..self }
     }
 
-    /// Keeps the answers apart from those of other namespaces in the same store.
+    /// Separates the responses from those of other namespaces in the same store.
     pub fn namespace(self, namespace: impl Into<String>) -> Self {
         Self { namespace: namespace.into().into(), flights: Flights::default(), ..self }
     }
@@ -152,13 +151,13 @@ impl Cache {
         }
     }
 
-    /// Looks in the store, and waits for those who are asking the same.
+    /// Looks in the store, and waits for equal calls that are under way.
     async fn look(&self, key: CacheKey, request: &Request, wait: Duration) -> Found {
         let waiting = async {
             for _ in 0..CACHE_MAX_LEADERS {
                 match self.flights.board(key) {
                     Seat::Lead(lead) => {
-                        // The one that leads looks for all, so that nobody looks between an answer and its storing.
+                        // The leader looks for all, so that no call looks between a response and its storing.
                         if let Some(bytes) = self.store.get(&key).await
                             && let Some(answer) = value::answer(request, &bytes)
                         {
@@ -182,11 +181,11 @@ impl Cache {
     }
 }
 
-/// What became of looking for an answer.
+/// The result of looking for a response.
 enum Found {
-    /// It is there.
+    /// A stored or shared response.
     Answer(Answer),
-    /// It has to be asked for, perhaps for others too.
+    /// No response: the call must be sent, for other calls too if it leads.
     Nothing(Option<flight::Lead>),
 }
 

@@ -1,4 +1,4 @@
-//! A stream that is stored when it is whole.
+//! Stores a stream when it is complete.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,24 +18,24 @@ use crate::middleware::Witness;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 
-/// What to do with an answer. Dropping it ends the flight without one.
+/// Where to store and share a response. Dropping it ends the flight without one.
 pub(super) struct Ticket {
     pub(super) store: Arc<Guarded>,
     pub(super) key: CacheKey,
     pub(super) ttl: Duration,
-    /// Who shall answer: what another model says (a fallback's, say) is not kept under this key.
+    /// The model that the key is for. The response of another model, such as a fallback, is not stored under this key.
     pub(super) wanted: Arc<Target>,
     pub(super) witness: Witness,
     pub(super) lead: Option<Lead>,
 }
 
 impl Ticket {
-    /// What to keep of a chat's answer.
+    /// Returns the bytes to store of a chat response.
     fn of_chat(&self, response: &ChatResponse) -> Option<Bytes> {
         self.is_from_wanted().then(|| value::of_chat(response)).flatten()
     }
 
-    /// What to keep of vectors.
+    /// Returns the bytes to store of an embeddings response.
     pub(super) fn of_vectors(&self, response: &EmbedResponse) -> Option<Bytes> {
         self.is_from_wanted().then(|| value::of_vectors(response)).flatten()
     }
@@ -44,7 +44,7 @@ impl Ticket {
         self.witness.saw_last(&self.wanted)
     }
 
-    /// Gives the answer to everyone who waits for it, and stores it.
+    /// Shares the response with all calls that wait for it, and stores it.
     pub(super) async fn keep(self, answer: Bytes) {
         if let Some(lead) = &self.lead {
             lead.share(answer.clone());
@@ -53,19 +53,19 @@ impl Ticket {
     }
 }
 
-/// The events of an answer, which is stored just before the last of them passes: a reader that has seen the end may ask
-/// again and is answered from the store.
+/// The events of a response, which is stored just before its last event is returned: a caller that has read the end and makes the
+/// call again gets the stored response.
 pub(super) struct Recording {
     events: ChatStream,
     state: State,
 }
 
 enum State {
-    /// The answer is on its way.
+    /// The response is being read.
     Passing(Ticket),
-    /// It is whole and being stored.
+    /// The response is complete and being stored.
     Storing(BoxFuture<'static, ()>, Option<ChatStreamEvent>),
-    /// There is nothing more to store.
+    /// Nothing is left to store.
     Over,
 }
 
@@ -91,7 +91,7 @@ impl Stream for Recording {
         {
             return Poll::Ready(item);
         }
-        // The end, of whatever kind.
+        // The end, or an error.
         let State::Passing(ticket) = std::mem::replace(&mut self.state, State::Over) else {
             return Poll::Ready(item);
         };

@@ -1,4 +1,4 @@
-//! Answers in Redis, for many machines.
+//! Stores responses in Redis.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use crate::limits::{CACHE_MAX_REDIS_VALUE_BYTES, CACHE_MAX_TTL};
 use crate::middleware::redis::Server;
 use crate::transport::BoxFuture;
 
-/// Keeps answers in Redis, so that many machines share them (feature `redis`).
+/// Stores responses in Redis, so that several machines share them (feature `redis`).
 ///
-/// - Each answer is one string under `agentloop:` and its key, and Redis itself forgets it in time. How much memory it may
-///   take is Redis's own setting (`maxmemory` with a policy like `allkeys-lru`).
-/// - Connections are made when they are needed, a few are kept, and nothing runs beside the calls.
-/// - An answer of more than [`CACHE_MAX_REDIS_VALUE_BYTES`] is not stored.
+/// - Each response is one string under `agentloop:` and its key, which Redis removes after its time. Redis's own settings limit
+///   the memory (`maxmemory` with a policy like `allkeys-lru`).
+/// - Connections are made when they are needed, and a few are kept. Nothing runs beside the calls.
+/// - A response of more than 1 MiB is not stored.
 ///
 /// ```
 /// use agentloop::middleware::{Cache, RedisStore};
@@ -31,17 +31,17 @@ pub struct RedisStore {
 }
 
 impl RedisStore {
-    /// At an address: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. Nothing is connected
-    /// yet.
+    /// Creates a store at a URL: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. It connects with the first
+    /// call.
     ///
     /// # Errors
     ///
-    /// When it is no such address; `rediss://` is not spoken.
-    pub fn new(address: &str) -> Result<Self> {
-        Ok(Self { server: Server::new(address)?, prefix: "agentloop:".to_owned() })
+    /// Returns an error if it is not such a URL. `rediss://` is not supported.
+    pub fn new(url: &str) -> Result<Self> {
+        Ok(Self { server: Server::new(url)?, prefix: "agentloop:".to_owned() })
     }
 
-    /// What stands before each key in Redis, instead of `agentloop:`.
+    /// Sets the prefix of each key in Redis, which is `agentloop:` by default.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();

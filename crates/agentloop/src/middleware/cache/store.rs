@@ -1,4 +1,4 @@
-//! Where answers are kept.
+//! The interface of a store of responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use super::CacheKey;
 use crate::error::Result;
 use crate::transport::BoxFuture;
 
-/// Keeps answers, as bytes under keys.
+/// Stores responses as bytes under keys.
 ///
-/// The [`Cache`](super::Cache) looks after the rest: it gives each operation a deadline, leaves a store that fails alone
-/// for a while, and goes on without it. A store may forget anything at any time.
+/// The [`Cache`](super::Cache) gives each operation a deadline, stops using a store that fails for a while, and continues without
+/// it. A store may remove anything at any time.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -23,11 +23,11 @@ use crate::transport::BoxFuture;
 /// use agentloop::{AgentLoop, BoxFuture, Result};
 /// use bytes::Bytes;
 ///
-/// /// Never forgets.
+/// /// Keeps everything.
 /// #[derive(Default)]
-/// struct Elephant(Mutex<HashMap<CacheKey, Bytes>>);
+/// struct KeepAll(Mutex<HashMap<CacheKey, Bytes>>);
 ///
-/// impl CacheStore for Elephant {
+/// impl CacheStore for KeepAll {
 ///     fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Bytes>>> {
 ///         Box::pin(async move { Ok(self.0.lock().unwrap().get(key).cloned()) })
 ///     }
@@ -40,14 +40,14 @@ use crate::transport::BoxFuture;
 ///     }
 /// }
 ///
-/// let ai = AgentLoop::builder().layer(Cache::new().store(Elephant::default())).build()?;
+/// let ai = AgentLoop::builder().layer(Cache::new().store(KeepAll::default())).build()?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
 pub trait CacheStore: Send + Sync {
-    /// What was put under `key`, unless it is too old or forgotten.
+    /// Returns the value under `key`, unless it has expired or was removed.
     fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Bytes>>>;
 
-    /// Keeps `value` under `key`, in place of what is there, for no longer than `ttl`.
+    /// Stores `value` under `key` for no longer than `ttl`, and replaces an earlier value.
     fn put<'a>(
         &'a self,
         key: &'a CacheKey,

@@ -1,4 +1,4 @@
-//! Answers as bytes, and which of them are kept.
+//! Converts responses to bytes, and decides which of them are stored.
 
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use crate::limits::CACHE_MAX_VALUE_BYTES;
 use crate::middleware::{Answer, Request};
 use crate::stream::ChatStream;
 
-/// Changes when stored answers can no longer be read.
+/// The version of the format. It changes when stored responses can no longer be read.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ struct Read<T> {
     answer: T,
 }
 
-/// The bytes of a chat's answer, if it is one to keep: whole. The raw response is not stored.
+/// Returns the bytes of a chat response if it is complete. The raw response is not stored.
 pub(super) fn of_chat(response: &ChatResponse) -> Option<Bytes> {
     let whole =
         |reason: &FinishReason| matches!(reason, FinishReason::Stop | FinishReason::ToolCalls);
@@ -38,7 +38,7 @@ pub(super) fn of_chat(response: &ChatResponse) -> Option<Bytes> {
     .flatten()
 }
 
-/// The same for vectors.
+/// Returns the bytes of an embeddings response, if it has any vectors.
 pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
     let keep = !response.cached && !response.embeddings.is_empty();
     keep.then(|| match response.raw.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
     .flatten()
 }
 
-/// The stored answer to `request`; `None` when the bytes are not one.
+/// Returns the stored response to `request`, or `None` if the bytes are not one.
 pub(super) fn answer(request: &Request, bytes: &[u8]) -> Option<Answer> {
     match request {
         Request::Chat(_) | Request::Stream(_) => {

@@ -1,4 +1,4 @@
-//! The models that a call may be answered by.
+//! The models that a call may try.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
 use crate::middleware::{Next, Request};
 
-/// A model that may answer.
+/// A model that a call may try.
 #[derive(Debug)]
 pub(super) struct Candidate {
-    /// As the request or the list names it.
+    /// The name in the request or the list.
     name: String,
-    /// Where the name leads; a name that leads nowhere fails by itself when it is asked.
+    /// The model that the name resolves to. Calling a name that does not resolve fails.
     target: Option<Arc<Target>>,
 }
 
-/// The model of the request, then those of the list that are not there yet; and how many are too many.
+/// Returns the model of the request and the distinct ones of the list, and how many were left out because there are too many.
 pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> (Vec<Candidate>, usize) {
     let mut left_out = 0;
     let mut all: Vec<Candidate> = Vec::with_capacity(1 + list.len().min(MAX_FALLBACKS));
@@ -40,7 +40,7 @@ impl Candidate {
         Self { name: name.to_owned(), target: next.target(name).ok() }
     }
 
-    /// As `provider/model`, for people; as it is where it leads nowhere.
+    /// Returns the name as `provider/model`, or unchanged if it does not resolve.
     pub(super) fn full_name(&self) -> String {
         match &self.target {
             Some(target) => format!("{}/{}", target.provider.name, target.model),
@@ -63,14 +63,14 @@ impl Candidate {
         }
     }
 
-    /// The request for this model, and what was left out for it.
+    /// Returns the request for this model, with warnings about what it leaves out.
     pub(super) fn request(&self, request: &Request, all: &[Self]) -> (Request, Vec<Warning>) {
         let mut request = request.clone();
         if request.model() != self.name {
             request.set_model(&self.name);
         }
         let mut warnings = Vec::new();
-        // The protocol was chosen from those of the provider that was asked.
+        // The protocol was chosen for the provider of the request.
         let elsewhere = self.provider() != all.first().and_then(Self::provider);
         if elsewhere
             && let Some(protocol) = request.chat_mut().and_then(|chat| chat.protocol.take())
@@ -78,11 +78,7 @@ impl Candidate {
             warnings.push(Warning::new(
                 WarningKind::Dropped,
                 "protocol",
-                format!(
-                    "{} is asked in its own protocol, not in {}",
-                    self.full_name(),
-                    protocol.name()
-                ),
+                format!("{} uses its own protocol, not {}", self.full_name(), protocol.name()),
             ));
         }
         (request, warnings)
@@ -97,8 +93,8 @@ impl Candidate {
         }
     }
 
-    /// An answer that leads on, as an error among those of the others.
+    /// Returns the error that stands for a response that was not accepted.
     pub(super) fn poor(&self) -> Error {
-        self.named(Error::new(ErrorKind::Other, "its answer was not accepted"))
+        self.named(Error::new(ErrorKind::Other, "its response was not accepted"))
     }
 }

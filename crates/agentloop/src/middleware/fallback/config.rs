@@ -1,4 +1,4 @@
-//! The table `[fallback]` of `agentloop.toml`.
+//! `[fallback]` of `agentloop.toml`.
 
 use serde::Deserialize;
 
@@ -6,12 +6,12 @@ use super::{Cooldown, Fallback};
 use crate::error::Result;
 use crate::middleware::seconds::duration;
 
-/// `[fallback]`, as it is written. Times are in seconds.
+/// The table as it is in the file. Times are in seconds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct FallbackTable {
     models: Vec<String>,
-    /// How long a model that fails is left alone; 0 is not at all.
+    /// How long a model that fails is skipped; 0 disables it.
     cooldown: Option<f64>,
     cooldown_after: Option<u32>,
     cooldown_asked: Option<f64>,

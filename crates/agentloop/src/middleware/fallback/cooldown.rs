@@ -1,4 +1,4 @@
-//! Who is left alone for a while.
+//! Which providers and models are skipped for a while.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,17 +10,25 @@ use crate::client::Target;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{MAX_COOLDOWN_SECONDS, MAX_COOLDOWNS};
 
-/// When a provider or a model that fails is left alone, and for how long.
+/// When a provider or a model that fails is skipped, and for how long.
 ///
 /// - After so many failures in a row ([`after`](Self::after)), for a fixed time ([`lasting`](Self::lasting)).
 /// - After one failure that asks for a wait of at least [`asked`](Self::asked), for as long as it asks.
 ///
-/// Only what leads on to the next model counts. What says that the whole provider fails (no connection, no money) is held against the provider; what may be
-/// about one of its models (rate limits, want of capacity, errors of the server) against that model alone, so that a
-/// smaller model of the same provider can still answer. What a request is to blame for is held against nobody.
+/// Only errors after which the next model is tried count. Errors of the whole provider (no connection, no quota) count for the provider. Errors
+/// that may concern one model (rate limits, missing capacity, server errors) count for that model alone, so another model of the same
+/// provider can still be used. Errors of the request do not count.
 ///
-/// When its time is over a model is tried again: if that fails too, it is left alone again at once; if it answers, all is
+/// When its time is over, a model is tried again. If it fails, it is skipped again at once. If it responds, its failures are
 /// forgotten.
+///
+/// ```
+/// use std::time::Duration;
+/// use agentloop::middleware::{Cooldown, Fallback};
+///
+/// let cooldown = Cooldown::new().after(5).lasting(Duration::from_secs(60));
+/// let fallback = Fallback::new(["groq/openai/gpt-oss-120b"]).cooldown(cooldown);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Cooldown {
@@ -30,29 +38,29 @@ pub struct Cooldown {
 }
 
 impl Cooldown {
-    /// After 3 failures in a row for 30 seconds, and after one that asks for 10 seconds or more.
+    /// Skips a model for 30 seconds after 3 failures in a row, and after one failure that asks to wait 10 seconds or more.
     pub fn new() -> Self {
         Self { after: 3, lasting: Duration::from_secs(30), asked: Duration::from_secs(10) }
     }
 
-    /// Nobody is ever left alone.
+    /// Skips nothing.
     pub fn never() -> Self {
         Self { after: u32::MAX, lasting: Duration::ZERO, asked: Duration::MAX }
     }
 
-    /// After how many failures in a row; 0 is taken as 1.
+    /// Sets the number of failures in a row. 0 counts as 1.
     pub fn after(mut self, failures: u32) -> Self {
         self.after = failures.max(1);
         self
     }
 
-    /// For how long.
+    /// Sets how long a model is skipped after these failures.
     pub fn lasting(mut self, time: Duration) -> Self {
         self.lasting = time;
         self
     }
 
-    /// From which wait on that a provider asks for one failure is enough.
+    /// Sets the wait that a provider must ask for, so that one failure is enough.
     pub fn asked(mut self, wait: Duration) -> Self {
         self.asked = wait;
         self
@@ -65,7 +73,7 @@ impl Default for Cooldown {
     }
 }
 
-/// How the providers and models fare. Clones share it.
+/// The failures of providers and models. Clones share them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health(Arc<Mutex<BTreeMap<String, State>>>);
 
@@ -76,7 +84,7 @@ struct State {
 }
 
 impl Health {
-    /// How long a model is still to be left alone.
+    /// Returns how long a model is still skipped.
     pub(super) fn cooling(&self, target: &Target) -> Option<Duration> {
         self.with(|states| {
             if states.is_empty() {
@@ -115,8 +123,8 @@ impl Health {
             let state = states.entry(key).or_default();
             state.failures = state.failures.saturating_add(1);
             let asked = error.retry_after().filter(|wait| *wait >= rule.asked);
-            let tired = (state.failures >= rule.after).then_some(rule.lasting);
-            if let Some(time) = asked.max(tired) {
+            let repeated = (state.failures >= rule.after).then_some(rule.lasting);
+            if let Some(time) = asked.max(repeated) {
                 let until = now + time.min(Duration::from_secs(MAX_COOLDOWN_SECONDS));
                 state.until = state.until.max(Some(until));
                 // Afterwards one more failure is enough.
@@ -126,18 +134,18 @@ impl Health {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<String, State>) -> T) -> T {
-        // Each change is whole by itself.
+        // A panic cannot leave a change half made.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// The provider's and the model's own.
+/// Returns the keys of the provider and of the model.
 fn keys(target: &Target) -> [String; 2] {
     let provider = &target.provider.name;
     [provider.to_string(), format!("{provider}/{}", target.model)]
 }
 
-/// Forgets those that nobody waits for, else the one whose time is over first.
+/// Removes the entries whose time is over, else the one whose time ends first.
 fn make_room(states: &mut BTreeMap<String, State>, now: Instant) {
     states.retain(|_, state| state.until.is_some_and(|until| until > now));
     if states.len() >= MAX_COOLDOWNS {
@@ -159,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_remembered_is_bounded() {
+    async fn the_number_of_remembered_failures_is_limited() {
         let (health, rule) = (Health::default(), Cooldown::new().after(1));
         let error = Error::new(ErrorKind::Overloaded, "no");
         for number in 0..MAX_COOLDOWNS + 50 {
@@ -172,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_provider_s_failures_are_its_own_and_a_model_s_too() {
+    async fn failures_count_for_the_provider_or_for_one_model() {
         let (health, rule) = (Health::default(), Cooldown::new().after(1));
         health.failed(&target("a"), &Error::new(ErrorKind::Server, "no"), &rule);
         assert!(health.cooling(&target("a")).is_some() && health.cooling(&target("b")).is_none());
@@ -184,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_wait_is_longer_than_the_longest() {
+    async fn a_model_is_skipped_for_an_hour_at_most() {
         let health = Health::default();
         let error =
             Error::new(ErrorKind::RateLimit, "no").with_retry_after(Some(Duration::MAX / 2));

@@ -1,4 +1,4 @@
-//! Asks another model.
+//! Tries other models.
 
 mod candidates;
 mod config;
@@ -24,22 +24,24 @@ use crate::limits::MAX_FALLBACKS;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
 
-/// Asks other models when the one that was asked cannot answer.
+/// Tries other models if the requested one fails.
 ///
-/// - The model of the request comes first, then the list: that of the request
-///   ([`ChatRequest::fallbacks`](crate::ChatRequest::fallbacks)) if it has one, else that of this middleware. A model that
-///   stands there twice, also under another name, is asked once.
-/// - Each try is the same request, encoded anew for its provider.
-/// - Which errors lead on is a predicate. The usual one: what is retryable, quota, want of capacity, a conversation that is
-///   too long, a missing key; not bad requests. A cancelled call never goes on.
-/// - Which answers lead on is one too, [`on_response`](Self::on_response); usually none do.
+/// - The model of the request comes first, then the list of the request
+///   ([`ChatRequest::fallbacks`](crate::ChatRequest::fallbacks)) if it has one, else the list of this middleware. A model that occurs
+///   twice, also under another name, is tried once.
+/// - Each attempt is the same request, encoded again for its provider.
+/// - The next model is tried after errors that are retryable, after missing quota or capacity, after a conversation that is too
+///   long, and if the key is missing. It is not tried after an invalid request. [`on_error`](Self::on_error) replaces this rule. A cancelled
+///   call never continues.
+/// - [`on_response`](Self::on_response) sets after which responses the next model is tried. By default there are none.
 /// - A stream falls back only before its first content.
-/// - Providers and models that keep failing are left alone for a while; see [`Cooldown`]. When all are, the one whose time
-///   is over first is asked anyway.
+/// - Providers and models that keep failing are skipped for a while; see [`Cooldown`]. If all are, the one whose time ends first is
+///   tried anyway.
 ///
-/// The response says which provider and model answered, and has a warning of the kind
-/// [`Fallback`](crate::WarningKind::Fallback) for each that did not. When all fail it is one error of the kind
-/// [`AllFailed`](ErrorKind::AllFailed) with all of them in [`Error::causes`]; when there was but one model, its own error.
+/// The response names the provider and model that responded, and has a warning of the kind
+/// [`Fallback`](crate::WarningKind::Fallback) for each that did not. If all fail, the error is of the kind
+/// [`AllFailed`](ErrorKind::AllFailed) and has all of their errors in [`Error::causes`]. If there was only one model, it is that model's
+/// error.
 ///
 /// ```
 /// use agentloop::AgentLoop;
@@ -47,12 +49,12 @@ use crate::transport::BoxFuture;
 ///
 /// let ai = AgentLoop::builder()
 ///     .layer(Fallback::new(["anthropic/claude-sonnet-4-6", "groq/openai/gpt-oss-120b"]))
-///     .layer(Retry::new()) // each model is tried again before the next is asked
+///     .layer(Retry::new()) // each model is retried before the next one is tried
 ///     .build()?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
 ///
-/// Clones share what they know of failing providers.
+/// Clones share what they know about failing providers.
 #[derive(Clone)]
 #[must_use]
 pub struct Fallback {
@@ -64,7 +66,7 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// These models, in order, after the one that is asked.
+    /// Tries these models, in order, after the requested one.
     pub fn new<T: Into<String>>(models: impl IntoIterator<Item = T>) -> Self {
         Self {
             models: models.into_iter().map(Into::into).collect(),
@@ -75,20 +77,20 @@ impl Fallback {
         }
     }
 
-    /// After which errors the next model is asked, in place of the usual ones. A cancelled call never goes on, and is not
-    /// even asked about.
+    /// Sets after which errors the next model is tried, instead of the default. The function is not called for a cancelled call, which never
+    /// continues.
     pub fn on_error(mut self, falls: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
         self.predicate.error = Some(Arc::new(falls));
         self
     }
 
-    /// After which answers the next model is asked: a filtered one, an empty one.
+    /// Sets after which responses the next model is tried, such as filtered or empty ones.
     ///
-    /// A chat's answer is looked at whole. A stream's is, unless [`buffer_streams`](Self::buffer_streams) is set, only
-    /// when it ends without any content; once its first content is there it is handed on as it comes. Vectors are not
-    /// looked at.
+    /// The function receives the complete response of a chat. It receives that of a stream only if the stream ends without content or
+    /// [`buffer_streams`](Self::buffer_streams) is set, because a stream is returned to the caller with its first content. It is not
+    /// called for embeddings.
     ///
-    /// When nothing better comes, the last such answer is handed on with its warnings: a poor answer is more than an error.
+    /// If no model does better, the last such response is returned with its warnings, because a poor response is better than an error.
     ///
     /// ```
     /// use agentloop::FinishReason;
@@ -106,31 +108,31 @@ impl Fallback {
         self
     }
 
-    /// Reads streams to their end before any of it is handed on, so that [`on_response`](Self::on_response) sees all of
-    /// it, and a stream that breaks off in the middle falls back too. The first words then come with the last.
+    /// Reads streams to their end before they are returned, so that [`on_response`](Self::on_response) receives them and a stream that is
+    /// cut off falls back too. The first words then arrive with the last.
     pub fn buffer_streams(mut self) -> Self {
         self.buffers = true;
         self
     }
 
-    /// When failing providers and models are left alone.
+    /// Sets when failing providers and models are skipped.
     pub fn cooldown(mut self, cooldown: Cooldown) -> Self {
         self.cooldown = cooldown;
         self
     }
 
-    /// Which candidates are asked, and why the others are not.
+    /// Returns which candidates are tried, and why the others are not.
     fn choose(&self, all: &[Candidate]) -> Vec<Result<()>> {
         let left: Vec<_> =
             all.iter().map(|candidate| self.health.cooling(candidate.target()?)).collect();
-        // When all are left alone, the first to come back is asked anyway.
+        // If all are skipped, the one whose time ends first is tried anyway.
         let soonest = match left.iter().all(Option::is_some) {
             true => left.iter().enumerate().min_by_key(|(_, left)| **left).map(|(at, _)| at),
             false => None,
         };
         let chosen = left.iter().zip(all).enumerate().map(|(at, (left, candidate))| match left {
             Some(left) if soonest != Some(at) => Err(candidate.named(
-                Error::new(ErrorKind::Overloaded, "it keeps failing and is left alone for now")
+                Error::new(ErrorKind::Overloaded, "it keeps failing and is skipped for now")
                     .with_retry_after(Some(*left)),
             )),
             _ => Ok(()),
@@ -144,8 +146,8 @@ impl Fallback {
         self.predicate.judge(all, answer).await
     }
 
-    /// Asks the other models, one after the other; `first` is what came of the model that was asked, if it was.
-    async fn go_on(
+    /// Tries the other models, one after the other. `first` is the result of the requested model, if it was tried.
+    async fn try_others(
         &self,
         request: Request,
         list: &[String],
@@ -157,16 +159,16 @@ impl Fallback {
         let mut poor = None;
         let chosen = self.choose(&all);
         for (at, candidate) in all.iter().enumerate() {
-            // What the model that was asked said is there already.
-            let said = if at == 0 { first.take() } else { None };
-            if said.is_none()
+            // The result of the requested model is there already.
+            let known = if at == 0 { first.take() } else { None };
+            if known.is_none()
                 && let Err(cooling) = &chosen[at]
             {
                 tried.add(&candidate.full_name(), cooling.clone());
                 continue;
             }
             let (again, warnings) = candidate.request(&request, &all);
-            let answer = match said {
+            let answer = match known {
                 Some(answer) => answer,
                 None => self.ask(again, next).await,
             };
@@ -209,7 +211,7 @@ impl Middleware for Fallback {
             let list = if own.is_empty() { &self.models } else { &own };
             let mut first = None;
             if list.len() < MAX_FALLBACKS {
-                // Mostly the model that was asked answers, and the others need not be looked at.
+                // Mostly the requested model responds, and the others do not matter.
                 let target = next.target(request.model()).ok();
                 if target.as_ref().is_none_or(|target| self.health.cooling(target).is_none()) {
                     first = match self.ask(request.clone(), &next).await {
@@ -221,8 +223,8 @@ impl Middleware for Fallback {
                     };
                 }
             }
-            // Apart, so that a call that needs no other model carries nothing of it.
-            Box::pin(self.go_on(request, list, first, &next)).await
+            // Boxed, so that the future of a call that needs no other model has no room for it.
+            Box::pin(self.try_others(request, list, first, &next)).await
         })
     }
 

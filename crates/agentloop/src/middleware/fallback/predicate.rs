@@ -1,4 +1,4 @@
-//! When the next model is asked.
+//! Decides when the next model is tried.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use crate::stream::ChatStream;
 type OfError = dyn Fn(&Error) -> bool + Send + Sync;
 type OfResponse = dyn Fn(&ChatResponse) -> bool + Send + Sync;
 
-/// After which errors and which answers the next model is asked.
+/// Decides after which errors and responses the next model is tried.
 #[derive(Clone, Default)]
 pub(super) struct Predicate {
     pub(super) error: Option<Arc<OfError>>,
     pub(super) response: Option<Arc<OfResponse>>,
 }
 
-/// What is thought of an answer.
+/// The decision about a response.
 pub(super) enum Judged {
-    /// It is handed on.
+    /// It is returned to the caller.
     Good(Answer),
-    /// It leads on to the next model.
+    /// The next model is tried.
     Poor(Answer),
 }
 
 impl Predicate {
     pub(super) fn falls(&self, error: &Error) -> bool {
-        // Who stopped a call wants no other answer either.
+        // A caller that cancelled the call wants no other response.
         if error.kind() == ErrorKind::Cancelled {
             return false;
         }
@@ -38,7 +38,7 @@ impl Predicate {
         }
     }
 
-    /// Looks at an answer: at all of it, or only at what there is before its first content.
+    /// Judges a response: all of it, or only what precedes its first content.
     pub(super) async fn judge(&self, all: bool, answer: Answer) -> Result<Judged> {
         let Answer::Events(mut events) = answer else {
             return Ok(Judged::Good(answer));
@@ -57,12 +57,12 @@ impl Predicate {
             let answer = Answer::Events(events);
             return Ok(if poor { Judged::Poor(answer) } else { Judged::Good(answer) });
         }
-        // Apart, so that a call whose answer is there already carries nothing of it.
+        // Boxed, so that the future of a call whose response is there already has no room for it.
         Box::pin(judge_coming(falls.as_ref(), all, events)).await
     }
 }
 
-/// Looks at an answer as it comes: at all of it, or until its first content.
+/// Judges a response while it arrives: all of it, or until its first content.
 async fn judge_coming(falls: &OfResponse, all: bool, mut events: ChatStream) -> Result<Judged> {
     let mut first = Vec::new();
     while let Some(event) = events.next().await {
@@ -83,8 +83,8 @@ async fn judge_coming(falls: &OfResponse, all: bool, mut events: ChatStream) -> 
     Ok(Judged::Good(Answer::Events(ChatStream::ready(first, events))))
 }
 
-/// What another model or another provider may do better. A request that is wrong is wrong everywhere, and trying it
-/// elsewhere would only hide it.
+/// Returns whether another model or provider may succeed. An invalid request is invalid everywhere, and trying other models would
+/// only hide that.
 fn usual(error: &Error) -> bool {
     error.is_retryable()
         // Each provider accepts bodies of another size.

@@ -1,15 +1,15 @@
-//! What came of the models that did not answer.
+//! The models that did not respond.
 
 use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
 use crate::middleware::settle::in_a_line;
 
-/// The models that were tried or passed over, in order.
+/// The models that were tried or skipped, in order.
 #[derive(Debug, Default)]
 pub(super) struct Tried {
     failed: Vec<(String, Error)>,
-    /// How many of the list are never asked, because there are too many.
+    /// How many models of the list are not used, because there are too many.
     left_out: usize,
 }
 
@@ -22,21 +22,21 @@ impl Tried {
         self.failed.push((model.to_owned(), error));
     }
 
-    /// One for each of them, and then `more`.
+    /// Returns a warning for each of them, and then `more`.
     pub(super) fn warnings(&self, more: Vec<Warning>) -> Vec<Warning> {
         let failed = self.failed.iter().map(|(model, error)| {
-            let message = format!("{model} did not answer: {}", in_a_line(error));
+            let message = format!("{model} did not respond: {}", in_a_line(error));
             Warning::new(WarningKind::Fallback, model, message)
         });
         let mut all: Vec<Warning> = failed.chain(more).collect();
         if self.left_out > 0 {
-            let message = format!("only the first {MAX_FALLBACKS} models are ever asked");
+            let message = format!("only the first {MAX_FALLBACKS} models are used");
             all.push(Warning::new(WarningKind::Dropped, "fallbacks", message));
         }
         all
     }
 
-    /// The error of a call after which no other model is tried: its own, which those before it stand behind.
+    /// Returns the error after which no other model is tried, with the earlier ones as its causes.
     pub(super) fn ended_by(self, error: Error) -> Error {
         if self.failed.is_empty() || !error.causes().is_empty() {
             return error;
@@ -44,10 +44,10 @@ impl Tried {
         error.with_causes(self.failed.into_iter().map(|(_, error)| error).collect())
     }
 
-    /// The one error of all; of a single one it is its own.
+    /// Returns one error for all models, or the error itself if there is only one.
     pub(super) fn all_failed(mut self) -> Error {
         match self.failed.len() {
-            0 => return Error::new(ErrorKind::MissingModel, "there is no model to ask"),
+            0 => return Error::new(ErrorKind::MissingModel, "the request names no model"),
             1 => {
                 let (_, error) = self.failed.remove(0);
                 return error;
@@ -60,9 +60,9 @@ impl Tried {
         let hint = errors.iter().find_map(|error| error.hint().map(str::to_owned));
         let more = match self.left_out {
             0 => String::new(),
-            more => format!(", and {more} more are never asked"),
+            more => format!(", and {more} more are not used"),
         };
-        let message = format!("none of {} models answered{more}", errors.len());
+        let message = format!("none of {} models responded{more}", errors.len());
         let error = Error::new(ErrorKind::AllFailed, message)
             .with_retryable(retryable)
             .with_retry_after(wait)

@@ -4,11 +4,11 @@ use serde::Deserialize;
 
 use super::Logger;
 
-/// The table, as it is written.
+/// The table as it is in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct LogTable {
-    /// Whether what is said is written, too.
+    /// Whether prompts and responses are written too.
     content: bool,
 }
 

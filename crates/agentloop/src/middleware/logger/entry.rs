@@ -1,65 +1,79 @@
 //! The record of a call.
 
+use std::time::SystemTime;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::calendar;
 use crate::chat::{ChatResponse, Cost, FinishReason, Usage};
 use crate::client::Target;
 use crate::error::ErrorKind;
 use crate::middleware::Request;
 use crate::middleware::watch::{Ending, Seen};
 
-/// What is known of a call at its end.
+/// The record of a call, with what is known at its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LogEntry {
+    /// When the call began, as RFC 3339 writes it.
+    pub time: String,
     /// `chat` or `embeddings`.
     pub operation: String,
-    /// Who answered; who would have, when nobody did. Empty when the model leads to no provider.
+    /// The provider that responded, or the one of the requested model if none did. Empty if the model belongs to no provider.
     pub provider: String,
-    /// The model that answered, as its provider names it; the one that was asked, when none did.
+    /// The model that responded, as its provider names it, or the requested one if none did.
     pub model: String,
     /// The model as the caller named it.
     pub asked: String,
-    /// Whether the answer was wanted as it comes.
+    /// Whether the response was streamed.
     pub stream: bool,
-    /// From the call to its end.
+    /// The [tags](crate::ChatRequest#structfield.tags) of the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// How often the request was sent to a provider, with all retries and fallbacks. 0 if no provider was called, for example because
+    /// the response comes from a cache.
+    pub attempts: u32,
+    /// Whether the response comes from a [cache](crate::middleware::Cache).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cached: bool,
+    /// The time from the call to its end.
     pub latency_ms: u64,
-    /// From the call to the first content.
+    /// The time from the call to its first content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_content_ms: Option<u64>,
-    /// How it ended.
+    /// How the call ended.
     pub status: LogStatus,
-    /// Why the answer ended.
+    /// Why the response ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
-    /// The tokens used, as far as they are known by then.
+    /// The tokens used, as far as they are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What it cost, if that is known.
+    /// The cost, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// What went wrong.
+    /// The message of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_kind: Option<ErrorKind>,
-    /// The provider's id of the answer.
+    /// The provider's id of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The id by which the provider's support knows the call.
+    /// The id of the call at the provider, for its support.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// How many warnings the answer has.
+    /// How many warnings the response has.
     #[serde(skip_serializing_if = "is_zero")]
     pub warnings: usize,
-    /// The messages that were sent, if content is wanted.
+    /// The messages of the request, if the logger writes content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Value>,
-    /// The choices that came back, if content is wanted.
+    /// The choices of the response, if the logger writes content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
 }
@@ -77,17 +91,17 @@ fn is_zero(count: &usize) -> bool {
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum LogStatus {
-    /// With an answer.
+    /// With a response.
     Ok,
     /// With an error.
     Error,
-    /// The caller dropped it.
+    /// Dropped by the caller.
     #[default]
     Cancelled,
 }
 
 impl LogStatus {
-    /// The word as it stands in JSON.
+    /// Returns the word that the JSON has for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -104,6 +118,8 @@ impl LogEntry {
             Request::Chat(_) | Request::Stream(_) => "chat",
         };
         Self {
+            time: calendar::write_rfc3339(calendar::seconds_since_1970(SystemTime::now())),
+            tags: request.tags().to_vec(),
             operation: operation.to_owned(),
             provider: target.map(|target| target.provider.name.to_string()).unwrap_or_default(),
             model: target.map_or_else(|| request.model().to_owned(), |target| target.model.clone()),
@@ -121,7 +137,7 @@ impl LogEntry {
         match ending {
             Ending::Answered(response) => {
                 self.status = LogStatus::Ok;
-                self.answered(response, content);
+                self.add_response(response, content);
             }
             Ending::Embedded(response) => {
                 self.status = LogStatus::Ok;
@@ -132,12 +148,14 @@ impl LogEntry {
                     total_tokens: Some(usage.total_tokens),
                     ..Usage::default()
                 });
+                self.cost.clone_from(&response.cost);
+                self.cached = response.cached;
                 self.request_id.clone_from(&response.request_id);
                 self.warnings = response.warnings.len();
             }
             Ending::Failed(error) => {
                 if let Some(partial) = error.partial() {
-                    self.answered(partial, content);
+                    self.add_response(partial, content);
                 }
                 self.status = LogStatus::Error;
                 self.error = Some(error.message().to_owned());
@@ -153,12 +171,13 @@ impl LogEntry {
         }
     }
 
-    fn answered(&mut self, response: &ChatResponse, content: bool) {
+    fn add_response(&mut self, response: &ChatResponse, content: bool) {
         self.provider.clone_from(&response.provider);
         self.model.clone_from(&response.model);
         self.finish_reason = response.finish_reason().cloned();
         self.usage = (!response.usage.is_empty()).then(|| response.usage.clone());
         self.cost.clone_from(&response.cost);
+        self.cached = response.cached;
         self.response_id = Some(response.id.clone()).filter(|id| !id.is_empty());
         self.request_id.clone_from(&response.request_id);
         self.warnings = response.warnings.len();

@@ -1,30 +1,31 @@
-//! One record a call: for people, for programs, and for OpenTelemetry.
+//! Writes one record per call: for people, for programs, and for OpenTelemetry.
 
 mod config;
 mod entry;
+mod sink;
 mod span;
 
-use std::fmt;
-use std::sync::Arc;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 
 pub(crate) use config::LogTable;
 pub use entry::{LogEntry, LogStatus};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
+use self::sink::Sink;
 use super::watch::{Ending, Seen, Watch};
 use crate::error::Result;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
 
-type Tell = dyn Fn(&LogEntry) + Send + Sync;
-
-/// Writes one record a call, when it ends: with an answer, with an error, or because the caller dropped it.
+/// Writes one record per call when the call ends: with a response, with an error, or because the caller dropped it.
 ///
-/// - Every call is a [`tracing`] span with the names of OpenTelemetry's conventions for generative AI, and its record is an
-///   event in that span (target `agentloop`).
-/// - [`to`](Self::to) hands each [`LogEntry`] to a function as well.
-/// - What was said is not written, unless [`with_content`](Self::with_content) asks for it. Keys never are.
+/// - Every call is a [`tracing`] span with the names of OpenTelemetry's conventions for generative AI. Its record is an event in
+///   that span, with the target `agentloop`.
+/// - If the process has no `tracing` subscriber, [`new`](Self::new) writes the record to standard error as one line of JSON.
+/// - [`lines`](Self::lines) writes such lines to any writer, and [`to`](Self::to) passes each [`LogEntry`] to a function.
+/// - Prompts and responses are written only [on request](Self::with_content). Keys never are.
 ///
 /// ```
 /// use agentloop::{AgentLoop, middleware::Logger};
@@ -34,25 +35,41 @@ type Tell = dyn Fn(&LogEntry) + Send + Sync;
 ///     .build()?;
 /// # Ok::<(), agentloop::Error>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Logger {
-    tell: Option<Arc<Tell>>,
+    sink: Sink,
     content: bool,
 }
 
 impl Logger {
-    /// Writes to whatever `tracing` leads to.
+    /// Creates a logger that writes to `tracing`, or to standard error if the process has no `tracing` subscriber.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, and hands every record to a function. It is called on the task that makes the call: it must not
-    /// wait.
-    pub fn to(tell: impl Fn(&LogEntry) + Send + Sync + 'static) -> Self {
-        Self { tell: Some(Arc::new(tell)), content: false }
+    /// Creates a logger that writes to `tracing` and passes every record to a function. The function is called on the task that
+    /// makes the call, so it must not block.
+    pub fn to(function: impl Fn(&LogEntry) + Send + Sync + 'static) -> Self {
+        Self { sink: Sink::Function(Arc::new(function)), content: false }
     }
 
-    /// Writes what was asked and answered, too.
+    /// Creates a logger that writes to `tracing` and writes every record to `writer` as one line of JSON. The line is written on
+    /// the task that makes the call. A record that cannot be written is dropped.
+    ///
+    /// ```no_run
+    /// use agentloop::{AgentLoop, middleware::Logger};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let file = std::fs::File::options().create(true).append(true).open("calls.jsonl")?;
+    /// let ai = AgentLoop::builder().layer(Logger::lines(file)).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn lines(writer: impl Write + Send + 'static) -> Self {
+        Self { sink: Sink::Writer(Arc::new(Mutex::new(writer))), content: false }
+    }
+
+    /// Also writes the prompt and the response.
     #[must_use]
     pub fn with_content(mut self) -> Self {
         self.content = true;
@@ -67,17 +84,19 @@ impl Middleware for Logger {
             let target = next.target(request.model()).ok();
             let span = span::open(&request, target.as_deref(), self.content);
             let mut entry = LogEntry::new(&request, target.as_deref());
-            let (tell, content, within) = (self.tell.clone(), self.content, span.clone());
+            let (sink, content, within) = (self.sink.clone(), self.content, span.clone());
             if content {
                 entry.prompt =
                     request.chat().and_then(|chat| serde_json::to_value(&chat.messages).ok());
             }
+            let (next, witness) = next.witnessed();
+            // Middleware further out may have counted attempts of its own.
+            let earlier = witness.attempts();
             let end = move |ending: Ending<'_>, seen: &Seen| {
+                entry.attempts = witness.attempts().saturating_sub(earlier);
                 entry.end(ending, seen, began, content);
                 span::close(&within, &entry, content);
-                if let Some(tell) = &tell {
-                    tell(&entry);
-                }
+                sink.write(&entry);
             };
             let watch = Watch::new(end).within(span.clone());
             let answer = next.run(request).instrument(span).await;
@@ -86,17 +105,10 @@ impl Middleware for Logger {
     }
 
     fn concerns(&self, _: &Request) -> bool {
-        // Where nobody listens, there is nothing to write.
-        self.tell.is_some() || span::is_wanted()
+        self.sink.is_used() || span::is_wanted()
     }
 
     fn sees_steps(&self) -> bool {
         false
-    }
-}
-
-impl fmt::Debug for Logger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Logger").field("content", &self.content).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! A call as a span, with the names of OpenTelemetry's conventions for generative AI.
+//! Opens and closes the span of a call, with the names of OpenTelemetry's conventions for generative AI.
 
 use tracing::field::Empty;
 use tracing::{Level, Span};
@@ -7,7 +7,7 @@ use super::entry::{LogEntry, LogStatus};
 use crate::client::Target;
 use crate::middleware::Request;
 
-/// The convention's names of providers, where they differ from ours.
+/// The names of providers in OpenTelemetry's conventions, where they differ from ours.
 const PROVIDERS: &[(&str, &str)] = &[
     ("azure", "azure.ai.openai"),
     ("google", "gcp.gemini"),
@@ -20,7 +20,7 @@ fn provider_name(ours: &str) -> &str {
     PROVIDERS.iter().find(|(name, _)| *name == ours).map_or(ours, |(_, theirs)| theirs)
 }
 
-/// Whether somebody listens to spans or records.
+/// Returns whether a subscriber wants the spans or the records.
 pub(super) fn is_wanted() -> bool {
     tracing::enabled!(target: "agentloop", Level::WARN)
         || tracing::enabled!(target: "agentloop", Level::INFO)
@@ -103,8 +103,9 @@ pub(super) fn close(span: &Span, entry: &LogEntry, content: bool) {
     record(span, entry, content);
     let usage = entry.usage.as_ref();
     let error = entry.error.as_deref();
+    let tags = (!entry.tags.is_empty()).then(|| entry.tags.join(","));
     let cost = entry.cost.as_ref().map(|cost| cost.usd.to_string());
-    macro_rules! tell {
+    macro_rules! record_end {
         ($level:expr) => {
             tracing::event!(
                 target: "agentloop",
@@ -114,6 +115,9 @@ pub(super) fn close(span: &Span, entry: &LogEntry, content: bool) {
                 provider = entry.provider.as_str(),
                 model = entry.model.as_str(),
                 stream = entry.stream,
+                tags = tags.as_deref(),
+                attempts = entry.attempts,
+                cached = entry.cached,
                 status = entry.status.as_str(),
                 latency_ms = entry.latency_ms,
                 first_content_ms = entry.first_content_ms,
@@ -129,8 +133,8 @@ pub(super) fn close(span: &Span, entry: &LogEntry, content: bool) {
         };
     }
     match entry.status {
-        LogStatus::Error => tell!(Level::WARN),
-        LogStatus::Ok | LogStatus::Cancelled => tell!(Level::INFO),
+        LogStatus::Error => record_end!(Level::WARN),
+        LogStatus::Ok | LogStatus::Cancelled => record_end!(Level::INFO),
     }
 }
 

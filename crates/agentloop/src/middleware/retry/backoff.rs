@@ -1,9 +1,9 @@
-//! How long to wait when nobody says.
+//! How long to wait if the provider does not ask for a wait.
 
 use std::time::Duration;
 
-/// How long to wait before a retry when the provider does not say: a ceiling that grows, below which
-/// [`Jitter`](super::Jitter) chooses.
+/// The wait before a retry if the provider does not ask for one: a ceiling that grows, below which [`Jitter`](super::Jitter)
+/// chooses.
 ///
 /// ```
 /// use std::time::Duration;
@@ -21,14 +21,14 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// `first`, then each time `factor` times as long, but never longer than `cap`. A factor below 1 is taken as 1.
+    /// Starts with `first` and multiplies it by `factor` for each further retry, up to `cap`. A factor below 1 counts as 1.
     pub fn exponential(first: Duration, factor: f64, cap: Duration) -> Self {
-        // Also when it is no number.
+        // NaN counts as 1 too.
         let factor = if factor >= 1.0 { factor } else { 1.0 };
         Self { first, factor, cap }
     }
 
-    /// Always the same.
+    /// Waits equally long before every retry.
     pub fn constant(wait: Duration) -> Self {
         Self::exponential(wait, 1.0, wait)
     }
@@ -41,17 +41,17 @@ impl Backoff {
         self.cap
     }
 
-    /// The longest wait before a retry, the first of which is 0.
+    /// Returns the longest wait before a retry. The first retry is 0.
     pub fn ceiling(&self, retry: u32) -> Duration {
         let power = i32::try_from(retry).unwrap_or(i32::MAX);
         let seconds = self.first.as_secs_f64() * self.factor.powi(power);
-        // Past what a duration can hold, and past infinity, it is the cap.
+        // A value that a duration cannot hold is above the cap.
         Duration::try_from_secs_f64(seconds).unwrap_or(self.cap).min(self.cap)
     }
 }
 
 impl Default for Backoff {
-    /// Half a second, doubled each time, at most 8 seconds.
+    /// Returns half a second, doubled for each retry, at most 8 seconds.
     fn default() -> Self {
         Self::exponential(Duration::from_millis(500), 2.0, Duration::from_secs(8))
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_is_too_odd_for_it() {
+    fn every_factor_gives_a_ceiling_within_the_cap() {
         let second = Duration::from_secs(1);
         for factor in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, 0.0, 1e300] {
             let backoff = Backoff::exponential(second, factor, 60 * second);

@@ -1,45 +1,44 @@
-//! How many retries a whole client may make.
+//! Limits the retries of all calls of a client.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-/// How many retries may be made in proportion to calls, over all calls that share it: where much fails, retries only
-/// add to the load.
+/// Limits retries in proportion to calls, over all calls that share the budget. If many calls fail, retries only add to the load.
 ///
-/// It is a purse. Every call puts `share` of a retry in, time puts in `per_second`, and every retry takes one out. What
-/// it holds at most is what 10 seconds and 100 calls put in; it starts with the 10 seconds. A call that finds it empty
-/// fails with the error that it had.
+/// Every call adds `share` of a retry to the budget, every second adds `per_second`, and every retry takes one. The budget holds at
+/// most what 10 seconds and 100 calls add, and starts with what 10 seconds add. If it is empty, a call fails with the error that it
+/// would have retried.
 ///
-/// Clones share one purse, so that several clients can.
+/// Clones share one budget, so several clients can use the same one.
 ///
 /// ```
 /// use agentloop::middleware::{Retry, RetryBudget};
 ///
-/// // At most a fifth of the calls, and a retry a second in any case.
+/// // At most one retry for five calls, and one retry per second in any case.
 /// let retry = Retry::new().budget(RetryBudget::new(0.2, 1.0));
 /// ```
 #[derive(Clone, Debug)]
-pub struct RetryBudget(Arc<Mutex<Purse>>);
+pub struct RetryBudget(Arc<Mutex<State>>);
 
 #[derive(Debug)]
-struct Purse {
+struct State {
     share: f64,
     per_second: f64,
     held: f64,
-    /// Until when time has paid in; not set before the first call, so that building one needs no runtime.
+    /// Until when time has been added. Not set before the first call, because a budget can be created without a runtime.
     paid: Option<Instant>,
 }
 
-/// How much time and how many calls are saved up.
+/// How many seconds and how many calls the budget can hold.
 const SECONDS: f64 = 10.0;
 const CALLS: f64 = 100.0;
 
 impl RetryBudget {
-    /// `share` of a retry for every call, and `per_second` retries in any case. What is below 0 or no number is 0.
+    /// Allows `share` of a retry for every call, and `per_second` retries in any case. A number below 0 and NaN count as 0.
     pub fn new(share: f64, per_second: f64) -> Self {
         let (share, per_second) = (share.max(0.0), per_second.max(0.0));
-        Self(Arc::new(Mutex::new(Purse {
+        Self(Arc::new(Mutex::new(State {
             share,
             per_second,
             held: per_second * SECONDS,
@@ -47,39 +46,39 @@ impl RetryBudget {
         })))
     }
 
-    /// A call begins.
+    /// Records a call.
     pub(super) fn call(&self) {
-        self.with(|purse| {
-            purse.pay_in();
-            purse.held = (purse.held + purse.share).min(purse.most());
+        self.with(|state| {
+            state.add_time();
+            state.held = (state.held + state.share).min(state.most());
         });
     }
 
-    /// Whether one more retry may be made; it is then paid for.
+    /// Takes one retry from the budget. Returns `false` if it is empty.
     pub(super) fn take(&self) -> bool {
-        self.with(|purse| {
-            purse.pay_in();
-            // Shares such as a fifth have no exact sum.
-            let enough = purse.held > 1.0 - 1e-9;
+        self.with(|state| {
+            state.add_time();
+            // Sums of shares such as 0.2 are not exact.
+            let enough = state.held > 1.0 - 1e-9;
             if enough {
-                purse.held = (purse.held - 1.0).max(0.0);
+                state.held = (state.held - 1.0).max(0.0);
             }
             enough
         })
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Purse) -> T) -> T {
-        // A number cannot be left half written.
+    fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
+        // A panic cannot leave a number half written.
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Purse {
+impl State {
     fn most(&self) -> f64 {
         self.per_second * SECONDS + self.share * CALLS
     }
 
-    fn pay_in(&mut self) {
+    fn add_time(&mut self) {
         let now = Instant::now();
         if let Some(paid) = self.paid.replace(now) {
             let more = now.duration_since(paid).as_secs_f64() * self.per_second;
@@ -99,7 +98,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn calls_and_time_pay_in_and_it_holds_only_so_much() {
+    async fn calls_and_time_fill_the_budget_up_to_its_maximum() {
         let budget = RetryBudget::new(0.2, 0.5);
         assert_eq!(takes(&budget), 5);
         (0..15).for_each(|_| budget.call());
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn odd_numbers_are_nothing() {
+    async fn numbers_that_are_not_positive_allow_no_retry() {
         assert_eq!(takes(&RetryBudget::new(f64::NAN, -1.0)), 0);
     }
 }

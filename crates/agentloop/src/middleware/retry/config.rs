@@ -1,4 +1,4 @@
-//! The table `[retry]` of `agentloop.toml`.
+//! `[retry]` of `agentloop.toml`.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{Backoff, Retry, RetryBudget};
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::seconds::duration;
 
-/// `[retry]`, as it is written. Times are in seconds.
+/// The table as it is in the file. Times are in seconds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct RetryTable {
@@ -17,7 +17,7 @@ pub(crate) struct RetryTable {
     factor: Option<f64>,
     max_backoff: Option<f64>,
     max_wait: Option<f64>,
-    /// 0 is for ever.
+    /// 0 is no limit.
     total: Option<f64>,
     budget: Option<BudgetTable>,
 }
@@ -40,7 +40,7 @@ impl RetryTable {
         let usual = retry.backoff;
         let factor = self.factor.unwrap_or(usual.factor());
         if !(factor >= 1.0 && factor.is_finite()) {
-            return Err(wrong("factor", "must be a number from 1 on"));
+            return Err(wrong("factor", "must be a number of at least 1"));
         }
         retry.backoff = Backoff::exponential(
             time("first_wait", self.first_wait)?.unwrap_or(usual.ceiling(0)),
@@ -56,7 +56,7 @@ impl RetryTable {
         if let Some(BudgetTable { share, per_second }) = self.budget {
             let usable = |number: f64| number >= 0.0 && number.is_finite();
             if !usable(share) || !usable(per_second) {
-                return Err(wrong("budget", "must be numbers from 0 on"));
+                return Err(wrong("budget", "must be numbers of at least 0"));
             }
             retry = retry.budget(RetryBudget::new(share, per_second));
         }

@@ -1,4 +1,4 @@
-//! The tries that failed, and how their call ends.
+//! The failed attempts of a call, and the error that it ends with.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use crate::error::Error;
 use crate::limits::MAX_CAUSES;
 use crate::middleware::settle::in_a_line;
 
-/// The errors of the tries before, oldest first; the latest are kept.
+/// The errors of the earlier attempts, oldest first. The latest are kept.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
     errors: Vec<Error>,
-    /// The model that was asked, as `provider/model`.
+    /// The model, as `provider/model`.
     model: String,
 }
 
-/// Why no further try is made.
+/// Why there is no further attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stop {
-    /// It would not help, or there have been enough.
+    /// The error is not retryable, or there were enough attempts.
     Enough,
-    /// The provider asks for a longer wait than anyone has patience for.
+    /// The provider asks for a longer wait than allowed.
     Asks { asked: Duration, most: Duration },
-    /// The time for all tries would be over.
+    /// The time for all attempts would be over.
     Late(Duration),
-    /// All calls together have retried too much.
+    /// The budget of all calls is used up.
     Spent,
 }
 
@@ -37,24 +37,24 @@ impl Earlier {
         self.model = model;
     }
 
-    /// What the answer of this try, counted from 1, says of those before it.
-    pub(super) fn told(&self, attempt: u32) -> Vec<Warning> {
+    /// Returns the warning of the response to this attempt, counted from 1, about the earlier ones.
+    pub(super) fn warnings(&self, attempt: u32) -> Vec<Warning> {
         if self.errors.is_empty() {
             return Vec::new();
         }
         let reasons: Vec<String> = self.errors.iter().map(in_a_line).collect();
         let message =
-            format!("{} answered at try {attempt}, after {}", self.model, reasons.join("; "));
+            format!("{} responded at attempt {attempt}, after {}", self.model, reasons.join("; "));
         vec![Warning::new(WarningKind::Retried, &self.model, message)]
     }
 
-    /// The error that the call fails with.
+    /// Returns the error that the call fails with.
     pub(super) fn end(self, error: Error, stop: Stop) -> Error {
         let error = match stop.hint() {
             Some(hint) => error.with_hint(hint),
             None => error,
         };
-        // An error of several models holds theirs already.
+        // An error of several models has the errors of all of them already.
         if self.errors.is_empty() || !error.causes().is_empty() {
             return error;
         }
@@ -75,7 +75,7 @@ impl Stop {
             Self::Late(total) => {
                 format!("no retry begins later than {} s after the call", seconds(total))
             }
-            Self::Spent => "too many calls fail: their budget of retries is spent".to_owned(),
+            Self::Spent => "too many calls fail: their retry budget is used up".to_owned(),
         })
     }
 }

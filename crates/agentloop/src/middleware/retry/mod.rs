@@ -1,4 +1,4 @@
-//! Tries again.
+//! Repeats calls that failed.
 
 mod backoff;
 mod budget;
@@ -26,22 +26,21 @@ use crate::error::{Error, Result};
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
 
-/// Tries again what may succeed later.
+/// Repeats a call that failed with an error that may not last.
 ///
-/// - Which errors: [`Error::is_retryable`], in which a host's `x-should-retry` has the first word, unless
-///   [`policy`](Self::policy) says otherwise. Quota, billing and cancellation never, whatever a policy or a host says.
-/// - How long it waits: as long as the provider asks, else by [`backoff`](Self::backoff) with full jitter. A provider that
-///   asks for more than [`max_wait`](Self::max_wait) is not waited for: the call fails at once, and the error's hint says
-///   how long it asked for. Dropping the call ends the wait.
-/// - How often: [`max_retries`](Self::max_retries) for one call, [`total`](Self::total) in time, and if one is given a
-///   [`budget`](Self::budget) over all calls.
-/// - A stream is tried again only before its first content, so that its reader sees one `message.start`. An answer that is
-///   wanted whole is read to its end first: one that breaks off in the middle is tried again too. Embeddings that need
-///   several calls are tried again as a whole.
-/// - [`Timeouts`](crate::Timeouts) are those of one try.
+/// - It retries errors that are [retryable](Error::is_retryable), for which a provider's `x-should-retry` header is decisive, or those that
+///   [`policy`](Self::policy) allows. Quota, billing and cancellation are never retried, whatever a policy or a provider says.
+/// - It waits as long as the provider asks, else by [`backoff`](Self::backoff) with full jitter. If a provider asks for more than
+///   [`max_wait`](Self::max_wait), the call fails at once, and the hint of the error contains the wait that the provider asked for. Dropping
+///   the call ends the wait.
+/// - [`max_retries`](Self::max_retries) limits the retries of one call, [`total`](Self::total) their time, and a
+///   [`budget`](Self::budget) the retries of all calls together.
+/// - A stream is retried only before its first content, so its reader sees one `message.start`. A complete response is read to its
+///   end first, so it is also retried if it is cut off. Embeddings that need several calls are retried together.
+/// - [`Timeouts`](crate::Timeouts) apply to each attempt.
 ///
-/// An answer that took several tries has a warning of the kind [`Retried`](crate::WarningKind::Retried), which says why. When all
-/// tries fail, the last error is told, with those before it in [`Error::causes`].
+/// A response that took several attempts has a warning of the kind [`Retried`](crate::WarningKind::Retried) with the reasons. If all
+/// attempts fail, the call fails with the last error, which has the earlier ones in [`Error::causes`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -74,22 +73,22 @@ type Hook = dyn Fn(&Retrying<'_>) + Send + Sync;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Retrying<'a> {
-    /// Which try has failed, the first being 1.
+    /// The number of the attempt that failed. The first is 1.
     pub attempt: u32,
-    /// Why.
+    /// The error.
     pub error: &'a Error,
-    /// How long it will be waited now.
+    /// The wait before the next attempt.
     pub wait: Duration,
-    /// The model that was asked, as `provider/model`.
+    /// The model, as `provider/model`.
     pub model: &'a str,
 }
 
 impl Retry {
-    /// Two retries, backoff from half a second to 8, at most a minute of waiting for one, no retry that would begin more
-    /// than 15 minutes after the call, no budget over all calls.
+    /// Retries twice, with a backoff from half a second to 8 seconds. It waits at most a minute for one retry, and starts none more than
+    /// 15 minutes after the call.
     ///
-    /// There is no such budget unless one is given, because being told to come back later is the daily bread of these
-    /// APIs: a batch of calls that are all told so should all come back.
+    /// There is no budget over all calls by default. These APIs often ask clients to wait, and a batch of calls that all have to
+    /// wait should all be retried.
     pub fn new() -> Self {
         Self {
             max_retries: 2,
@@ -103,45 +102,45 @@ impl Retry {
         }
     }
 
-    /// How many tries are made after the first; 0 is none.
+    /// Sets how many attempts follow the first. 0 disables retries.
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = retries;
         self
     }
 
-    /// How long to wait where the provider does not say.
+    /// Sets the waits if the provider does not ask for one.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.backoff = backoff;
         self
     }
 
-    /// Where below the backoff's ceiling a wait lies. A test fixes it.
+    /// Sets how a wait below the backoff's ceiling is chosen. Tests can fix it.
     pub fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = jitter;
         self
     }
 
-    /// Which errors are worth another try, in place of [`Error::is_retryable`]. Quota, billing and cancellation never
-    /// are, and are not even asked about.
+    /// Sets which errors are retried, instead of those that are [retryable](Error::is_retryable). The function is not called for quota, billing
+    /// and cancellation, which are never retried.
     pub fn policy(mut self, allows: impl Fn(&Error) -> bool + Send + Sync + 'static) -> Self {
         self.policy = Policy::new(allows);
         self
     }
 
-    /// The longest wait that a provider may ask for.
+    /// Sets the longest wait that a provider may ask for.
     pub fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = wait;
         self
     }
 
-    /// Until how long after the call a retry may begin, tries and waits counted; `None` is for ever. A try that has begun
-    /// is not cut short: that is what [`Timeouts`](crate::Timeouts) are for.
+    /// Sets how long after the call a retry may still start. `None` is no limit. An attempt that has started is not cut short;
+    /// [`Timeouts`](crate::Timeouts) do that.
     pub fn total(mut self, total: impl Into<Option<Duration>>) -> Self {
         self.total = total.into();
         self
     }
 
-    /// How many retries all calls together may make.
+    /// Limits the retries of all calls together.
     pub fn budget(mut self, budget: RetryBudget) -> Self {
         self.budget = Some(budget);
         self
@@ -153,12 +152,12 @@ impl Retry {
         self
     }
 
-    /// How long to wait before the next try, if there is one.
+    /// Returns the wait before the next attempt, or why there is none.
     fn wait(&self, error: &Error, retry: u32, began: Instant) -> Result<Duration, Stop> {
         if !self.policy.allows(error) {
             return Err(Stop::Enough);
         }
-        // To be asked to wait for no time is not to be asked.
+        // A wait of zero counts as none.
         let wait = match error.retry_after().filter(|wait| !wait.is_zero()) {
             Some(asked) if asked > self.max_wait => {
                 return Err(Stop::Asks { asked, most: self.max_wait });
@@ -191,19 +190,19 @@ impl Middleware for Retry {
             if let Some(budget) = &self.budget {
                 budget.call();
             }
-            let wanted_whole = matches!(request, Request::Chat(_));
+            let is_chat = matches!(request, Request::Chat(_));
             let mut earlier = Earlier::default();
             let mut retry = 0;
             loop {
                 let again = (retry < self.max_retries).then(|| request.clone());
                 let answer = match next.run(request).await {
-                    Ok(Answer::Events(events)) if wanted_whole => {
+                    Ok(Answer::Events(events)) if is_chat => {
                         whole(events).await.map(Answer::Events)
                     }
                     answer => answer,
                 };
                 let error = match answer {
-                    Ok(answer) => return Ok(warned(answer, earlier.told(retry + 1))),
+                    Ok(answer) => return Ok(warned(answer, earlier.warnings(retry + 1))),
                     Err(error) => error,
                 };
                 let Some(again) = again else {
@@ -220,7 +219,7 @@ impl Middleware for Retry {
                 }
                 earlier.add(model, error);
                 request = again;
-                // Apart, so that a call that need not wait carries no timer.
+                // Boxed, so that the future of a call that does not wait has no room for a timer.
                 Box::pin(tokio::time::sleep(wait)).await;
             }
         })

@@ -1,4 +1,4 @@
-//! Which errors are worth another try.
+//! Which errors are retried.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::error::{Error, ErrorKind};
 
 type Allows = dyn Fn(&Error) -> bool + Send + Sync;
 
-/// Which errors are worth another try.
+/// Decides which errors are retried.
 #[derive(Clone, Default)]
 pub(super) struct Policy(Option<Arc<Allows>>);
 
@@ -15,8 +15,8 @@ impl Policy {
         Self(Some(Arc::new(allows)))
     }
 
-    /// Whether to try again. Money does not come back by asking, and who stopped a call does not want it again:
-    /// nobody's policy changes that, nor a host that says otherwise.
+    /// Returns whether to retry. A quota does not return by retrying, and a caller that cancelled a call does not want it repeated: no
+    /// policy and no provider changes that.
     pub(super) fn allows(&self, error: &Error) -> bool {
         if matches!(error.kind(), ErrorKind::Quota | ErrorKind::Cancelled) {
             return false;
