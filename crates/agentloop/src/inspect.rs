@@ -16,7 +16,7 @@ use crate::nesting;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol};
 use crate::provider::{KeySource, Provider};
 use crate::secret::mask;
-pub use crate::secret::mask::address as shown_address;
+pub use crate::secret::mask::url as shown_url;
 use crate::stream::ChatStream;
 use crate::transport::Body;
 
@@ -94,7 +94,7 @@ fn shown(registry: &Registry, provider: &Provider, encoded: Encoded) -> Result<E
     let body = String::from_utf8_lossy(&encoded.body).into_owned();
     Ok(EncodedRequest {
         method: encoded.method.to_string(),
-        url: mask::address(&join(&registry.base_url(provider)?, &encoded.path)),
+        url: mask::url(&join(&registry.base_url(provider)?, &encoded.path)),
         headers,
         body: RawValue::from_string(body).map_err(|error| {
             Error::new(ErrorKind::InvalidRequest, "the body is no JSON").with_source(error)

@@ -66,7 +66,7 @@ impl Row {
             address: if provider.transport.is_some() {
                 "in process".to_owned()
             } else {
-                agentloop::inspect::shown_address(&address)
+                agentloop::inspect::shown_url(&address)
             },
             key_variables: variables,
             state,

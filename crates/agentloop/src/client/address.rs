@@ -51,7 +51,7 @@ impl Addresses {
         }
         let url = join(base_url, path);
         let uri: Uri = url.parse().map_err(|error| {
-            Error::new(ErrorKind::Config, format!("`{}` is not an address", mask::address(&url)))
+            Error::new(ErrorKind::Config, format!("`{}` is not an address", mask::url(&url)))
                 .with_hint("correct the provider's `base_url`")
                 .with_source(error)
         })?;

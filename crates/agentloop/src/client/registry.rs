@@ -183,12 +183,9 @@ impl Registry {
             }
             let address = &provider.base_url;
             if !address.contains("://") && !address.starts_with("${") {
-                return Err(config(format!(
-                    "its address is not a URL: `{}`",
-                    mask::address(address)
-                ))
-                .with_provider(name.as_ref())
-                .with_hint("write it with its scheme, https://… or http://…"));
+                return Err(config(format!("its address is not a URL: `{}`", mask::url(address)))
+                    .with_provider(name.as_ref())
+                    .with_hint("write it with its scheme, https://… or http://…"));
             }
         }
         if let Some(name) = &self.default_provider {

@@ -1,4 +1,4 @@
-//! Finds out from the first bytes what a response is, where its headers do not say.
+//! Guesses the form of a response from its first bytes, if its headers do not state it.
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -7,7 +7,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub(crate) enum Guess {
     /// Server-sent events.
     Events,
-    /// One JSON value that is not a list, or a page for browsers.
+    /// One JSON value that is not a list, or an HTML page.
     Whole,
     /// A JSON list.
     List,
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_before_a_response_is_looked_at_once() {
+    fn white_space_before_a_response_is_read_once() {
         let mut text = vec![b' '; 100_000];
         text.push(b'{');
         let (found, looked_at) = guess(&text, 7);

@@ -1,19 +1,19 @@
-//! A stream in the form of one JSON list: each element is a frame.
+//! Reads a stream that is one JSON list, each element of which is a frame.
 
 use super::Frame;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_EVENT_BYTES;
 use crate::protocol::Flow;
 
-/// Splits a list into its elements, however the bytes are cut.
+/// Splits a list into its elements, however the bytes are split.
 ///
-/// It looks only at what tells elements apart (brackets, strings, commas); whether an element is good JSON is for its
-/// reader to say. What follows the list is ignored.
+/// It looks only at what separates elements (brackets, strings, commas). Whether an element is valid JSON is not checked here. What follows
+/// the list is ignored.
 #[derive(Debug, Default)]
 pub(crate) struct JsonArrayReader {
     /// The element so far.
     element: Vec<u8>,
-    /// How many brackets are open, the list's own included.
+    /// How many brackets are open, with that of the list.
     depth: usize,
     in_string: bool,
     escaped: bool,
@@ -25,7 +25,7 @@ impl JsonArrayReader {
         Self::default()
     }
 
-    /// Takes the next bytes and hands on every element that they complete, until one says that it is enough.
+    /// Reads the next bytes and calls `take` with every element that they complete, until it returns [`Flow::Done`].
     pub(crate) fn feed(
         &mut self,
         bytes: &[u8],
@@ -42,14 +42,14 @@ impl JsonArrayReader {
                     format!("an element of the stream is larger than {MAX_EVENT_BYTES} bytes"),
                 ));
             }
-            if ends && self.hand_on(take)? == Flow::Done {
+            if ends && self.end_element(take)? == Flow::Done {
                 return Ok(Flow::Done);
             }
         }
         Ok(Flow::Continue)
     }
 
-    /// Takes the end of the bytes: an element that is not complete was cut off.
+    /// Ends the stream. An incomplete element is an error.
     pub(crate) fn finish(&mut self) -> Result<()> {
         if self.element.is_empty() {
             return Ok(());
@@ -58,7 +58,7 @@ impl JsonArrayReader {
             .with_raw(&self.element))
     }
 
-    /// Takes a byte and says whether an element ends with it.
+    /// Reads a byte and returns whether an element ends with it.
     fn step(&mut self, byte: u8) -> bool {
         if self.in_string {
             match byte {
@@ -71,7 +71,7 @@ impl JsonArrayReader {
             return false;
         }
         match byte {
-            // Before the list there may be a mark of the encoding, or white space.
+            // There may be a byte order mark or white space before the list.
             _ if self.depth == 0 => {
                 self.depth = usize::from(byte == b'[');
                 return false;
@@ -88,11 +88,11 @@ impl JsonArrayReader {
             _ => {}
         }
         self.element.push(byte);
-        // An object is complete with its own bracket: no need to wait for what follows.
+        // An object is complete with its closing bracket, whatever follows.
         self.depth == 1 && matches!(byte, b'}' | b']')
     }
 
-    fn hand_on(&mut self, take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> Result<Flow> {
+    fn end_element(&mut self, take: &mut impl FnMut(Frame<'_>) -> Result<Flow>) -> Result<Flow> {
         let flow = take(Frame { event: "", data: &self.element })?;
         self.element.clear();
         Ok(flow)
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_told_apart_however_the_bytes_are_cut() {
+    fn elements_are_separated_however_the_bytes_are_split() {
         let text = "\u{feff} [{\"a\": \"],[\\\"é\"}\r\n,\n{\"b\": [1, {}]} , 3,\n[]\n] [{}]";
         for size in 1..=text.len() {
             let (elements, whole) = read(text.as_bytes(), size);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_its_end_keeps_what_is_whole() {
+    fn a_list_without_its_end_keeps_its_complete_elements() {
         assert_eq!(read(b"[{\"a\":1},{\"b\"", 3), (vec!["{\"a\":1}".to_owned()], false));
         assert_eq!(read(b"[{\"a\":1},", 3), (vec!["{\"a\":1}".to_owned()], true));
         assert_eq!(read(b"[]", 1), (Vec::new(), true));

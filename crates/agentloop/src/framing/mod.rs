@@ -1,4 +1,4 @@
-//! Bytes → frames, without I/O.
+//! Splits bytes into frames, without I/O.
 
 mod guess;
 mod json_array;
@@ -11,7 +11,7 @@ pub(crate) use sse::SseReader;
 /// One message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
-    /// Its name; empty when it has none.
+    /// Its name, or empty if it has none.
     pub(crate) event: &'a str,
     /// Its content.
     pub(crate) data: &'a [u8],

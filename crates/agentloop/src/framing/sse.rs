@@ -1,4 +1,4 @@
-//! Server-sent events, as the WHATWG standard reads them.
+//! Reads server-sent events as the WHATWG standard does.
 
 use memchr::memchr2;
 
@@ -7,23 +7,23 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_EVENT_BYTES, MAX_LINE_BYTES};
 use crate::protocol::Flow;
 
-/// Reads events from bytes, however they are cut.
+/// Reads events from bytes, however they are split.
 ///
 /// - Lines end in LF, CRLF or CR. A BOM before the first is skipped.
-/// - `data:` with or without one space; several data lines of one event are joined by a newline.
+/// - `data:` is followed by one space or none. Several data lines of one event are joined by a newline.
 /// - Comments, `id:`, `retry:` and unknown fields are ignored.
 /// - The last event counts even without its blank line.
 ///
-/// An event that arrives in one piece is handed on without being copied.
+/// An event that arrives in one piece is not copied.
 #[derive(Debug, Default)]
 pub(crate) struct SseReader {
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not arrived yet.
     line: Vec<u8>,
     /// The data lines of the event so far.
     data: Vec<u8>,
     has_data: bool,
     event: String,
-    /// The last byte was a CR: a LF that follows belongs to it.
+    /// Whether the last byte was a CR, to which a following LF belongs.
     after_cr: bool,
     past_first_line: bool,
 }
@@ -33,7 +33,7 @@ impl SseReader {
         Self::default()
     }
 
-    /// Takes the next bytes and hands on every event that they complete, until one says that it is enough.
+    /// Reads the next bytes and calls `take` with every event that they complete, until it returns [`Flow::Done`].
     pub(crate) fn feed(
         &mut self,
         mut bytes: &[u8],
@@ -44,7 +44,7 @@ impl SseReader {
         }
         while let Some(end) = memchr2(b'\n', b'\r', bytes) {
             let rest = after_line_end(&bytes[end..]);
-            // One that has its LF already takes no other.
+            // A CR that has its LF already takes no other.
             self.after_cr = bytes[end..] == *b"\r";
             let flow = if self.line.is_empty() {
                 check_line(end)?;
@@ -53,7 +53,7 @@ impl SseReader {
                     self.past_first_line = true;
                     line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
                 }
-                // The whole event in one piece: its only data line, and right after it the blank one.
+                // The whole event in one piece: its only data line, directly followed by the blank line.
                 if !self.has_data
                     && is_line_end(rest)
                     && let Some(data) = data_of(line)
@@ -87,7 +87,7 @@ impl SseReader {
         Ok(Flow::Continue)
     }
 
-    /// Takes the end of the bytes: what stands there without its line end or blank line still counts.
+    /// Ends the stream. A last line without its line end, and a last event without its blank line, still count.
     pub(crate) fn finish(
         &mut self,
         take: &mut impl FnMut(Frame<'_>) -> Result<Flow>,
@@ -140,7 +140,7 @@ impl SseReader {
     }
 }
 
-/// What follows the line end at the beginning of `bytes`.
+/// Returns what follows the line end at the beginning of `bytes`.
 fn after_line_end(bytes: &[u8]) -> &[u8] {
     match bytes {
         [b'\r', b'\n', rest @ ..] | [_, rest @ ..] => rest,
@@ -156,7 +156,7 @@ fn data_of(line: &[u8]) -> Option<&[u8]> {
     value_of(line, b"data")
 }
 
-/// The value of the line if it is that field: after the colon and at most one space, or nothing.
+/// Returns the value of a line if it is of this field: what follows the colon and at most one space, or nothing.
 fn value_of<'a>(line: &'a [u8], field: &[u8]) -> Option<&'a [u8]> {
     let rest = line.strip_prefix(field)?;
     match rest {

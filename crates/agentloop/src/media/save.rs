@@ -218,7 +218,7 @@ fn bytes(kind: &str, data: &str, url: Option<&str>) -> Result<Vec<u8>> {
     Err(match url {
         Some(url) => Error::new(
             ErrorKind::Unsupported,
-            format!("the `{kind}` part has no bytes, only the address {}", mask::place(url)),
+            format!("the `{kind}` part has no bytes, only the address {}", mask::media_url(url)),
         )
         .with_hint("fetch the part's `url`"),
         None => Error::new(ErrorKind::Unsupported, format!("the `{kind}` part is empty")),

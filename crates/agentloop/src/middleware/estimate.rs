@@ -1,4 +1,4 @@
-//! How many tokens a call may use, before it is made.
+//! Estimates the tokens of a call before it is made.
 
 use std::io::{self, Write};
 
@@ -8,28 +8,27 @@ use crate::chat::{ChatMessage, ChatRequest, ContentPart, MessageContent};
 use crate::limits::{LIMITS_MEDIUM_TOKENS, LIMITS_RESPONSE_TOKENS};
 use crate::middleware::Request;
 
-/// Bytes of text to a token: what the tokenizers of large models come to, roughly, for Latin script. Others have
-/// more bytes to a letter and more tokens to a letter, so that it holds well enough for them.
+/// Bytes of text per token, about as the tokenizers of large models have it for Latin script. Other scripts have more bytes and more tokens per
+/// letter, so it fits them well enough.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The tokens of a request and its answer. The same request has the same estimate, and reading it costs one pass over its
-/// text.
+/// Estimates the tokens of a request and its response, in one pass over its text. Equal requests have equal estimates.
 ///
-/// - The prompt: see [`prompt_tokens`].
-/// - The answer: `max_tokens`, or a usual answer, for each choice.
+/// - For the prompt see [`prompt_tokens`].
+/// - The response counts as `max_tokens`, or as a usual response, for each choice.
 pub(super) fn tokens(request: &Request) -> u64 {
-    let answer = match request.chat() {
+    let response = match request.chat() {
         Some(chat) => {
             let choices = u64::from(chat.n.unwrap_or(1).max(1));
             chat.max_tokens.unwrap_or(LIMITS_RESPONSE_TOKENS).saturating_mul(choices)
         }
         None => 0,
     };
-    prompt_tokens(request).saturating_add(answer)
+    prompt_tokens(request).saturating_add(response)
 }
 
-/// The tokens of what is asked: its bytes (messages, tools, the schema of the answer, texts) by four, and a flat number for
-/// every medium, whose bytes say little about its tokens.
+/// Estimates the tokens of a prompt: a quarter of its bytes (messages, tools, schema of the response, texts), and a fixed number for each
+/// image, audio or file, whose size does not determine its tokens.
 pub(super) fn prompt_tokens(request: &Request) -> u64 {
     match request {
         Request::Chat(chat) | Request::Stream(chat) => chat_tokens(chat),
@@ -53,7 +52,7 @@ fn chat_tokens(chat: &ChatRequest) -> u64 {
     of_bytes(counted.bytes).saturating_add(media)
 }
 
-/// So many bytes of text in tokens, rounded up.
+/// Estimates the tokens of so many bytes of text, rounded up.
 pub(super) fn of_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN)
 }
@@ -89,9 +88,9 @@ impl Counted {
         self.bytes = self.bytes.saturating_add(text.len() as u64);
     }
 
-    /// The bytes of its JSON, which is counted and not kept.
+    /// Counts the bytes of the value as JSON.
     fn json(&mut self, value: &impl Serialize) {
-        // Counting cannot fail, and what has no JSON is not sent.
+        // Counting cannot fail, and a value that has no JSON is not sent.
         let _ = serde_json::to_writer(self, value);
     }
 }
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn text_by_four_and_the_answer_that_is_asked_for() {
+    fn text_counts_a_quarter_and_the_response_its_max_tokens() {
         let chat = ChatRequest::new("a/b").user("x".repeat(400));
         assert_eq!(of(chat.clone()), 100 + LIMITS_RESPONSE_TOKENS);
         assert_eq!(of(chat.clone().max_tokens(50)), 150);
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_medium_counts_the_same_however_large() {
+    fn an_image_counts_the_same_whatever_its_size() {
         let image = |bytes: usize| ContentPart::image_url("x".repeat(bytes));
         let of = |part: ContentPart| of(ChatRequest::new("a/b").user(part).max_tokens(1));
         assert_eq!(of(image(10)), of(image(1_000_000)));

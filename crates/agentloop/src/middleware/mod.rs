@@ -1,15 +1,14 @@
-//! What wraps a call.
+//! Middleware, which wraps calls.
 //!
-//! A middleware is one method. The service always answers with events (or with vectors), so that one
-//! implementation serves `chat`, `stream` and `embed`. Everything that is known to have failed before the first
-//! content event fails the call itself and not the stream, so that a middleware can try again.
+//! A middleware is one method. The inner service always returns events (or vectors), so one implementation serves `chat`, `stream` and
+//! `embed`. Everything that fails before the first content event fails the call itself and not the stream, so a middleware can call it
+//! again.
 //!
-//! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of
-//! a request reaches another provider.
+//! The provider, its key and its protocol are resolved *inside* the stack: a middleware that changes the model of a request reaches another
+//! provider.
 //!
-//! [`Retry`] tries again, [`Fallback`] asks another model, [`Cache`] answers what was asked before, [`Costs`] counts the money,
-//! [`Limits`] keeps to what a provider allows, [`Logger`] writes a record of each
-//! call, [`WarningsTo`] tells of warnings.
+//! [`Retry`] repeats calls that failed, [`Fallback`] tries other models, [`Cache`] returns stored responses, [`Costs`] adds up and limits
+//! costs, [`Limits`] keeps within rate limits, [`Logger`] writes a record of each call, and [`WarningsTo`] passes warnings to a function.
 
 mod cache;
 mod cost;
@@ -56,20 +55,20 @@ use crate::error::Result;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 
-/// A call on its way in. It is cheap to clone: a conversation is copied only when one of the clones is changed.
+/// The request of a call. It is cheap to clone: a conversation is copied only when one of the clones is changed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Request {
-    /// A chat whose answer is wanted whole.
+    /// A chat with a complete response.
     Chat(Arc<ChatRequest>),
-    /// A chat whose answer is wanted as it comes.
+    /// A chat with a streamed response.
     Stream(Arc<ChatRequest>),
     /// Texts to turn into vectors.
     Embed(Arc<EmbedRequest>),
 }
 
 impl Request {
-    /// The model that is asked, as the caller named it.
+    /// Returns the requested model, as the caller named it.
     pub fn model(&self) -> &str {
         match self {
             Self::Chat(request) | Self::Stream(request) => &request.model,
@@ -77,7 +76,7 @@ impl Request {
         }
     }
 
-    /// Asks another model, perhaps of another provider.
+    /// Sets another model, which can be one of another provider.
     pub fn set_model(&mut self, model: impl Into<String>) {
         match self {
             Self::Chat(request) | Self::Stream(request) => {
@@ -87,7 +86,7 @@ impl Request {
         }
     }
 
-    /// What the caller counts the call under.
+    /// Returns the tags of the request.
     pub fn tags(&self) -> &[String] {
         match self {
             Self::Chat(request) | Self::Stream(request) => &request.tags,
@@ -95,7 +94,7 @@ impl Request {
         }
     }
 
-    /// The request's own list of models to fall back to, which is then no longer in it.
+    /// Takes the list of models to fall back to out of the request.
     pub(crate) fn take_fallbacks(&mut self) -> Vec<String> {
         match self {
             Self::Chat(request) | Self::Stream(request) if !request.fallbacks.is_empty() => {
@@ -108,7 +107,7 @@ impl Request {
         }
     }
 
-    /// The chat request; `None` for embeddings.
+    /// Returns the chat request, or `None` for embeddings.
     pub fn chat(&self) -> Option<&ChatRequest> {
         match self {
             Self::Chat(request) | Self::Stream(request) => Some(request),
@@ -116,7 +115,7 @@ impl Request {
         }
     }
 
-    /// The chat request, to change; `None` for embeddings.
+    /// Returns the chat request for changes, or `None` for embeddings.
     pub fn chat_mut(&mut self) -> Option<&mut ChatRequest> {
         match self {
             Self::Chat(request) | Self::Stream(request) => Some(Arc::make_mut(request)),
@@ -125,13 +124,13 @@ impl Request {
     }
 }
 
-/// A call's answer on its way out.
+/// The response of a call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Answer {
-    /// The events of a chat, also when it is wanted whole: it is their fold.
+    /// The events of a chat. A complete response is their fold.
     Events(ChatStream),
-    /// Vectors. Boxed, so that chats, which are most calls, do not carry the room for them through every layer.
+    /// Vectors. Boxed, so that the response of a chat stays small in every middleware.
     Embedding(Box<EmbedResponse>),
 }
 
@@ -141,7 +140,7 @@ pub enum Answer {
 /// use agentloop::middleware::{Answer, Middleware, Next, Request};
 /// use agentloop::{BoxFuture, Result};
 ///
-/// /// Asks the second model when the first cannot answer.
+/// /// Tries a second model if the first one fails.
 /// struct Second(String);
 ///
 /// impl Middleware for Second {
@@ -160,24 +159,23 @@ pub enum Answer {
 /// }
 /// ```
 pub trait Middleware: Send + Sync {
-    /// Handles a call, usually by handing it on to `next` and doing something before, after or instead.
+    /// Handles a call, usually by running `next` and doing something before, after or instead.
     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>>;
 
-    /// Whether there is anything to do for this request. One that has nothing to do is passed by as if it were not in the
-    /// stack, and costs nothing. It always has, unless it says otherwise.
+    /// Returns whether the middleware applies to this request. If not, it is skipped and costs nothing. The default is `true`.
     fn concerns(&self, request: &Request) -> bool {
         let _ = request;
         true
     }
 
-    /// Whether it looks at the steps of a whole answer. Where nobody in the stack does, an answer that was asked for whole
-    /// passes as its last event alone. It does, unless it says otherwise.
+    /// Returns whether the middleware needs all events of a complete response. If no middleware of the stack does, a complete response is
+    /// passed as its last event alone. The default is `true`.
     fn sees_steps(&self) -> bool {
         true
     }
 }
 
-/// A middleware that is a function.
+/// A middleware made of a function.
 pub(crate) struct FromFn<F>(pub(crate) F);
 
 impl<F, Fut> Middleware for FromFn<F>

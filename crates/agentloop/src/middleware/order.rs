@@ -1,23 +1,23 @@
-//! The order in which a configuration's middlewares wrap a call: the one place that knows it.
+//! The order of the middleware of a configuration.
 //!
 //! Outermost first:
 //!
-//! 1. what the code gave with [`layer`](crate::AgentLoopBuilder::layer), in the given order,
-//! 2. logging: one line for a call, whatever happens inside,
-//! 3. cache: a hit asks nobody,
+//! 1. the middleware that code adds with [`layer`](crate::AgentLoopBuilder::layer), in that order,
+//! 2. logging: one record per call, whatever happens inside,
+//! 3. cache: a stored response needs no call,
 //! 4. fallback: the next model,
-//! 5. retry: the same model again, before the next is asked,
-//! 6. cost: every answer that was paid for,
-//! 7. limits: every call that is really sent.
+//! 5. retry: the same model again, before the next one is tried,
+//! 6. cost: every response that costs,
+//! 7. limits: every call that is sent.
 
 use std::sync::Arc;
 
 use super::Middleware;
 
-/// The middlewares that a configuration asks for, each at its place.
+/// The middleware of a configuration.
 #[derive(Clone, Default)]
 pub(crate) struct Configured {
-    // Each field is a place; they stand in the order of the places.
+    // The fields are in the order of the middleware.
     pub(crate) log: Option<Arc<dyn Middleware>>,
     pub(crate) cache: Option<Arc<dyn Middleware>>,
     pub(crate) fallback: Option<Arc<dyn Middleware>>,
@@ -27,7 +27,7 @@ pub(crate) struct Configured {
 }
 
 impl Configured {
-    /// Outermost first.
+    /// Returns the middleware, outermost first.
     pub(crate) fn in_order(self) -> impl Iterator<Item = Arc<dyn Middleware>> {
         let Self { log, cache, fallback, retry, cost, limits } = self;
         [log, cache, fallback, retry, cost, limits].into_iter().flatten()

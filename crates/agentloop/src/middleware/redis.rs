@@ -1,4 +1,4 @@
-//! A Redis that several middlewares speak to: connections that are driven by whoever uses them, so that nothing is spawned.
+//! A Redis server that several middlewares use. The call that uses a connection drives it, so nothing is spawned.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -14,41 +14,39 @@ use tokio::net::TcpStream;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_REDIS_LINKS;
 
-/// A server, and the connections to it that are there for the next command.
+/// A server, and idle connections to it.
 pub(super) struct Server {
     info: ConnectionInfo,
     idle: Mutex<Vec<Link>>,
 }
 
 impl Server {
-    /// At an address: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. Nothing is connected
-    /// yet.
+    /// Uses the server at a URL: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. It connects with the first
+    /// command.
     ///
     /// # Errors
     ///
-    /// When it is no such address; `rediss://` is not spoken.
-    pub(super) fn new(address: &str) -> Result<Self> {
-        // The address itself is not shown: a password may stand in it.
+    /// Returns an error if it is not such a URL. `rediss://` is not supported.
+    pub(super) fn new(url: &str) -> Result<Self> {
+        // The error does not contain the URL, which may contain a password.
         let refused = |what: &str| {
             Error::new(ErrorKind::Config, what.to_owned())
                 .with_hint("write it as redis://host:port/database, or unix:///path/to.sock")
         };
-        let info = address
-            .into_connection_info()
-            .map_err(|_| refused("not an address of a Redis that can be used"))?;
+        let info = url.into_connection_info().map_err(|_| refused("not a Redis URL"))?;
         match info.addr() {
             ConnectionAddr::Tcp(..) => {}
             #[cfg(unix)]
             ConnectionAddr::Unix(_) => {}
-            _ => return Err(refused("Redis is spoken to over plain TCP or a Unix socket only")),
+            _ => return Err(refused("only plain TCP and Unix sockets are supported for Redis")),
         }
-        // One step less for each new connection.
+        // Saves a command for each new connection.
         let settings = info.redis_settings().clone().set_skip_set_lib_name();
         Ok(Self { info: info.set_redis_settings(settings), idle: Mutex::default() })
     }
 
-    /// Runs a command on a connection that is there, else on a new one. One that the server closed meanwhile is found out by
-    /// its failure; should the command have been heard after all, it runs twice.
+    /// Runs a command on an idle connection, or on a new one if there is none or it fails because the server has closed it. If the server had
+    /// received the command all the same, it runs twice.
     pub(super) async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
         let idle = self.idle().pop();
         if let Some(mut link) = idle
@@ -75,7 +73,7 @@ impl Server {
     }
 }
 
-/// A connection, and what drives it.
+/// A connection and the future that drives it.
 struct Link {
     connection: MultiplexedConnection,
     driver: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -84,7 +82,7 @@ struct Link {
 impl Link {
     async fn open(server: &ConnectionInfo) -> Result<Self> {
         let settings = server.redis_settings();
-        // Whoever asks has a deadline.
+        // The caller has a deadline.
         let config = || AsyncConnectionConfig::new().set_response_timeout(None);
         match server.addr() {
             ConnectionAddr::Tcp(host, port) => {
@@ -101,7 +99,10 @@ impl Link {
                 let (connection, driver) = made.await.map_err(failed)?;
                 Ok(Self { connection, driver: Box::pin(driver) })
             }
-            _ => Err(Error::new(ErrorKind::Config, "Redis cannot be reached in this way")),
+            _ => Err(Error::new(
+                ErrorKind::Config,
+                "only plain TCP and Unix sockets are supported for Redis",
+            )),
         }
     }
 
@@ -115,12 +116,13 @@ impl Link {
             if driver.as_mut().poll(context).is_pending() {
                 return Poll::Pending;
             }
-            // The connection has ended, perhaps with a last answer.
+            // The connection has ended, perhaps with a last response.
             match reply.as_mut().poll(context) {
                 Poll::Ready(reply) => Poll::Ready(reply.map_err(failed)),
-                Poll::Pending => {
-                    Poll::Ready(Err(Error::new(ErrorKind::Connection, "Redis hung up")))
-                }
+                Poll::Pending => Poll::Ready(Err(Error::new(
+                    ErrorKind::Connection,
+                    "Redis closed the connection",
+                ))),
             }
         })
         .await

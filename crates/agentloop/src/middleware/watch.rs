@@ -1,4 +1,4 @@
-//! Sees a call to its end, whichever end that is.
+//! Observes a call until it ends.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,30 +15,30 @@ use crate::stream::ChatStream;
 /// How a call ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ending<'a> {
-    /// With a whole answer.
+    /// With a complete response.
     Answered(&'a ChatResponse),
-    /// With vectors.
+    /// With an embeddings response.
     Embedded(&'a EmbedResponse),
-    /// It failed, perhaps after a piece of the answer.
+    /// With an error, perhaps after a part of the response.
     Failed(&'a Error),
-    /// The caller dropped it, before the answer began or in its middle.
+    /// Dropped by the caller, before or during the response.
     Dropped,
 }
 
-/// What passed by until then.
+/// What was observed until then.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// When the first content came, of an answer that came piece by piece.
+    /// When the first content of a streamed response arrived.
     pub(crate) first_content: Option<Instant>,
-    /// Whether the answer came all at once, and so its first content with its end.
+    /// Whether the response arrived complete, so that its first content arrived with its end.
     pub(crate) at_once: bool,
-    /// How much text, thinking and arguments came, in bytes.
+    /// How many bytes of text, thinking and arguments arrived.
     pub(crate) content_bytes: u64,
-    /// The usage, where it came before the end.
+    /// The usage, if it arrived before the end.
     pub(crate) usage: Option<Box<Usage>>,
 }
 
-/// Tells a function how a call ended: exactly once, also when nobody waits for the end.
+/// Calls a function when a call ends, exactly once, also if the call is dropped.
 pub(crate) struct Watch<F: FnOnce(Ending<'_>, &Seen)> {
     end: Option<F>,
     seen: Seen,
@@ -50,19 +50,19 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
         Self { end: Some(end), seen: Seen::default(), span: Span::none() }
     }
 
-    /// The answer is read within `span`.
+    /// Reads the response within `span`.
     pub(crate) fn within(mut self, span: Span) -> Self {
         self.span = span;
         self
     }
 
-    /// Watches what the inner call gave, to its end.
+    /// Observes the result of the inner call until its end.
     pub(crate) fn see(mut self, answer: Result<Answer>) -> Result<Answer> {
         match answer {
             Ok(Answer::Events(mut events)) => {
                 if let Some(whole) = events.as_whole() {
                     self.seen.at_once = true;
-                    // Nothing but the end matters of an answer that has ended.
+                    // Only the last event matters of a response that is complete.
                     if let Some(end) = whole.last() {
                         self.seen.content_bytes = uncounted_bytes(end);
                         self.look(end);
@@ -112,7 +112,7 @@ impl<F: FnOnce(Ending<'_>, &Seen)> Watch<F> {
     }
 }
 
-/// How much an answer says, where nobody has counted its tokens.
+/// Returns the bytes of content of a response without usage.
 fn uncounted_bytes(end: &ChatStreamEvent) -> u64 {
     let ChatStreamEvent::MessageDone { response } = end else { return 0 };
     if !response.usage.is_empty() {

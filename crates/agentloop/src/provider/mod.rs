@@ -390,7 +390,7 @@ impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
             .field("name", &self.name)
-            .field("base_url", &mask::address(&self.base_url))
+            .field("base_url", &mask::url(&self.base_url))
             .field("protocol", &self.protocol)
             .field("auth", &self.auth)
             .field("key", &self.key)

@@ -1,4 +1,4 @@
-//! Anthropic's subset: closed objects, no limits, few formats, no recursion, and few optional properties.
+//! Anthropic's subset: closed objects, no limits, few formats, no recursion, and a limited number of optional properties.
 
 use serde_json::{Map, Value, json};
 
@@ -10,12 +10,12 @@ const MOST_OPTIONAL: usize = 24;
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
-/// Whether the host keeps to a word.
+/// Returns whether the provider enforces a keyword.
 pub(super) fn keeps(word: &str, value: &Value) -> bool {
     word == "format" && value.as_str().is_some_and(|format| FORMATS.contains(&format))
 }
 
-/// Makes optional properties that are too many required, and null allowed; gives their places.
+/// Makes surplus optional properties required and nullable. Returns their places.
 pub(super) fn limit_optional(schema: &mut Value) -> Vec<String> {
     let mut changed = Vec::new();
     visit(schema, "", &mut 0, &mut changed);
@@ -31,7 +31,7 @@ fn visit(schema: &mut Value, path: &str, optional: &mut usize, changed: &mut Vec
                 changed.extend(surplus.iter().map(|name| format!("{path}/properties/{name}")));
             }
             for (word, value) in node.iter_mut() {
-                // What is listed is a value, and no schema.
+                // These contain values, not schemas.
                 if !matches!(word.as_str(), "enum" | "const" | "required") {
                     visit(value, &format!("{path}/{word}"), optional, changed);
                 }
@@ -46,7 +46,7 @@ fn visit(schema: &mut Value, path: &str, optional: &mut usize, changed: &mut Vec
     }
 }
 
-/// The optional properties of an object that are past the limit.
+/// Returns the optional properties of an object that exceed the limit.
 fn surplus(
     node: &Map<String, Value>,
     properties: &Map<String, Value>,
@@ -87,7 +87,7 @@ mod tests {
     use crate::schema::{Dialect, convert};
 
     #[test]
-    fn optional_properties_that_are_too_many_are_asked_for_or_null() {
+    fn surplus_optional_properties_become_required_and_nullable() {
         let properties: Map<String, Value> =
             (0..30).map(|n| (format!("p{n:02}"), json!({ "type": "string" }))).collect();
         let schema = json!({ "type": "object", "properties": properties, "required": ["p03"] });
@@ -97,6 +97,6 @@ mod tests {
         assert_eq!(converted.schema["properties"]["p29"]["type"], json!(["string", "null"]));
         assert_eq!(converted.schema["properties"]["p00"]["type"], "string");
         assert_eq!(converted.lost.len(), 29 - MOST_OPTIONAL);
-        assert!(converted.narrowed, "an object without them is not taken any more");
+        assert!(converted.narrowed, "an object without them is refused");
     }
 }

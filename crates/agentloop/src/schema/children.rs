@@ -1,4 +1,4 @@
-//! The schemas inside arrays and objects.
+//! Converts the schemas inside arrays and objects.
 
 use serde_json::{Map, Value, json};
 
@@ -23,9 +23,9 @@ impl Walk<'_> {
             if self.dialect == Dialect::GeminiJsonSchema {
                 out.insert("prefixItems".to_owned(), Value::Array(places));
             } else {
-                self.lose(path, "`prefixItems` is sent as a list of any of them");
+                self.lose(path, "`prefixItems` is sent as a list of any of these types");
                 match rest {
-                    None => self.narrow(path, "more items than `prefixItems` names"),
+                    None => self.narrow(path, "more items than in `prefixItems`"),
                     Some(Value::Bool(false)) => {}
                     Some(rest) => places.push(self.node(rest, &format!("{path}/items"), depth + 1)),
                 }
@@ -48,11 +48,11 @@ impl Walk<'_> {
                 out.insert("items".to_owned(), items);
             }
             None if self.dialect == Dialect::GeminiOpenApi => {
-                self.narrow(path, "says nothing of its items; sent as texts");
+                self.narrow(path, "has no type of items; sent as strings");
                 out.insert("items".to_owned(), json!({ "type": "STRING" }));
             }
             None if self.dialect == Dialect::OpenAiStrict => {
-                self.narrow(path, "says nothing of its items");
+                self.narrow(path, "has no type of items");
             }
             None => {}
         }
@@ -83,7 +83,7 @@ impl Walk<'_> {
             converted.insert(name.clone(), property);
         }
         for name in required.iter().filter(|name| !properties.contains_key(**name)) {
-            self.lose(path, &format!("`{name}` is required, but not described"));
+            self.lose(path, &format!("`{name}` is required but not described"));
             self.narrowed |= self.dialect.closes();
         }
         let required: Vec<&str> = match strict {
@@ -93,7 +93,7 @@ impl Walk<'_> {
         if strict || !required.is_empty() {
             out.insert("required".to_owned(), json!(required));
         }
-        // An object of the older form has properties or says nothing of them.
+        // In the older form `properties` must not be empty.
         if !converted.is_empty() || self.dialect.closes() {
             out.insert("properties".to_owned(), Value::Object(converted));
         }
@@ -101,11 +101,11 @@ impl Walk<'_> {
         let open = open.or(node.get("patternProperties"));
         match (self.dialect, open) {
             (Dialect::OpenAiStrict | Dialect::Anthropic, open) => {
-                // An object of which nothing is said may hold anything.
-                let silent =
+                // An object without these keywords accepts anything.
+                let unspecified =
                     !["properties", "additionalProperties"].iter().any(|w| node.contains_key(*w));
-                if open.is_some() || silent {
-                    self.narrow(path, "an open map, which cannot be strict");
+                if open.is_some() || unspecified {
+                    self.narrow(path, "an open map cannot be strict");
                 }
                 out.insert("additionalProperties".to_owned(), false.into());
             }
@@ -121,7 +121,7 @@ impl Walk<'_> {
                 }
             }
             (Dialect::GeminiOpenApi, Some(Value::Object(_))) => {
-                self.lose(path, "what an open map holds");
+                self.lose(path, "the values of an open map are not described");
             }
             (Dialect::GeminiOpenApi, _) => {}
         }

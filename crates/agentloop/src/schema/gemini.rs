@@ -1,13 +1,13 @@
-//! Gemini's two forms: JSON Schema without a few words, and the older one of OpenAPI.
+//! Gemini's two forms: JSON Schema without some keywords, and the older form of OpenAPI.
 
 use serde_json::{Map, Value, json};
 
-/// Whether the host keeps to a word of JSON Schema.
+/// Returns whether the provider enforces a keyword of JSON Schema.
 pub(super) fn keeps_json(word: &str, _: &Value) -> bool {
     matches!(word, "format" | "minItems" | "maxItems" | "minimum" | "maximum" | "propertyOrdering")
 }
 
-/// Whether the host keeps to a word in the older form.
+/// Returns whether the provider enforces a keyword in the older form.
 pub(super) fn keeps_open_api(word: &str, value: &Value) -> bool {
     match word {
         "format" => value.as_str().is_some_and(|format| {
@@ -19,7 +19,7 @@ pub(super) fn keeps_open_api(word: &str, value: &Value) -> bool {
     }
 }
 
-/// Words of the older form that only one type can have.
+/// Keywords of the older form that only one type can have.
 const OF_TYPE: &[(&str, &[&str])] = &[
     ("string", &["minLength", "maxLength", "pattern", "enum"]),
     ("number", &["minimum", "maximum"]),
@@ -28,7 +28,7 @@ const OF_TYPE: &[(&str, &[&str])] = &[
     ("object", &["properties", "required", "minProperties", "maxProperties", "propertyOrdering"]),
 ];
 
-/// A finished node whose type is a list or in lower case, in the older form.
+/// Writes a converted schema with these types in the older form.
 pub(super) fn open_api(mut node: Map<String, Value>, types: &[String]) -> Value {
     let kinds: Vec<&String> = types.iter().filter(|kind| *kind != "null").collect();
     if kinds.len() < types.len() && !kinds.is_empty() {
@@ -57,7 +57,7 @@ pub(super) fn open_api(mut node: Map<String, Value>, types: &[String]) -> Value 
     Value::Object(node)
 }
 
-/// One type of a list, with the words that it can have.
+/// Returns one type of a list, with the keywords that it can have.
 fn branch(node: &Map<String, Value>, kind: &str) -> Value {
     let alien = |word: &str| {
         OF_TYPE.iter().any(|(_, words)| words.contains(&word))
@@ -72,7 +72,7 @@ fn branch(node: &Map<String, Value>, kind: &str) -> Value {
     Value::Object(branch)
 }
 
-/// A union in the older form: null is a flag, and a union of one is that one.
+/// Writes a union in the older form, in which null is a flag. A union of one schema becomes that schema.
 pub(super) fn union(mut node: Map<String, Value>, branches: Vec<Value>) -> Value {
     let null = json!({ "type": "NULL" });
     let all = branches.len();

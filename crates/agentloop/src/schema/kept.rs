@@ -1,9 +1,8 @@
-//! Conversions that were made before.
+//! Keeps conversions for later calls.
 //!
-//! A conversion is pure, and an agent asks for the same ones at every step: converting a tool's schema costs more than
-//! everything else that is done for it. The results are kept for the whole process, because the definition of a tool is
-//! plain data that callers change and copy, and has no place for them. Where a result comes from changes nothing
-//! that is sent.
+//! A conversion is pure, and an agent needs the same ones at every step: converting a tool's schema costs more than everything else that
+//! is done for it. The results are kept for the whole process, because the definition of a tool is plain data that callers change and
+//! copy, and has no room for them. A kept conversion is the same as a new one.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,22 +15,22 @@ use serde_json::value::RawValue;
 use super::{Converted, Dialect, convert};
 use crate::limits::{MAX_KEPT_SCHEMA_BYTES, MAX_KEPT_SCHEMAS};
 
-/// A conversion, with what it was made from.
+/// A conversion, with its original.
 #[derive(Debug)]
 pub(crate) struct Kept {
     original: Value,
     converted: Converted,
-    /// The converted schema, as it is written.
+    /// The converted schema as JSON text.
     text: Option<Box<RawValue>>,
 }
 
 impl Kept {
-    /// What the dialect cannot say.
+    /// Returns what the dialect cannot express.
     pub(crate) fn lost(&self) -> &[String] {
         &self.converted.lost
     }
 
-    /// Whether the converted schema refuses something that the original takes.
+    /// Returns whether the converted schema refuses something that the original accepts.
     pub(crate) fn is_narrowed(&self) -> bool {
         self.converted.narrowed
     }
@@ -40,7 +39,7 @@ impl Kept {
 /// A schema as it is sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Sent<'a> {
-    /// As the caller wrote it.
+    /// Unchanged.
     AsIs(&'a Value),
     Changed(Value),
     Converted(Arc<Kept>),
@@ -70,14 +69,14 @@ impl Serialize for Sent<'_> {
     }
 }
 
-/// Converts a schema, or finds the conversion that was made of the same one before.
+/// Converts a schema, or returns the conversion that was kept.
 pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
     static SCHEMAS: LazyLock<Mutex<Schemas>> = LazyLock::new(Mutex::default);
     let mut hasher = DefaultHasher::new();
     let bytes = hash(schema, &mut hasher);
     let key = (hasher.finish(), dialect);
     let find = || SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner).get(key);
-    // Comparing is done without the lock.
+    // Schemas are compared without the lock.
     if let Some(kept) = find().filter(|kept| is_same(&kept.original, schema)) {
         return kept;
     }
@@ -94,12 +93,12 @@ pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
 
 type Key = (u64, Dialect);
 
-/// Two generations: when the younger one is full, the older one is forgotten. What is used moves to the younger one.
+/// Two generations: when the younger one is full, the older one is removed. Entries that are used move to the younger one.
 #[derive(Debug, Default)]
 struct Schemas {
     young: HashMap<Key, (Arc<Kept>, usize)>,
     old: HashMap<Key, (Arc<Kept>, usize)>,
-    /// What the younger generation holds, estimated.
+    /// The estimated size of the younger generation.
     bytes: usize,
 }
 
@@ -129,7 +128,7 @@ impl Schemas {
 
 /// Hashes a value with the order of its names, and estimates its size in memory.
 fn hash(value: &Value, hasher: &mut DefaultHasher) -> usize {
-    /// A value, with its share of the list or the table that it is in.
+    /// A value, with its share of the list or map that contains it.
     const NODE: usize = 96;
     std::mem::discriminant(value).hash(hasher);
     NODE + match value {
@@ -161,7 +160,7 @@ fn hash(value: &Value, hasher: &mut DefaultHasher) -> usize {
     }
 }
 
-/// Whether two values are equal, the order of their names included: it is the order in which they are sent.
+/// Returns whether two values are equal and their fields in the same order, in which they are sent.
 fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_what_is_used_stays() {
+    fn kept_conversions_are_limited_and_used_ones_stay() {
         let mut schemas = Schemas::default();
         let kept = |number: usize| {
             let original = json!({ "const": number });

@@ -1,10 +1,10 @@
-//! Several schemas that must all hold, as one.
+//! Merges schemas that must all hold.
 
 use serde_json::{Map, Value, json};
 
 use super::walk::Walk;
 
-/// Words that say something to a reader only; the first one is as good as any.
+/// Keywords for readers only. The first value is kept.
 const TEXTS: &[&str] = &[
     "title",
     "description",
@@ -19,7 +19,7 @@ const TEXTS: &[&str] = &[
 ];
 
 impl Walk<'_> {
-    /// Adds to a schema that also another must hold.
+    /// Adds the constraints of one schema to another.
     pub(super) fn merge(
         &mut self,
         into: &mut Map<String, Value>,
@@ -72,7 +72,7 @@ impl Walk<'_> {
                 _ => false,
             };
             if !merged {
-                self.lose(path, &format!("`{word}` is said twice; the first one is sent"));
+                self.lose(path, &format!("`{word}` occurs twice; the first one is sent"));
             }
         }
     }
@@ -82,7 +82,7 @@ fn both(one: Value, other: &Value) -> Value {
     if one == *other { one } else { json!({ "allOf": [one, other] }) }
 }
 
-/// The types that both lists name.
+/// Returns the types that both lists contain.
 fn narrower(one: &Value, other: &Value) -> Option<Value> {
     let list = |value: &Value| match value {
         Value::Array(many) => many.clone(),

@@ -1,7 +1,7 @@
-//! JSON Schema → what each protocol takes, for tools and for output. The one place.
+//! Converts JSON Schema to the subset that each protocol accepts, for tools and for output.
 //!
-//! One walk ([`walk`]) serves all dialects: references and `allOf` are resolved ([`refs`], [`merge`]), `oneOf` becomes `anyOf`,
-//! words that a dialect does not know move to the description. What differs is a file per host.
+//! One walk ([`walk`]) serves all dialects: references and `allOf` are resolved ([`refs`], [`merge`]), `oneOf` becomes `anyOf`, and keywords
+//! that a dialect does not know move to the description. What differs is in a file per dialect.
 
 mod anthropic;
 mod children;
@@ -22,23 +22,23 @@ use serde_json::Value;
 pub(crate) use kept::{Sent, converted};
 pub(crate) use wrap::{WRAPPER, is_object, wrap};
 
-/// How deep a schema may be nested; what lies deeper is cut, and said.
+/// How deep a schema may be nested. Deeper levels are cut off, with a warning.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// How many schemas one may become when its references are resolved; what is more is cut, and said.
+/// How many schemas one may become when its references are resolved. Further ones are cut off, with a warning.
 pub(crate) const MAX_NODES: usize = 10_000;
 
-/// What a host makes of a schema.
+/// A subset of JSON Schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Dialect {
-    /// Every object closed, all properties required, optionals nullable, no references beside other words.
+    /// OpenAI's strict schemas: every object closed, all properties required, optional ones nullable, no references beside other keywords.
     OpenAiStrict,
-    /// Every object closed, no limits of numbers, lengths and patterns, few formats, no recursion.
+    /// Anthropic's: every object closed, no limits of numbers, lengths and patterns, few formats, no recursion.
     Anthropic,
-    /// JSON Schema without a few words.
+    /// Gemini's: JSON Schema without some keywords.
     GeminiJsonSchema,
-    /// The older form: upper-case types, no references, no unions of types. An object without properties is
-    /// `{"type":"OBJECT"}`; at the root of a tool's parameters the host wants nothing at all in its place.
+    /// Gemini's older form: upper-case types, no references, no unions of types. An object without properties is `{"type":"OBJECT"}`; the
+    /// parameters of a tool without properties are left out.
     GeminiOpenApi,
 }
 
@@ -47,14 +47,14 @@ pub(crate) enum Dialect {
 pub(crate) struct Converted {
     /// The schema to send.
     pub(crate) schema: Value,
-    /// What the dialect cannot say: constraints that the host will not keep to.
+    /// What the dialect cannot express: constraints that the provider does not enforce.
     pub(crate) lost: Vec<String>,
-    /// Whether the schema refuses something that the original takes (an open map, a recursion that was cut). Where
-    /// the host can also be asked loosely, that is the better way; `lost` says what it was.
+    /// Whether the schema refuses something that the original accepts, such as an open map or a recursion that was cut off. If the provider also
+    /// has a mode that is not strict, that one is better. `lost` lists the reasons.
     pub(crate) narrowed: bool,
 }
 
-/// Converts a schema. Never fails: what cannot be said is left out and listed. Requests are encoded with [`converted`].
+/// Converts a schema. What cannot be expressed is left out and listed. Requests are encoded with [`converted`].
 fn convert(schema: &Value, dialect: Dialect) -> Converted {
     walk::Walk::new(schema, dialect).convert()
 }

@@ -1,17 +1,17 @@
-//! Strict schemas of OpenAI: closed objects, all properties required, optionals nullable.
+//! OpenAI's strict schemas: closed objects, all properties required, optional ones nullable.
 
 use serde_json::{Map, Value, json};
 
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
-/// Whether the host keeps to a word.
+/// Returns whether the provider enforces a keyword.
 pub(super) fn keeps(word: &str, value: &Value) -> bool {
     match word {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf"
         | "minItems" | "maxItems" => true,
         "format" => value.as_str().is_some_and(|format| FORMATS.contains(&format)),
-        // Looking around is more than the host's patterns can.
+        // Lookaround is not supported.
         "pattern" => {
             let around = ["(?=", "(?!", "(?<=", "(?<!"];
             value.as_str().is_some_and(|pattern| !around.iter().any(|look| pattern.contains(look)))
@@ -20,7 +20,7 @@ pub(super) fn keeps(word: &str, value: &Value) -> bool {
     }
 }
 
-/// The same schema, and null beside it.
+/// Returns the schema with null allowed.
 pub(super) fn nullable(schema: Value) -> Value {
     let Value::Object(mut node) = schema else { return schema };
     if takes_null(&node) {

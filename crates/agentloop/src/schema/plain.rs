@@ -1,4 +1,4 @@
-//! A schema by itself: its type, its values, its words.
+//! Converts a schema without its children: its type, values and keywords.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::words::{self, Word};
 use super::{Dialect, gemini};
 
 impl Walk<'_> {
-    /// A schema without unions and references.
+    /// Converts a schema without unions and references.
     pub(super) fn plain(&mut self, node: &Map<String, Value>, path: &str, depth: usize) -> Value {
         let mut out = Map::new();
         let types = words::types(node);
@@ -25,22 +25,22 @@ impl Walk<'_> {
             };
             out.insert("type".to_owned(), kinds);
         }
-        let mut told: Vec<(&str, &Value)> = Vec::new();
+        let mut described: Vec<(&str, &Value)> = Vec::new();
         for (word, value) in node {
             match words::word(self.dialect, word, value) {
                 Word::Kept => {
                     out.insert(word.clone(), value.clone());
                 }
-                Word::Told => told.push((word, value)),
+                Word::Described => described.push((word, value)),
                 Word::Lost => {
-                    told.push((word, value));
-                    self.lose(path, &format!("`{word}` is only told to the model"));
+                    described.push((word, value));
+                    self.lose(path, &format!("`{word}` is only described to the model"));
                 }
                 Word::Structure | Word::Note => {}
             }
         }
-        self.values(node, &types, &mut out, &mut told, path);
-        words::tell(&mut out, &told);
+        self.values(node, &types, &mut out, &mut described, path);
+        words::describe(&mut out, &described);
         if types.iter().any(|kind| kind == "array") {
             self.items(node, &mut out, path, depth);
         }
@@ -56,13 +56,13 @@ impl Walk<'_> {
         }
     }
 
-    /// The values that are allowed, where they are listed.
+    /// Converts the allowed values, if they are listed.
     fn values<'n>(
         &mut self,
         node: &'n Map<String, Value>,
         types: &[String],
         out: &mut Map<String, Value>,
-        told: &mut Vec<(&'n str, &'n Value)>,
+        described: &mut Vec<(&'n str, &'n Value)>,
         path: &str,
     ) {
         let fixed = node.get("const");
@@ -80,15 +80,15 @@ impl Walk<'_> {
             Dialect::GeminiJsonSchema => {
                 out.insert("enum".to_owned(), Value::Array(values));
             }
-            // The older form lists texts only; null is a flag.
+            // The older form lists only strings; null is a flag.
             Dialect::GeminiOpenApi => {
                 let texts: Vec<Value> = values.iter().filter(|v| !v.is_null()).cloned().collect();
                 let only_text = types.iter().all(|kind| kind == "string" || kind == "null");
                 if only_text && texts.iter().all(Value::is_string) && !texts.is_empty() {
                     out.insert("enum".to_owned(), Value::Array(texts));
                 } else if !values.iter().all(Value::is_null) {
-                    told.push((word, value));
-                    self.lose(path, &format!("`{word}` is only told to the model"));
+                    described.push((word, value));
+                    self.lose(path, &format!("`{word}` is only described to the model"));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! References, and schemas that must all hold.
+//! Resolves references and `allOf`.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::walk::Walk;
 use super::{MAX_DEPTH, MAX_NODES};
 
 impl Walk<'_> {
-    /// The definitions that references stand for, at the root.
+    /// Converts the definitions at the root, which references point to.
     pub(super) fn definitions(&mut self, schema: &mut Value) {
         let mut converted = Map::new();
         for home in ["$defs", "definitions"] {
@@ -26,7 +26,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A reference as it can stay: to the root, or to a definition at the root.
+    /// Returns a reference that can be kept: to the root, or to a definition at the root.
     fn kept(&self, reference: &str) -> Option<String> {
         if !self.dialect.refers() {
             return None;
@@ -45,8 +45,8 @@ impl Walk<'_> {
         (reference == "#").then(|| reference.to_owned())
     }
 
-    /// Resolves references that cannot stay, and `allOf`, until none is left; `None` if that goes in a circle. At the
-    /// root, and among others, a reference cannot stay.
+    /// Resolves `allOf` and references that cannot be kept, until none is left. Returns `None` for a circular reference. A reference cannot be kept at the
+    /// root and beside other keywords.
     pub(super) fn flatten(
         &mut self,
         node: &Map<String, Value>,
@@ -65,7 +65,7 @@ impl Walk<'_> {
                     return Some(Map::from_iter([("$ref".to_owned(), kept.into())]));
                 }
                 if circle {
-                    self.narrow(path, &format!("the reference `{reference}` goes in a circle"));
+                    self.narrow(path, &format!("the reference `{reference}` is circular"));
                     return None;
                 }
                 match reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer)) {
@@ -74,25 +74,30 @@ impl Walk<'_> {
                     _ => {
                         self.narrow(
                             path,
-                            &format!("the reference `{reference}` cannot be followed"),
+                            &format!("the reference `{reference}` cannot be resolved"),
                         );
                     }
                 }
                 self.within.push(reference);
             } else if let Some(all) = node.remove("allOf") {
                 for member in all.as_array().into_iter().flatten() {
-                    self.also(&mut node, member, path)?;
+                    self.add_member(&mut node, member, path)?;
                 }
             } else {
                 return Some(node);
             }
         }
-        self.narrow(path, "nested too deep; cut");
+        self.narrow(path, "nested too deep; cut off");
         None
     }
 
-    /// One member of `allOf`. Two references cannot stand in one schema, so that the second is resolved at once.
-    fn also(&mut self, node: &mut Map<String, Value>, member: &Value, path: &str) -> Option<()> {
+    /// Adds a member of `allOf`. A schema can have only one reference, so a second one is resolved at once.
+    fn add_member(
+        &mut self,
+        node: &mut Map<String, Value>,
+        member: &Value,
+        path: &str,
+    ) -> Option<()> {
         match member {
             Value::Object(member) if node.contains_key("$ref") || node.contains_key("allOf") => {
                 let around = self.within.len();
@@ -102,7 +107,7 @@ impl Walk<'_> {
             }
             Value::Object(member) => self.merge(node, member, path),
             Value::Bool(true) => {}
-            _ => self.narrow(path, "no schema that can be sent"),
+            _ => self.narrow(path, "not a schema that can be sent"),
         }
         Some(())
     }

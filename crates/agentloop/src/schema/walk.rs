@@ -1,4 +1,4 @@
-//! The one walk through a schema.
+//! Walks through a schema and converts it.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +6,12 @@ use super::words::{self, Word};
 use super::{Converted, Dialect, MAX_DEPTH, MAX_NODES, anthropic, gemini};
 
 impl Dialect {
-    /// Whether a reference can stand alone in place of a schema.
+    /// Returns whether a schema can be a reference.
     pub(super) fn refers(self) -> bool {
         matches!(self, Self::OpenAiStrict | Self::GeminiJsonSchema)
     }
 
-    /// Whether every object must say that it has no other properties.
+    /// Returns whether every object must exclude additional properties.
     pub(super) fn closes(self) -> bool {
         matches!(self, Self::OpenAiStrict | Self::Anthropic)
     }
@@ -22,9 +22,9 @@ pub(super) struct Walk<'a> {
     pub(super) dialect: Dialect,
     lost: Vec<String>,
     pub(super) narrowed: bool,
-    /// How many schemas were looked at.
+    /// How many schemas were visited.
     pub(super) nodes: usize,
-    /// The references whose targets stand around this place.
+    /// The references whose targets contain this place.
     pub(super) within: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Walk<'a> {
         }
         if self.dialect == Dialect::Anthropic {
             for place in anthropic::limit_optional(&mut schema) {
-                self.narrow(&place, "one optional property too many: asked for, or null");
+                self.narrow(&place, "too many optional properties; sent as required and nullable");
             }
         }
         if self.dialect == Dialect::OpenAiStrict && schema.get("type") != Some(&json!("object")) {
@@ -57,17 +57,17 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Something that the original takes and what is sent does not.
+    /// Records something that the original accepts and the converted schema does not.
     pub(super) fn narrow(&mut self, path: &str, what: &str) {
         self.narrowed = true;
         self.lose(path, what);
     }
 
-    /// A schema, converted.
+    /// Converts a schema.
     pub(super) fn node(&mut self, schema: &Value, path: &str, depth: usize) -> Value {
         self.nodes += 1;
         if depth > MAX_DEPTH || self.nodes > MAX_NODES {
-            self.narrow(path, "nested too deep; cut");
+            self.narrow(path, "nested too deep; cut off");
             return self.anything();
         }
         let around = self.within.len();
@@ -78,7 +78,7 @@ impl<'a> Walk<'a> {
                 self.anything()
             }
             _ => {
-                self.narrow(path, "no schema that can be sent");
+                self.narrow(path, "not a schema that can be sent");
                 self.anything()
             }
         };
@@ -88,15 +88,15 @@ impl<'a> Walk<'a> {
 
     pub(super) fn untyped(&mut self, path: &str) {
         match self.dialect {
-            Dialect::OpenAiStrict => self.narrow(path, "says nothing of its type"),
+            Dialect::OpenAiStrict => self.narrow(path, "has no type"),
             Dialect::GeminiOpenApi => {
-                self.narrow(path, "says nothing of its type; sent as an object");
+                self.narrow(path, "has no type; sent as an object");
             }
             Dialect::Anthropic | Dialect::GeminiJsonSchema => {}
         }
     }
 
-    /// What stands where nothing better can.
+    /// Returns the schema that accepts most.
     fn anything(&self) -> Value {
         match self.dialect {
             Dialect::GeminiOpenApi => json!({ "type": "OBJECT" }),
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
         self.plain(&node, path, depth)
     }
 
-    /// One of several. What is said beside them is said in each.
+    /// Converts a union. Keywords beside it are added to each branch.
     fn union(
         &mut self,
         node: Map<String, Value>,

@@ -1,10 +1,10 @@
-//! The words of JSON Schema, and which dialect knows them.
+//! The keywords of JSON Schema, and which dialects know them.
 
 use serde_json::{Map, Value};
 
 use super::{Dialect, anthropic, gemini, openai};
 
-/// Words that only say something about the schema itself. They go without a loss.
+/// Keywords that do not constrain values. Removing them loses nothing.
 const NOTES: &[&str] = &[
     "$schema",
     "$id",
@@ -17,7 +17,7 @@ const NOTES: &[&str] = &[
     "writeOnly",
 ];
 
-/// Words that the walk deals with itself.
+/// Keywords that the walk handles itself.
 const STRUCTURE: &[&str] = &[
     "type",
     "properties",
@@ -38,19 +38,19 @@ const STRUCTURE: &[&str] = &[
     "nullable",
 ];
 
-/// The longest value that is worth repeating in a description.
+/// The longest value that is repeated in a description.
 const LONGEST: usize = 200;
 
-/// What becomes of a word.
+/// What happens to a keyword.
 pub(super) enum Word {
-    /// It is the walk's business.
+    /// The walk handles it.
     Structure,
     Kept,
-    /// It goes, and nothing is lost.
+    /// It is removed, and nothing is lost.
     Note,
-    /// It goes into the description; nothing is lost, since it constrains nothing.
-    Told,
-    /// It goes into the description, and the host will not keep to it.
+    /// It moves to the description. Nothing is lost, because it constrains nothing.
+    Described,
+    /// It moves to the description, and the provider does not enforce it.
     Lost,
 }
 
@@ -66,9 +66,9 @@ pub(super) fn word(dialect: Dialect, word: &str, value: &Value) -> Word {
     };
     match word {
         _ if kept => Word::Kept,
-        "default" | "examples" | "example" if !value.is_null() => Word::Told,
+        "default" | "examples" | "example" if !value.is_null() => Word::Described,
         "default" | "examples" | "example" => Word::Note,
-        // What no validator knows constrains nothing.
+        // An unknown keyword constrains nothing.
         _ if NOTES.contains(&word) || !constrains(word) => Word::Note,
         "unevaluatedProperties" | "unevaluatedItems" if dialect.closes() => Word::Note,
         _ => Word::Lost,
@@ -114,26 +114,26 @@ fn constrains(word: &str) -> bool {
     )
 }
 
-/// Adds words to the description, so that the model still reads them.
-pub(super) fn tell(out: &mut Map<String, Value>, told: &[(&str, &Value)]) {
-    let told: Vec<String> = told
+/// Adds keywords to the description, so that the model still reads them.
+pub(super) fn describe(out: &mut Map<String, Value>, keywords: &[(&str, &Value)]) {
+    let described: Vec<String> = keywords
         .iter()
         .map(|(word, value)| (word, value.to_string()))
         .filter(|(_, value)| value.len() <= LONGEST)
         .map(|(word, value)| format!("{word}: {value}"))
         .collect();
-    if told.is_empty() {
+    if described.is_empty() {
         return;
     }
-    let told = told.join(", ");
+    let described = described.join(", ");
     let text = match out.get("description").and_then(Value::as_str) {
-        Some(text) if !text.is_empty() => format!("{text} ({told})"),
-        _ => told,
+        Some(text) if !text.is_empty() => format!("{text} ({described})"),
+        _ => described,
     };
     out.insert("description".to_owned(), text.into());
 }
 
-/// The types that a schema names or, where it names none, implies.
+/// Returns the types that a schema names or, if it names none, implies.
 pub(super) fn types(node: &Map<String, Value>) -> Vec<String> {
     let mut types: Vec<String> = match node.get("type") {
         Some(Value::String(one)) => vec![one.clone()],

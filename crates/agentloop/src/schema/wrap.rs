@@ -1,14 +1,14 @@
-//! Hosts that want an object get one around every other value.
+//! Wraps other values in an object for providers that require one.
 
 use serde_json::{Map, Value, json};
 
-/// The property under which the value stands.
+/// The property that holds the value.
 pub(crate) const WRAPPER: &str = "value";
 
-/// How many references are followed to see what a root is.
+/// How many references are followed to find the type of the root.
 const MAX_HOPS: usize = 16;
 
-/// Whether the values of a schema are objects, and nothing else.
+/// Returns whether a schema accepts only objects.
 pub(crate) fn is_object(schema: &Value) -> bool {
     let mut node = schema;
     for _ in 0..MAX_HOPS {
@@ -30,7 +30,7 @@ pub(crate) fn is_object(schema: &Value) -> bool {
     false
 }
 
-/// The schema of an object that holds the value.
+/// Returns the schema of an object that holds the value.
 pub(crate) fn wrap(schema: &Value) -> Value {
     let mut inner = schema.clone();
     let mut outer = Map::new();
@@ -56,7 +56,7 @@ pub(crate) fn wrap(schema: &Value) -> Value {
     wrapped
 }
 
-/// References to the root, or to a place in it, follow it one level down.
+/// Changes references to the root, or to a place in it, for the new place of the root.
 fn lower(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_object_is_an_object() {
+    fn only_schemas_of_objects_are_objects() {
         for (schema, object) in [
             (json!({ "type": "object" }), true),
             (json!({ "properties": {} }), true),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn references_still_lead_to_their_targets() {
+    fn references_of_a_wrapped_schema_still_resolve() {
         let schema = json!({
             "type": "array",
             "items": { "anyOf": [{ "$ref": "#" }, { "$ref": "#/$defs/leaf" }] },

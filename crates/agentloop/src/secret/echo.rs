@@ -12,15 +12,15 @@ use memchr::memmem;
 use super::MASK;
 use crate::percent;
 
-/// What is shorter is a word that may be anywhere.
+/// A shorter secret may occur in any text by chance.
 const SHORTEST: usize = 6;
 
-/// From this length on a secret is found although other characters are between its letters and digits.
+/// A secret of this length is found even if other characters are between its letters and digits.
 const SHORTEST_SPLIT: usize = 12;
 
-/// A secret in all the forms that are recognised.
+/// A secret in all forms that are recognised.
 pub(crate) struct Echo {
-    /// In lower case, letters and digits alone.
+    /// The letters and digits in lower case.
     split: Vec<Vec<u8>>,
     /// In lower case.
     exact: Vec<Vec<u8>>,
@@ -55,11 +55,11 @@ impl Echo {
             }),
             each(|byte| format!("\\u{byte:04x}")),
         ];
-        // In a longer text its first byte may be the first, second or third of a group of base64.
+        // In a longer text its first byte may be the first, second or third of a base64 group.
         for before in 0..3 {
             let text = [&vec![0; before][..], secret].concat();
             let encoded = STANDARD_NO_PAD.encode(&text).into_bytes();
-            // The characters at the edges also depend on what is around it.
+            // The characters at the edges also depend on the bytes around it.
             let first = (before * 4).div_ceil(3);
             let last = text.len() * 4 / 3;
             forms.extend(encoded.get(first..last).map(<[u8]>::to_vec));
@@ -75,7 +75,7 @@ impl Echo {
         }
     }
 
-    /// Replaces the secret in `text`, also where the text was cut in the middle of it.
+    /// Replaces the secret in `text`, also if the text ends in the middle of it.
     pub(crate) fn remove(&self, text: &mut String) {
         if self.split.is_empty() && self.exact.is_empty() {
             return;
@@ -91,7 +91,7 @@ impl Echo {
             split.extend(found(&letters, form));
         }
         if !split.is_empty() {
-            // Only now: for a text without the secret, and that is nearly every text, the list would be its largest copy.
+            // Only now, because nearly every text is without the secret, and the list is larger than the text.
             let places = lower.iter().enumerate().filter(|(_, byte)| byte.is_ascii_alphanumeric());
             let places: Vec<usize> = places.map(|(place, _)| place).collect();
             hidden.extend(split.iter().map(|(start, end)| (places[*start], places[*end - 1] + 1)));
@@ -103,7 +103,7 @@ impl Echo {
         let mut shown = String::with_capacity(text.len());
         let mut at = 0;
         for (start, end) in hidden {
-            // Forms overlap, and so do their places.
+            // Several forms may match the same place.
             if start >= at {
                 shown.push_str(text.get(at..start).unwrap_or_default());
                 shown.push_str(MASK);
@@ -115,7 +115,7 @@ impl Echo {
     }
 }
 
-/// Where `form` is in `text`, and where its beginning is at the end of the text.
+/// Returns where `form` occurs in `text`, and where the text ends with its beginning.
 fn found(text: &[u8], form: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     let cut = (SHORTEST..form.len()).rev().find(|length| text.ends_with(&form[..*length]));
     let cut = cut.map(|length| (text.len() - length, text.len()));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_cut_in_the_middle_of_a_key_does_not_show_its_beginning() {
+    fn a_text_that_ends_in_the_middle_of_a_key_does_not_show_its_beginning() {
         assert_eq!(removed(&format!("you sent {}", &KEY[..14])), "you sent ***");
         assert_eq!(removed("nothing was sent"), "nothing was sent");
     }

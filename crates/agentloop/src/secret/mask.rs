@@ -1,4 +1,4 @@
-//! Hides secrets that a user wrote into addresses and headers, where no type can tell.
+//! Hides secrets in URLs and headers, which no type marks as secret.
 
 use super::MASK;
 
@@ -22,16 +22,16 @@ const SECRET_WORDS: [&str; 16] = [
     "token",
 ];
 
-/// From this length on, letters and digits in a row are no word or number that a person would write.
+/// Letters and digits in a row of this length are not a word or number that a person would write.
 const LONGEST_WORD: usize = 16;
 
-/// Whether a header or a parameter of that name holds a secret.
+/// Returns whether a header or a query parameter of that name is secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Whether a value looks generated: a long run of letters and digits, or a UUID. Whatever its name, it may be a secret.
+/// Returns whether a value looks generated: a long run of letters and digits, or a UUID. It may be a secret, whatever its name.
 fn looks_secret(value: &str) -> bool {
     let is_mixed = |run: &str| {
         let any = |kind: fn(&u8) -> bool| run.as_bytes().iter().any(kind);
@@ -47,21 +47,21 @@ fn looks_secret(value: &str) -> bool {
     uuid || runs.any(|run| run.len() >= LONGEST_WORD && is_mixed(run))
 }
 
-/// Whether a parameter of a query is not shown.
+/// Returns whether a query parameter is hidden.
 fn is_hidden(name: &str, value: &str) -> bool {
     is_secret(name) || looks_secret(value)
 }
 
-/// A header's value, as it may be shown.
+/// Returns the value of a header with secrets hidden.
 pub(crate) fn header(name: &str, value: &str) -> String {
     if is_secret(name) { MASK.to_owned() } else { value.to_owned() }
 }
 
-/// An address as it may be shown: without its password and without the secrets of its query.
-pub fn address(address: &str) -> String {
-    let (scheme, rest) = match address.split_once("://") {
+/// Returns a URL without its password and the secrets of its query.
+pub fn url(url: &str) -> String {
+    let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => (String::new(), address),
+        None => (String::new(), url),
     };
     let (place, query) = match rest.split_once('?') {
         Some((place, query)) => (place, Some(query)),
@@ -85,9 +85,9 @@ pub fn address(address: &str) -> String {
     format!("{scheme}{place}?{}", parameters.join("&"))
 }
 
-/// What is hidden in an address: its password, and the secrets of its query.
-pub(crate) fn secrets(address: &str) -> Vec<String> {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+/// Returns what is hidden in a URL: its password and the secrets of its query.
+pub(crate) fn secrets(url: &str) -> Vec<String> {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let host = place.split('/').next().unwrap_or_default();
     let user = host.rfind('@').map(|at| &host[..at]);
@@ -97,11 +97,11 @@ pub(crate) fn secrets(address: &str) -> Vec<String> {
     password.into_iter().chain(values).map(str::to_owned).collect()
 }
 
-/// The address of a medium as it may be shown: what is signed or secret stands in its query, so that all of it goes.
-pub(crate) fn place(address: &str) -> String {
-    match address.split_once('?') {
-        Some((place, _)) => format!("{}?{MASK}", self::address(place)),
-        None => self::address(address),
+/// Returns the URL of a medium without its query, which may contain signatures.
+pub(crate) fn media_url(url: &str) -> String {
+    match url.split_once('?') {
+        Some((place, _)) => format!("{}?{MASK}", self::url(place)),
+        None => self::url(url),
     }
 }
 
@@ -110,13 +110,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_place_of_a_medium_has_no_query() {
+    fn the_url_of_a_medium_is_shown_without_its_query() {
         let signed = "https://me:pw@cdn.example/a.png?X-Signature=abc&width=2";
-        assert_eq!(place(signed), "https://***@cdn.example/a.png?***");
+        assert_eq!(media_url(signed), "https://***@cdn.example/a.png?***");
     }
 
     #[test]
-    fn addresses_lose_their_secrets_and_nothing_else() {
+    fn urls_lose_their_secrets_and_nothing_else() {
         for (given, shown) in [
             ("https://api.example/v1", "https://api.example/v1"),
             ("https://me:pw@api.example/v1", "https://***@api.example/v1"),
@@ -126,13 +126,13 @@ mod tests {
             ("nonsense", "nonsense"),
             ("me:pw@api.example/v1", "***@api.example/v1"),
         ] {
-            assert_eq!(address(given), shown);
+            assert_eq!(url(given), shown);
         }
     }
 
     #[test]
     fn a_parameter_is_hidden_for_its_name_or_for_its_value() {
-        let at = |query: &str| address(&format!("https://a.example/v1?{query}"));
+        let at = |query: &str| url(&format!("https://a.example/v1?{query}"));
         for name in ["sig", "code", "X-Amz-Signature", "access_token", "Key", "pwd", "sessionId"] {
             assert_eq!(at(&format!("{name}=abc")), format!("https://a.example/v1?{name}=***"));
         }
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_in_an_address_is_known() {
-        let address = "https://me:pw@a.example/v1?api-version=1&key=x&token=y";
-        assert_eq!(secrets(address), ["pw", "x", "y"]);
+    fn the_secrets_of_a_url_are_found() {
+        let url = "https://me:pw@a.example/v1?api-version=1&key=x&token=y";
+        assert_eq!(secrets(url), ["pw", "x", "y"]);
         assert!(secrets("https://a.example/v1?limit=2").is_empty());
     }
 
     #[test]
-    fn headers_that_sound_secret_are_hidden() {
+    fn headers_with_secret_names_are_hidden() {
         assert_eq!(header("x-lab-token", "abc"), "***");
         assert_eq!(header("authorization", "Bearer abc"), "***");
         assert_eq!(header("accept", "application/json"), "application/json");

@@ -1,4 +1,4 @@
-//! Keys that cannot be printed.
+//! Secrets that cannot be printed by accident.
 
 pub(crate) mod echo;
 pub(crate) mod mask;
@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A secret: Debug, Display and JSON show `***`.
+/// A secret, such as an API key. Debug, Display and JSON show `***`.
 ///
 /// ```
 /// use agentloop::Secret;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
-/// What a secret looks like wherever it is shown.
+/// What is shown instead of a secret.
 pub(crate) const MASK: &str = "***";
 
 impl Secret {
@@ -27,7 +27,7 @@ impl Secret {
         Self(secret.into())
     }
 
-    /// The secret itself. The name is a warning: do not print what this gives.
+    /// Returns the secret itself. Do not print it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The bytes of a response, as they arrive.
+//! The body of a response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,6 +15,17 @@ use crate::pace::Pace;
 ///
 /// However fast the bytes arrive, it returns control to the runtime after
 /// [`POLL_WORK_BYTES`](crate::limits::POLL_WORK_BYTES) of them.
+///
+/// ```
+/// use agentloop::transport::Body;
+///
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// # runtime.block_on(async {
+/// let body = Body::whole("hello");
+/// assert_eq!(body.collect(1 << 20).await?, "hello");
+/// # Ok::<(), agentloop::Error>(())
+/// # }).unwrap();
+/// ```
 pub struct Body(Inner);
 
 enum Inner {
@@ -23,26 +34,26 @@ enum Inner {
 }
 
 impl Body {
-    /// A body whose bytes are all there.
+    /// Creates a body of bytes that are all there.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Inner::Whole(Some(bytes.into())))
     }
 
-    /// A body whose bytes arrive over time.
+    /// Creates a body of bytes that arrive over time.
     pub fn stream(stream: impl Stream<Item = Result<Bytes>> + Send + 'static) -> Self {
         Self(Inner::Stream(Box::pin(stream), Pace::new()))
     }
 
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes, or `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Bytes>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// All bytes.
+    /// Returns all bytes.
     ///
     /// # Errors
     ///
-    /// When the connection breaks, and when there are more than `limit` bytes.
+    /// Returns an error if the connection breaks, and if there are more than `limit` bytes.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes> {
         let Some(first) = self.next().await.transpose()? else {
             return Ok(Bytes::new());
@@ -53,7 +64,7 @@ impl Body {
         if first.len() > limit {
             return Err(too_large());
         }
-        // Most bodies come in one piece, which is then not copied.
+        // Most bodies arrive in one piece, which is not copied.
         let Some(second) = self.next().await.transpose()? else {
             return Ok(first);
         };
@@ -74,7 +85,7 @@ impl Body {
         let mut head = BytesMut::new();
         let mut timer = std::pin::pin!(tokio::time::sleep_until(deadline));
         std::future::poll_fn(|context| {
-            // Whoever waits for the same deadline polls this first, and must find it ready.
+            // A caller that waits for the same deadline polls this first, and must find it ready.
             while head.len() < limit && Instant::now() < deadline {
                 match Pin::new(&mut self).poll_next(context) {
                     Poll::Ready(Some(Ok(bytes))) => {

@@ -1,7 +1,7 @@
-//! The only I/O: HTTP requests out, bytes in.
+//! Sends HTTP requests. All I/O of the library happens here.
 //!
-//! [`Transport`] is a small trait, so that a test or a program can put another one in: a recorder, a
-//! simulated provider, a client of its own. [`HttpTransport`] is the one that is used by default.
+//! [`Transport`] is a small trait, so a test or a program can replace it: with a recorder, a simulated provider, or an HTTP client of its
+//! own. [`HttpTransport`] is the default.
 
 mod body;
 mod http;
@@ -18,16 +18,36 @@ pub(crate) use self::http::is_this_machine;
 pub use self::http::{HttpTransport, HttpTransportBuilder};
 use crate::error::Result;
 
-/// A boxed future, as object-safe traits need it.
+/// A boxed future, which object-safe traits return.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Sends requests.
 ///
-/// - An answer of any status is `Ok`; `Err` is for what never became an answer (no connection, TLS failed).
+/// - A response of any status is `Ok`. `Err` means that there is no response, for example because there is no connection or TLS failed.
 /// - Compressed bodies arrive decompressed.
-/// - Dropping the future, or the body of the answer, cancels the request.
+/// - Dropping the future, or the body of the response, cancels the request.
+///
+/// ```
+/// use agentloop::transport::{Body, SendOptions, Transport};
+/// use agentloop::{BoxFuture, Result};
+/// use bytes::Bytes;
+///
+/// /// Responds to every request with the same body.
+/// #[derive(Debug)]
+/// struct Fixed(&'static str);
+///
+/// impl Transport for Fixed {
+///     fn send<'a>(
+///         &'a self,
+///         _: http::Request<Bytes>,
+///         _: SendOptions,
+///     ) -> BoxFuture<'a, Result<http::Response<Body>>> {
+///         Box::pin(async move { Ok(http::Response::new(Body::whole(self.0))) })
+///     }
+/// }
+/// ```
 pub trait Transport: Send + Sync + fmt::Debug {
-    /// Sends `request` and waits for the head of the answer.
+    /// Sends `request` and waits for the head of the response.
     fn send<'a>(
         &'a self,
         request: ::http::Request<Bytes>,
@@ -35,10 +55,10 @@ pub trait Transport: Send + Sync + fmt::Debug {
     ) -> BoxFuture<'a, Result<::http::Response<Body>>>;
 }
 
-/// What a transport needs to know beside the request.
+/// Options of sending a request.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SendOptions {
-    /// How long the connection may take, TLS and proxy included.
+    /// How long connecting may take, with TLS and proxy.
     pub connect_timeout: Option<Duration>,
 }

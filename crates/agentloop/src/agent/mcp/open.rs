@@ -104,7 +104,7 @@ async fn ask(
     opening: Opening,
 ) -> Result<McpConnection, Failure> {
     let (transport, trouble) = http::transport(address).map_err(|error| (error, false))?;
-    let who = mask::address(&address.url);
+    let who = mask::url(&address.url);
     let meeting = Meeting { who: &who, settings, opening };
     match meeting.meet(transport, None).await {
         Ok(connection) => Ok(connection),

@@ -82,7 +82,7 @@ impl Reach {
                 // Escaped, so the words of two command lines cannot run into each other.
                 format!("program {:?} {:?}", program.command, program.args)
             }
-            Self::Address(address) => format!("address {}", mask::address(&address.url)),
+            Self::Address(address) => format!("address {}", mask::url(&address.url)),
             Self::Pipes(..) => "pipe".to_owned(),
         }
     }
@@ -256,7 +256,7 @@ impl fmt::Debug for McpServer {
         let mut shown = f.debug_struct("McpServer");
         match &self.reach {
             Reach::Program(program) => shown.field("program", program),
-            Reach::Address(address) => shown.field("address", &mask::address(&address.url)),
+            Reach::Address(address) => shown.field("address", &mask::url(&address.url)),
             Reach::Pipes(..) => shown.field("pipes", &"…"),
         };
         shown.field("settings", &self.settings).finish()

@@ -42,7 +42,7 @@ pub(super) async fn one(
 
 /// The error, with the part and the address it is about. It is not the provider's.
 pub(super) fn about(wanted: &Wanted, error: &Error) -> Error {
-    let place = mask::place(&wanted.url);
+    let place = mask::media_url(&wanted.url);
     let text = format!("{}: {place} cannot be fetched: {}", wanted.subject(), error.message());
     let mut about = Error::new(error.kind(), text).with_retryable(error.is_retryable());
     if let Some(hint) = error.hint() {

@@ -75,7 +75,7 @@ impl Fetcher {
             };
             match result {
                 Ok(medium) => {
-                    let place = mask::place(&wanted.url);
+                    let place = mask::media_url(&wanted.url);
                     let text = format!(
                         "{subject}: {place} was fetched, and its {} bytes are sent ({})",
                         medium.size, medium.mime

@@ -6,11 +6,11 @@ use super::Costs;
 use crate::chat::Usd;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The table, as it is written. An empty one counts, and limits nothing.
+/// The table as it is in the file. An empty one counts costs and limits nothing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CostTable {
-    /// Dollars, as text: `"2.50"`.
+    /// In dollars, as text: `"2.50"`.
     limit: Option<String>,
     allow_unpriced: bool,
 }

@@ -1,4 +1,4 @@
-//! The sums.
+//! Adds up the costs of calls.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,17 @@ use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
 use crate::models::{ModelData, PriceBook};
 use crate::provider::Provider;
 
-/// What calls have cost so far. It is cheap to clone, and every clone is the same ledger.
+/// The costs of all calls so far. Clones share one ledger and are cheap.
+///
+/// ```
+/// use agentloop::middleware::{CostLedger, Costs};
+///
+/// // Two clients can add up their costs in one ledger.
+/// let ledger = CostLedger::default();
+/// let costs = [Costs::new().sharing(ledger.clone()), Costs::new().sharing(ledger.clone())];
+/// assert_eq!(ledger.total().calls, 0);
+/// # drop(costs);
+/// ```
 #[derive(Clone, Default)]
 pub struct CostLedger(Arc<Mutex<Sums>>);
 
@@ -22,26 +32,26 @@ pub struct CostLedger(Arc<Mutex<Sums>>);
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Totals {
-    /// Calls that ended, in whatever way.
+    /// The calls that ended, with a response, an error or a drop.
     pub calls: u64,
-    /// Calls whose cost is not known.
+    /// The calls whose cost is not known.
     pub unpriced: u64,
-    /// What the others cost.
+    /// The cost of the other calls.
     pub usd: Usd,
-    /// The share of it that is an estimate: the provider never said what it used.
+    /// The part of the cost that is an estimate, because the provider did not report the usage.
     pub estimated_usd: Usd,
-    /// Calls of which that share is.
+    /// The calls whose cost is an estimate.
     pub estimated_calls: u64,
-    /// Tokens read.
+    /// The tokens of prompts.
     pub prompt_tokens: u64,
-    /// Tokens written.
+    /// The tokens of responses.
     pub completion_tokens: u64,
 }
 
 impl Totals {
     fn add(&mut self, spent: &Spent<'_>) {
         self.calls += 1;
-        // Whoever reports a cost below zero, no call gives money back.
+        // A negative cost that a provider reports does not lower the sum.
         let amount = |cost: &Cost| cost.usd.max(Usd::default());
         match &spent.cost {
             Some(cost) => self.usd = self.usd + amount(cost),
@@ -63,17 +73,17 @@ impl Totals {
 #[derive(Default)]
 struct Sums {
     total: Totals,
-    /// What calls that are under way can cost.
+    /// The most that the calls under way can cost.
     reserved: Usd,
     /// By provider and model.
     by_model: BTreeMap<String, BTreeMap<String, Totals>>,
     by_tag: BTreeMap<String, Totals>,
-    /// The models that were looked up, and the last of them: mostly it is the same again.
+    /// The models that were looked up, and the last of them, which is mostly used again.
     prices: PriceBook,
     last: Option<(Arc<Provider>, String, Option<Arc<ModelData>>)>,
 }
 
-/// What one call cost, as it goes into the ledger.
+/// The cost of one call, as it is added to the ledger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -82,19 +92,19 @@ pub struct CostEntry {
     pub provider: String,
     /// The model, as the provider names it.
     pub model: String,
-    /// What the caller counts it under.
+    /// The tags of the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The tokens used; empty when nothing was.
+    /// The tokens used. Empty if the call used none.
     pub usage: Usage,
-    /// What it cost, if that is known. A call that used nothing has no cost.
+    /// The cost, if it is known. A call that used no tokens has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// Whether the tokens are an estimate, because the provider never said how many there were.
+    /// Whether the tokens are an estimate, because the provider did not report them.
     pub estimated: bool,
 }
 
-/// The same while it is counted: most calls are not written down anywhere else, and nothing of them need be copied.
+/// The cost of one call while it is added up. It borrows, because most calls are not recorded anywhere else.
 pub(super) struct Spent<'a> {
     pub(super) target: &'a Target,
     pub(super) tags: &'a [String],
@@ -117,17 +127,17 @@ impl Spent<'_> {
 }
 
 impl CostLedger {
-    /// All calls.
+    /// Returns the sums of all calls.
     pub fn total(&self) -> Totals {
         self.sums().total
     }
 
-    /// What is set aside for calls that are under way.
+    /// Returns the amount that is reserved for calls under way.
     pub fn reserved(&self) -> Usd {
         self.sums().reserved
     }
 
-    /// The calls of each model, by `provider/model`.
+    /// Returns the sums of each model, by `provider/model`.
     pub fn by_model(&self) -> BTreeMap<String, Totals> {
         let sums = self.sums();
         let models = sums.by_model.iter().flat_map(|(provider, models)| {
@@ -136,12 +146,12 @@ impl CostLedger {
         models.collect()
     }
 
-    /// The calls of each tag. A call with several tags is in each of them.
+    /// Returns the sums of each tag. A call with several tags counts for each of them.
     pub fn by_tag(&self) -> BTreeMap<String, Totals> {
         self.sums().by_tag.clone()
     }
 
-    /// Forgets what was counted. What is set aside stays.
+    /// Resets all sums. Reserved amounts stay.
     pub fn reset(&self) {
         let mut sums = self.sums();
         sums.total = Totals::default();
@@ -149,7 +159,7 @@ impl CostLedger {
         sums.by_tag.clear();
     }
 
-    /// What is known of the model: looked up once.
+    /// Returns the data of the model. It is looked up once.
     pub(super) fn model(&self, target: &Target) -> Option<Arc<ModelData>> {
         let mut sums = self.sums();
         if let Some((provider, model, found)) = &sums.last
@@ -164,7 +174,7 @@ impl CostLedger {
         found
     }
 
-    /// Sets an amount aside, if it is left; else says how much is.
+    /// Reserves an amount within the limit. Fails with the amount that is left if that is less.
     pub(super) fn reserve(&self, most: Usd, limit: Usd) -> Result<(), Usd> {
         let mut sums = self.sums();
         let taken = sums.total.usd + sums.reserved;
@@ -175,7 +185,7 @@ impl CostLedger {
         Ok(())
     }
 
-    /// Enters a call, and gives back what was set aside for it.
+    /// Adds a call, and releases what was reserved for it.
     pub(super) fn settle(&self, spent: &Spent<'_>, reserved: Usd) {
         let mut guard = self.sums();
         let sums = &mut *guard;
@@ -195,12 +205,12 @@ impl CostLedger {
     }
 
     fn sums(&self) -> MutexGuard<'_, Sums> {
-        // Nothing that is done under the lock panics, and sums stay sums.
+        // Nothing panics while the lock is held.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Adds to the sums of that name; past the limit to those of no name.
+/// Adds a call to the sums of a name, or to those without a name if there are too many names.
 fn add_to(sums: &mut BTreeMap<String, Totals>, name: &str, most: usize, spent: &Spent<'_>) {
     if let Some(totals) = sums.get_mut(name) {
         return totals.add(spent);

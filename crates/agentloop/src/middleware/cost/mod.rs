@@ -1,4 +1,4 @@
-//! What calls cost: on every answer, in sums, and never more than was allowed.
+//! Adds the cost to every response, sums it up, and limits it.
 
 mod config;
 mod ledger;
@@ -23,22 +23,23 @@ use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::models::{ModelData, Pricing};
 use crate::transport::BoxFuture;
 
-/// The longest answer that is reckoned with, where neither the request nor what is known of the model says one.
-const LONGEST_ANSWER: u64 = 8_192;
+/// The longest expected response, if neither the request nor the data of the model limits it.
+const LONGEST_RESPONSE: u64 = 8_192;
 
-type Tell = dyn Fn(&CostEntry) + Send + Sync;
+type Function = dyn Fn(&CostEntry) + Send + Sync;
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
-/// Says what each answer cost, adds it up, and stops before a limit is passed.
+/// Adds the cost to each response, sums it up, and refuses calls that could exceed a limit.
 ///
-/// - The provider's own figure counts first; else the cost is worked out from the usage and the
-///   [price list](crate::models). What is not known is absent, never zero.
-/// - Every call is in the [ledger](CostLedger): by model, and by the `tags` of its request. A call that was cut or dropped
-///   before the provider said what it used is estimated, and said to be.
-/// - With a [limit](Self::limit), the most that a call can cost is set aside before it is made. A call for which nothing is
-///   left is a [`SpendingLimit`](ErrorKind::SpendingLimit) error, also with many calls at once.
+/// - A cost that the provider reports is used first; else it is computed from the usage and the [price list](crate::models). An unknown cost
+///   is absent, not zero.
+/// - Every call is added to the [ledger](CostLedger), by model and by the `tags` of its request. If a call is cut off or dropped before the
+///   provider reported the usage, its cost is estimated and marked as an estimate.
+/// - With a [limit](Self::limit), the most that a call can cost is reserved before it is made. A call for which not enough is left fails with
+///   [`SpendingLimit`](ErrorKind::SpendingLimit), also if many calls are made at once.
 ///
-/// Inside of retry and fallback it sees every try, which is what is paid for; inside of a cache it sees no hits.
+/// Place it inside of retry and fallback, so that it counts every attempt, and inside of a cache, so that it does not count stored
+/// responses.
 ///
 /// ```
 /// use agentloop::{AgentLoop, middleware::Costs};
@@ -56,7 +57,7 @@ pub struct Costs {
     limit: Option<Usd>,
     allow_unpriced: bool,
     clock: Option<Arc<Clock>>,
-    tell: Option<Arc<Tell>>,
+    function: Option<Arc<Function>>,
 }
 
 impl Default for Costs {
@@ -66,54 +67,53 @@ impl Default for Costs {
 }
 
 impl Costs {
-    /// Counts, and limits nothing.
+    /// Counts costs without a limit.
     pub fn new() -> Self {
         Self {
             ledger: CostLedger::default(),
             limit: None,
             allow_unpriced: false,
             clock: None,
-            tell: None,
+            function: None,
         }
     }
 
-    /// Stops before more than this is spent by all calls together.
+    /// Limits the cost of all calls together.
     #[must_use]
     pub fn limit(mut self, usd: Usd) -> Self {
         self.limit = Some(usd);
         self
     }
 
-    /// Lets calls pass a limit whose price is not known. They are counted, and cost nothing that is known.
+    /// Allows models whose price is not known, although there is a limit. Their calls count without a cost.
     #[must_use]
     pub fn allow_unpriced(mut self) -> Self {
         self.allow_unpriced = true;
         self
     }
 
-    /// Adds up in a ledger that others use too.
+    /// Uses a ledger that others use too.
     #[must_use]
     pub fn sharing(mut self, ledger: CostLedger) -> Self {
         self.ledger = ledger;
         self
     }
 
-    /// Another clock than the system's, for prices that change with the time.
+    /// Uses another clock than the system's, for prices that change over time.
     #[must_use]
     pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.clock = Some(Arc::new(now));
         self
     }
 
-    /// Hands every entry to a function, to keep it somewhere else. It is called on the task that makes the call: it must not
-    /// wait.
+    /// Passes every entry to a function, for example to store it. The function is called on the task that makes the call, so it must not block.
     #[must_use]
-    pub fn on_call(mut self, tell: impl Fn(&CostEntry) + Send + Sync + 'static) -> Self {
-        self.tell = Some(Arc::new(tell));
+    pub fn on_call(mut self, function: impl Fn(&CostEntry) + Send + Sync + 'static) -> Self {
+        self.function = Some(Arc::new(function));
         self
     }
 
-    /// The sums. It can be kept, and read at any time.
+    /// Returns the ledger, which can be read at any time.
     pub fn ledger(&self) -> CostLedger {
         self.ledger.clone()
     }
@@ -122,7 +122,7 @@ impl Costs {
         self.clock.as_ref().map_or_else(SystemTime::now, |now| now())
     }
 
-    /// Sets the most that the call can cost aside.
+    /// Reserves the most that the call can cost.
     fn reserve(
         &self,
         request: &Request,
@@ -139,18 +139,18 @@ impl Costs {
                 return Ok(Usd::default());
             }
             let message = format!(
-                "the price of {}/{} is not known, so that the spending limit cannot be kept",
+                "the price of {}/{} is not known, so the spending limit cannot be applied",
                 target.provider.name, target.model
             );
             return Err(named(Error::new(ErrorKind::SpendingLimit, message).with_hint(
-                "give its price in `[models]` of agentloop.toml, or allow models without a price",
+                "set its price in `[models]` of agentloop.toml, or allow models without a price",
             )));
         };
         self.ledger.reserve(most, limit).map_err(|left| {
             let message = format!(
-                "the spending limit of {limit} USD: this call can cost up to {most}, and {left} is left"
+                "the spending limit of {limit} USD: this call can cost up to {most} USD, and {left} USD is left"
             );
-            let hint = "ask for a shorter answer with `max_tokens`, or raise the limit";
+            let hint = "shorten the response with `max_tokens`, or raise the limit";
             named(Error::new(ErrorKind::SpendingLimit, message).with_hint(hint))
         })?;
         Ok(most)
@@ -168,7 +168,7 @@ impl Middleware for Costs {
             let pricer = Pricer { pricing: pricing.clone(), own_clock: self.clock.is_some() };
             let call = Call {
                 ledger: self.ledger.clone(),
-                tell: self.tell.clone(),
+                function: self.function.clone(),
                 target,
                 reserved,
                 pricing,
@@ -185,10 +185,10 @@ impl Middleware for Costs {
     }
 }
 
-/// A call that will be entered into the ledger.
+/// A call that will be added to the ledger.
 struct Call {
     ledger: CostLedger,
-    tell: Option<Arc<Tell>>,
+    function: Option<Arc<Function>>,
     target: Arc<Target>,
     reserved: Usd,
     pricing: Pricing,
@@ -198,58 +198,58 @@ struct Call {
 impl Call {
     fn end(&self, ending: Ending<'_>, seen: &Seen) {
         let spent = match ending {
-            // The provider may never say what it used.
+            // Some providers do not report the usage.
             Ending::Answered(response) if response.usage.is_empty() => {
                 self.estimated(None, seen.content_bytes)
             }
             Ending::Answered(response) => {
-                self.said(Cow::Borrowed(&response.usage), response.cost.clone())
+                self.reported(Cow::Borrowed(&response.usage), response.cost.clone())
             }
             Ending::Embedded(response) => match &response.usage {
                 Some(usage) => {
-                    self.said(Cow::Owned(priced::usage_of(usage)), response.cost.clone())
+                    self.reported(Cow::Owned(priced::usage_of(usage)), response.cost.clone())
                 }
                 None => self.estimated(None, 0),
             },
             Ending::Failed(error) => match error.partial() {
                 Some(partial) => self.estimated(Some(&partial.usage), seen.content_bytes),
                 None if may_have_begun(error) => self.estimated(None, 0),
-                None => self.said(Cow::Owned(Usage::default()), None),
+                None => self.reported(Cow::Owned(Usage::default()), None),
             },
             Ending::Dropped => self.estimated(seen.usage.as_deref(), seen.content_bytes),
         };
         self.ledger.settle(&spent, self.reserved);
-        if let Some(tell) = &self.tell {
-            tell(&spent.into_entry());
+        if let Some(function) = &self.function {
+            function(&spent.into_entry());
         }
     }
 
-    /// What the provider says.
-    fn said<'a>(&'a self, usage: Cow<'a, Usage>, cost: Option<Cost>) -> Spent<'a> {
+    /// Returns the cost as reported.
+    fn reported<'a>(&'a self, usage: Cow<'a, Usage>, cost: Option<Cost>) -> Spent<'a> {
         let (target, tags) = (self.target.as_ref(), self.request.tags());
         Spent { target, tags, usage, cost, estimated: false }
     }
 
-    /// What is known, and for the rest what it may have been.
+    /// Returns the cost with estimates for what was not reported.
     fn estimated(&self, known: Option<&Usage>, content_bytes: u64) -> Spent<'_> {
         let mut usage = known.cloned().unwrap_or_default();
-        let asked = || estimate::prompt_tokens(&self.request);
-        let prompt = *usage.prompt_tokens.get_or_insert_with(asked);
+        let estimated = || estimate::prompt_tokens(&self.request);
+        let prompt = *usage.prompt_tokens.get_or_insert_with(estimated);
         let seen = estimate::of_bytes(content_bytes);
-        let completion = usage.completion_tokens.map_or(seen, |said| said.max(seen));
+        let completion = usage.completion_tokens.map_or(seen, |reported| reported.max(seen));
         usage.completion_tokens = Some(completion);
         usage.total_tokens = Some(prompt.saturating_add(completion));
         let cost = self.pricing.cost(&usage, None);
         let cost = cost.map(|cost| Cost { source: CostSource::Estimate, ..cost });
-        Spent { estimated: true, ..self.said(Cow::Owned(usage), cost) }
+        Spent { estimated: true, ..self.reported(Cow::Owned(usage), cost) }
     }
 }
 
-/// The most that a call can cost, if its price is known: the prompt, about, and the longest answer.
+/// Returns the most that a call can cost, if its price is known: an estimate of the prompt and the longest response.
 fn most(request: &Request, model: &ModelData, now: SystemTime) -> Option<Usd> {
     let (longest, tier) = match request.chat() {
         Some(chat) => {
-            let longest = chat.max_tokens.or(model.max_output_tokens).unwrap_or(LONGEST_ANSWER);
+            let longest = chat.max_tokens.or(model.max_output_tokens).unwrap_or(LONGEST_RESPONSE);
             let choices = u64::from(chat.n.unwrap_or(1).max(1));
             (longest.saturating_mul(choices), chat.service_tier.as_deref())
         }
@@ -259,12 +259,12 @@ fn most(request: &Request, model: &ModelData, now: SystemTime) -> Option<Usd> {
     let mut usage =
         Usage { prompt_tokens: Some(prompt), completion_tokens: Some(longest), ..Usage::default() };
     let plain = model.cost(&usage, now, tier)?.usd;
-    // What is written to a cache costs more than what is only read.
+    // Tokens that are written to a cache cost more than others.
     usage.details.cache_write_tokens = Some(prompt);
     Some(model.cost(&usage, now, tier).map_or(plain, |cost| cost.usd.max(plain)))
 }
 
-/// An answer that never began is not paid for; whether one had begun, a connection that breaks does not say.
+/// Returns whether the provider may have begun to respond, which costs. After a broken connection it is not known.
 fn may_have_begun(error: &Error) -> bool {
     let silent = matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! Puts the cost on an answer.
+//! Adds the cost to a response.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,10 +11,10 @@ use crate::middleware::Answer;
 use crate::models::{Pricing, served_tier};
 use crate::stream::ChatStream;
 
-/// Puts the cost on a response.
+/// Adds the cost to a response.
 pub(super) struct Pricer {
     pub(super) pricing: Pricing,
-    /// Whether the clock is not the system's: then a cost from the price list is worked out again.
+    /// Whether the clock is not the system's. Then a cost from the price list is computed again.
     pub(super) own_clock: bool,
 }
 
@@ -25,7 +25,7 @@ impl Pricer {
             Answer::Events(mut events) if self.pricing.model.is_some() => {
                 let mut price = Price { pricer: self, served: None, known: None };
                 if let Some(whole) = events.as_whole() {
-                    whole.iter_mut().for_each(|event| price.put_on(event));
+                    whole.iter_mut().for_each(|event| price.add_to(event));
                     return Answer::Events(events);
                 }
                 Answer::Events(ChatStream::new(Priced { events, price }))
@@ -41,17 +41,17 @@ impl Pricer {
         }
     }
 
-    /// Whether a cost is to be worked out.
+    /// Returns whether a cost must be computed.
     fn is_wanted(&self, cost: Option<&Cost>) -> bool {
         cost.is_none_or(|cost| self.own_clock && cost.source == CostSource::Prices)
     }
 }
 
-/// The usage of an embeddings call in the form of a chat's.
+/// Converts the usage of an embeddings call to that of a chat.
 pub(super) fn usage_of(usage: &EmbedUsage) -> Usage {
     Usage {
         prompt_tokens: Some(usage.prompt_tokens),
-        // Vectors are not written in tokens.
+        // Vectors have no tokens.
         completion_tokens: Some(0),
         total_tokens: Some(usage.total_tokens),
         ..Usage::default()
@@ -62,12 +62,12 @@ struct Price {
     pricer: Pricer,
     /// The tier that the provider reports.
     served: Option<String>,
-    /// The cost, once the usage has passed.
+    /// The cost, after the event with the usage.
     known: Option<Cost>,
 }
 
 impl Price {
-    fn put_on(&mut self, event: &mut ChatStreamEvent) {
+    fn add_to(&mut self, event: &mut ChatStreamEvent) {
         let Self { pricer, served, known } = self;
         match event {
             ChatStreamEvent::Metadata { choice_index: None, provider_metadata } => {
@@ -82,7 +82,7 @@ impl Price {
             ChatStreamEvent::MessageDone { response }
                 if pricer.is_wanted(response.cost.as_ref()) =>
             {
-                // The usage of the whole is the one that has passed, if its steps have.
+                // The usage of the response is that of the earlier event, if there was one.
                 response.cost = known.take().or_else(|| {
                     let tier = served_tier(&response.provider_metadata).or(served.as_deref());
                     pricer.pricing.cost(&response.usage, tier)
@@ -105,7 +105,7 @@ impl Stream for Priced {
         let this = self.get_mut();
         let mut item = Pin::new(&mut this.events).poll_next(context);
         if let Poll::Ready(Some(Ok(event))) = &mut item {
-            this.price.put_on(event);
+            this.price.add_to(event);
         }
         item
     }

@@ -1,4 +1,4 @@
-//! How much may go in a minute, as pure arithmetic on instants.
+//! Counts units per minute, by arithmetic on instants.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use super::limit::Limit;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// The longest time that one call can stand for: past it numbers are no limits but mistakes.
+/// The longest time for which one call can use up the allowance. Larger numbers are mistakes.
 const MOST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A bucket that is filled evenly, kept as the moment at which it will be full again (GCRA): what is taken out moves
-/// that moment, and nothing has to be counted while time passes.
+/// A bucket that fills evenly, stored as the time at which it will be full again (GCRA). Taking units moves that time, and nothing has to be
+/// counted while time passes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bucket {
     per_minute: u64,
@@ -26,10 +26,10 @@ impl Bucket {
         Self { per_minute: per_minute.max(1), burst, full_at: now }
     }
 
-    /// How long it takes until so many have flowed in.
+    /// Returns how long it takes to add so many units.
     fn time_of(&self, units: u64) -> Duration {
         const NANOS: u64 = MINUTE.as_secs() * 1_000_000_000;
-        // Nearly always it fits, and then it is far quicker.
+        // 64 bits are nearly always enough, and much faster.
         let nanos = match units.checked_mul(NANOS) {
             Some(nanos) => Some(nanos.div_ceil(self.per_minute)),
             None => {
@@ -40,7 +40,7 @@ impl Bucket {
         nanos.map_or(MOST, Duration::from_nanos).min(MOST)
     }
 
-    /// When so many can be taken out. What is more than the whole bucket waits for a full one, not for ever.
+    /// Returns when so many units can be taken. More than the bucket holds waits for a full bucket, not for ever.
     pub(super) fn ready_at(&self, now: Instant, units: u64) -> Instant {
         if units == 0 {
             return now;
@@ -50,22 +50,22 @@ impl Bucket {
         now + (missing + needed).saturating_sub(self.burst)
     }
 
-    /// Takes so many out, whether they are in it or not.
+    /// Takes so many units, even if the bucket has fewer.
     pub(super) fn take(&mut self, now: Instant, units: u64) {
         let full_at = self.full_at.max(now);
         self.full_at = full_at.checked_add(self.time_of(units)).unwrap_or(full_at);
     }
 
-    /// Puts so many back; what does not fit is lost.
+    /// Adds so many units. What does not fit is lost.
     pub(super) fn give_back(&mut self, units: u64) {
         self.full_at = self.full_at.checked_sub(self.time_of(units)).unwrap_or(self.full_at);
     }
 }
 
-/// What one call takes.
+/// What one call needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
-    /// How many calls it has under way at once.
+    /// How many requests it makes at once.
     pub(super) slots: usize,
     pub(super) requests: u64,
     pub(super) tokens: u64,
@@ -87,7 +87,7 @@ impl Meter {
         }
     }
 
-    /// When both have enough.
+    /// Returns when both have enough.
     pub(super) fn ready_at(&self, now: Instant, cost: Cost) -> Instant {
         let requests = self.requests.map_or(now, |bucket| bucket.ready_at(now, cost.requests));
         let tokens = self.tokens.map_or(now, |bucket| bucket.ready_at(now, cost.tokens));
@@ -109,7 +109,7 @@ impl Meter {
         }
     }
 
-    /// Corrects what was taken by what was used. Giving back needs no clock.
+    /// Corrects what was taken by what was used. The clock is only needed to take more.
     pub(super) fn settle(&mut self, now: impl FnOnce() -> Instant, reserved: u64, used: u64) {
         if let Some(bucket) = &mut self.tokens {
             if used > reserved {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_larger_than_the_bucket_waits_for_a_full_one() {
+    fn a_call_larger_than_the_bucket_waits_for_a_full_one() {
         let now = Instant::now();
         let mut bucket = Bucket::new(60, MINUTE, now);
         assert_eq!(bucket.ready_at(now, 1_000), now);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_holds_no_more_than_it_holds() {
+    fn a_bucket_never_holds_more_than_its_size() {
         let now = Instant::now();
         let mut bucket = Bucket::new(60, MINUTE, now);
         bucket.give_back(1_000);
@@ -154,9 +154,9 @@ mod tests {
     }
 
     proptest! {
-        /// The promise: in any minute there are at most the rate and the burst, and whoever waits has to.
+        /// Any minute has at most the rate and the burst, and no call waits longer than needed.
         #[test]
-        fn no_minute_holds_more_than_the_rate_and_the_burst(
+        fn no_minute_has_more_than_the_rate_and_the_burst(
             rate in 1_u64..300,
             burst in 0_u64..90,
             steps in prop::collection::vec((0_u64..5_000, 1_u64..4), 1..300),
@@ -167,7 +167,7 @@ mod tests {
             for (millis, units) in steps {
                 now += Duration::from_millis(millis);
                 now = bucket.ready_at(now, units);
-                prop_assert_eq!(bucket.ready_at(now, units), now, "it is ready when it says");
+                prop_assert_eq!(bucket.ready_at(now, units), now, "ready at the time that was returned");
                 bucket.take(now, units);
                 taken.push((now, units));
             }

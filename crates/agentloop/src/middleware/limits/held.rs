@@ -1,4 +1,4 @@
-//! What a call has taken, until it ends.
+//! What a call holds of the limits, until it ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::LIMITS_MOST_MINUTES;
 use crate::middleware::watch::Ending;
 
-/// What a call has taken. Dropping it before the call was sent gives all of it back.
+/// What a call holds of the limits. Dropping it before the call was sent returns all of it.
 pub(super) struct Held {
     scope: Arc<Scope>,
     cost: Cost,
-    /// Whether it was taken from limits that are shared, too.
+    /// Whether it was also taken from the shared limits.
     shared: bool,
     spent: Spent,
 }
 
-/// What a call has used of what it took.
+/// What a call used of what it took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spent {
-    /// Nothing: it was never sent.
+    /// Nothing, because it was not sent.
     Nothing,
-    /// A request, and so many tokens.
+    /// A request and so many tokens.
     Tokens(u64),
-    /// A request, and nobody knows how many tokens: as many as it was taken to use.
+    /// A request and an unknown number of tokens, which counts as the estimate.
     Unknown,
 }
 
@@ -41,7 +41,7 @@ impl Spent {
             Ending::Failed(error) => match error.partial() {
                 Some(partial) => known(total(&partial.usage)),
                 None if never_sent(error) => Self::Nothing,
-                // The provider refused: it did no work.
+                // The provider refused the call and used no tokens.
                 None if error.status().is_some() => Self::Tokens(0),
                 None => Self::Unknown,
             },
@@ -61,7 +61,7 @@ fn never_sent(error: &Error) -> bool {
     error.status().is_none() && kinds.contains(&error.kind())
 }
 
-/// How long the provider asks to be left alone.
+/// Returns how long the provider asks to wait.
 pub(super) fn pause(ending: Ending<'_>) -> Option<Duration> {
     match ending {
         Ending::Failed(error)
@@ -78,12 +78,12 @@ impl Held {
         Self { scope, cost, shared, spent: Spent::Nothing }
     }
 
-    /// Gives the slots back, and corrects what was taken by what was used.
+    /// Releases the slots, and corrects what was taken by what was used.
     pub(super) fn end(mut self, spent: Spent) {
         self.spent = spent;
     }
 
-    /// Holds further calls back, as the provider asks.
+    /// Delays further calls, as the provider asks.
     pub(super) fn pause(&self, wait: Duration) {
         let wait = wait.min(self.scope.limit.max_pause);
         let Some(until) = Instant::now().checked_add(wait).filter(|_| !wait.is_zero()) else {
@@ -130,7 +130,7 @@ mod tests {
     use crate::middleware::limits::limit::Limit;
 
     #[tokio::test(start_paused = true)]
-    async fn a_usage_that_cannot_be_does_not_close_the_account_for_ever() {
+    async fn an_impossible_usage_does_not_block_the_account_for_ever() {
         let limit = Limit::new().tokens_per_minute(60);
         let scope = Arc::new(Scope::new("a", limit, None));
         let cost = Cost { slots: 1, requests: 1, tokens: 10 };
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_never_sent_comes_back_whole() {
+    async fn a_call_that_was_not_sent_uses_nothing() {
         let limit =
             Limit::new().concurrency(1).requests_per_minute(1).tokens_per_minute(1).queue(0);
         let scope = Arc::new(Scope::new("a", limit, None));

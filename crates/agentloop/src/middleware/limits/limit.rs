@@ -1,12 +1,12 @@
-//! What one account may do.
+//! The limits of one account.
 
 use std::time::Duration;
 
 use crate::limits::{LIMITS_BURST, LIMITS_MAX_PAUSE, LIMITS_MAX_WAIT, LIMITS_QUEUE};
 
-/// How much may go to one account, and how long calls wait for it.
+/// The limits of one account, and how long calls wait for it.
 ///
-/// Nothing is limited until it is said. A number of 0 counts as 1.
+/// By default nothing is limited. A number of 0 counts as 1.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,55 +46,53 @@ impl Default for Limit {
 }
 
 impl Limit {
-    /// No limit yet.
+    /// Creates a limit that allows everything.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The most calls under way at once. A call is under way until its answer has ended, failed or been dropped.
+    /// Limits the calls under way at once. A call is under way until its response has ended, failed or been dropped.
     pub fn concurrency(mut self, calls: usize) -> Self {
         self.concurrency = Some(calls.max(1));
         self
     }
 
-    /// The most requests in a minute. Every try is one, also one that fails.
+    /// Limits the requests per minute. Every attempt counts, also one that fails.
     pub fn requests_per_minute(mut self, requests: u64) -> Self {
         self.requests_per_minute = Some(requests.max(1));
         self
     }
 
-    /// The most tokens in a minute, of prompts and answers together. They are estimated before a call, and corrected
-    /// by what it really used when it has ended.
+    /// Limits the tokens per minute, of prompts and responses together. They are estimated before a call, and corrected by the usage at its
+    /// end.
     pub fn tokens_per_minute(mut self, tokens: u64) -> Self {
         self.tokens_per_minute = Some(tokens.max(1));
         self
     }
 
-    /// How much may go at once after a quiet time, as the time in which it flows in: a minute's worth unless set
-    /// ([`LIMITS_BURST`]), as in the providers' own buckets.
+    /// Sets how much can be used at once after a quiet time, as the time whose allowance it is. The default, and the most, is a minute, as in
+    /// the providers' own limits.
     ///
-    /// Any minute then holds at most the rate and the burst together. For a host that counts strictly by the minute,
-    /// a burst of a few seconds spreads calls evenly; zero sends them one by one.
+    /// Any minute then has at most the rate and the burst together. For a provider that counts strictly by the minute, a burst of a few
+    /// seconds spreads calls evenly; zero sends them one by one.
     pub fn burst(mut self, worth: Duration) -> Self {
         self.burst = worth.min(LIMITS_BURST);
         self
     }
 
-    /// The most calls that wait; the next one fails at once. [`LIMITS_QUEUE`] unless set; 0 never waits.
+    /// Limits the calls that wait. Further calls fail at once. The default is 1,024; with 0 no call waits.
     pub fn queue(mut self, calls: usize) -> Self {
         self.queue = calls;
         self
     }
 
-    /// The longest that a call waits; [`LIMITS_MAX_WAIT`] unless set. A call of which it is known that it would wait
-    /// longer fails at once.
+    /// Limits how long a call waits. A call that would certainly wait longer fails at once. The default is five minutes.
     pub fn max_wait(mut self, wait: Duration) -> Self {
         self.max_wait = wait.min(Duration::from_secs(24 * 60 * 60));
         self
     }
 
-    /// The longest that a provider's own word (a 429 that says how long to wait) holds further calls back;
-    /// [`LIMITS_MAX_PAUSE`] unless set, zero for not at all.
+    /// Limits how long a provider's request to wait (a 429 with a wait) delays further calls. The default is a minute; zero disables it.
     pub fn max_pause(mut self, pause: Duration) -> Self {
         self.max_pause = pause.min(Duration::from_secs(24 * 60 * 60));
         self

@@ -1,4 +1,4 @@
-//! Keeps calls within what an account allows.
+//! Keeps calls within the rate limits of an account.
 
 mod bucket;
 mod held;
@@ -30,14 +30,14 @@ use crate::limits::EMBED_CONCURRENCY;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
 
-/// Keeps calls within what an account allows: so many at once, so many requests and tokens in a minute.
+/// Keeps calls within the limits of an account: how many calls at once, and how many requests and tokens per minute.
 ///
-/// - A call keeps the limits of its model, where it has some, and those of its provider (or of the account that several
-///   rows share). It waits for them in the order in which calls came; a place in the row is lost when the call is dropped.
-/// - It fails with [`RateLimit`](crate::ErrorKind::RateLimit) and the code `local_limit`, before anything is sent, when
-///   the row is full or the wait would be too long. The error is retryable, so that another model may be asked.
-/// - A 429 that says how long to wait holds back the calls that come after it.
-/// - It stands innermost, so that every try counts. Clones share what they count.
+/// - The limits of the model, if there are any, and those of the provider (or of the account that several providers share) apply to a call.
+///   Calls wait for them in the order in which they were made. A call that is dropped leaves the queue.
+/// - If the queue is full or the wait would be too long, the call fails with [`RateLimit`](crate::ErrorKind::RateLimit) and the code
+///   `local_limit` before anything is sent. The error is retryable, so a fallback can try another model.
+/// - A response with status 429 that asks for a wait delays the calls after it.
+/// - It must be the innermost middleware, so that every attempt counts. Clones share the counts.
 ///
 /// ```
 /// use agentloop::AgentLoop;
@@ -55,7 +55,7 @@ use crate::transport::BoxFuture;
 pub struct Limits {
     providers: BTreeMap<String, Limit>,
     models: BTreeMap<String, Limit>,
-    /// The account of a row that shares one.
+    /// The account of a provider that shares one.
     accounts: BTreeMap<String, String>,
     default: Option<Limit>,
     shared: Option<Arc<dyn SharedLimits>>,
@@ -63,24 +63,24 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// No limits yet.
+    /// Creates a middleware without limits.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What may go to a provider, by the name of its row.
+    /// Sets the limit of a provider.
     pub fn for_provider(mut self, provider: impl Into<String>, limit: Limit) -> Self {
         self.providers.insert(provider.into(), limit);
         self
     }
 
-    /// What may go to one model, `"provider/model"`, within what may go to its provider.
+    /// Sets the limit of one model, `"provider/model"`. The limit of its provider applies too.
     pub fn for_model(mut self, model: impl Into<String>, limit: Limit) -> Self {
         self.models.insert(model.into(), limit);
         self
     }
 
-    /// What may go to several rows together, because they share an account or a key.
+    /// Sets the limit of several providers together that share an account or a key.
     pub fn for_account<P: Into<String>>(
         mut self,
         account: impl Into<String>,
@@ -94,20 +94,20 @@ impl Limits {
         self.for_provider(account, limit)
     }
 
-    /// What may go to each provider that has no limit of its own.
+    /// Sets the limit of each provider that has none of its own.
     pub fn default_limit(mut self, limit: Limit) -> Self {
         self.default = Some(limit);
         self
     }
 
-    /// Shares requests and tokens per minute with other clients. How many calls are under way at once, and what a
-    /// provider asked for, each client counts by itself.
+    /// Shares requests and tokens per minute with other clients. Each client counts by itself how many calls are under way at once, and how
+    /// long a provider asked to wait.
     pub fn shared_through(mut self, shared: Arc<dyn SharedLimits>) -> Self {
         self.shared = Some(shared);
         self
     }
 
-    /// Finds a name that is mistaken: its limits would never be kept.
+    /// Returns an error for a name that does not exist, whose limits would never apply.
     pub(crate) fn check<T>(&self, find: impl Fn(&str) -> Result<T>) -> Result<()> {
         let shared = |name: &&String| self.accounts.values().any(|account| account == *name);
         let providers = self.providers.keys().filter(|name| !shared(name)).map(String::as_str);
@@ -121,7 +121,8 @@ impl Limits {
         Ok(())
     }
 
-    /// What a call has to keep: its model first, so that nobody waits in the longer row for a place in the shorter.
+    /// Returns the limits of a call. Those of its model come first, so that a call does not hold a place in the longer queue while it waits in
+    /// the shorter one.
     fn scopes(&self, target: &Target) -> Scopes {
         let provider = target.provider.name.as_ref();
         let account = self.accounts.get(provider).map_or(provider, String::as_str);
@@ -145,11 +146,11 @@ impl Limits {
     }
 }
 
-/// The limits of a call's model and those of its provider, where there are some.
+/// The limits of a call's model and of its provider, if there are any.
 type Scopes = [Option<Arc<Scope>>; 2];
 
-/// What the call takes. Texts that need several calls are as many requests, and as many slots as they may use at once;
-/// they are told not to use more.
+/// Returns what the call needs. Embeddings that take several calls count as so many requests, and need as many slots as calls are made at
+/// once. The request is changed to make no more at once than allowed.
 fn cost(request: &mut Request, next: &Next, scopes: &Scopes) -> Cost {
     let limits = || scopes.iter().flatten().map(|scope| &scope.limit);
     let limited = limits().any(|limit| limit.tokens_per_minute.is_some());
@@ -185,7 +186,7 @@ impl Middleware for Limits {
                 })?);
             }
             let watch = Watch::new(move |ending: Ending<'_>, _: &Seen| {
-                // What the provider says of itself, it says of the model that was asked.
+                // A wait that the provider asks for applies to the requested model.
                 if let (Some(wait), Some(narrowest)) =
                     (held::pause(ending), held.iter().flatten().next())
                 {

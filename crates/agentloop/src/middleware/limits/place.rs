@@ -1,4 +1,4 @@
-//! A call's place in the row.
+//! A call's place in the queue.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use crate::error::Result;
 /// Timers are exact to a millisecond; a shorter wait would only spin.
 const TICK: Duration = Duration::from_millis(1);
 
-/// A call's place in the row. Dropping it leaves the row at once.
+/// A call's place in the queue. Dropping it removes the call from the queue.
 pub(super) struct Place {
     scope: Arc<Scope>,
     ticket: u64,
@@ -33,10 +33,10 @@ impl Place {
         self.cost
     }
 
-    /// Waits until it is this call's turn and there is room.
+    /// Waits until this call is first and there is room.
     pub(super) async fn first(&self) -> Result<()> {
-        // A call that need not wait needs no timer.
-        let mut alarm: Option<Pin<Box<Sleep>>> = None;
+        // Only a call that waits needs a timer.
+        let mut timer: Option<Pin<Box<Sleep>>> = None;
         poll_fn(|context| {
             loop {
                 let until = match self.scope.look(self.ticket, context.waker()) {
@@ -53,11 +53,11 @@ impl Place {
                     let why = format!("a call waited {most} s");
                     return Poll::Ready(Err(self.scope.refused(&why, Duration::ZERO)));
                 }
-                let alarm = alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
-                if alarm.deadline() != until {
-                    alarm.as_mut().reset(until);
+                let timer = timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+                if timer.deadline() != until {
+                    timer.as_mut().reset(until);
                 }
-                if alarm.as_mut().poll(context).is_pending() {
+                if timer.as_mut().poll(context).is_pending() {
                     return Poll::Pending;
                 }
             }
@@ -65,7 +65,7 @@ impl Place {
         .await
     }
 
-    /// Stays first, but lets some time pass.
+    /// Waits for some time and stays first.
     pub(super) async fn rest(&self, wait: Duration) -> Result<()> {
         let until = Instant::now().checked_add(wait.max(TICK)).unwrap_or(self.deadline);
         if until > self.deadline {
@@ -75,7 +75,7 @@ impl Place {
         Ok(())
     }
 
-    /// Leaves the row with what the call needs.
+    /// Leaves the queue with what the call needs.
     pub(super) fn go(self, shared: bool) -> Held {
         self.scope.take(self.ticket, self.cost);
         Held::new(Arc::clone(&self.scope), self.cost, shared)

@@ -1,4 +1,4 @@
-//! One account: its slots, its buckets, and the calls that wait for them in a row.
+//! One account: its slots, its buckets, and the queue of calls that wait for them.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,30 +18,30 @@ use crate::error::{Error, ErrorKind, Result};
 /// The code of errors that come from our own limits.
 pub(super) const CODE: &str = "local_limit";
 
-/// Whatever shares its limits.
+/// A provider, model or account with limits.
 ///
-/// Calls go in the order in which they came. Only the first of the row looks at the clock and at the slots, so that a
-/// large call is not overtaken by small ones, and one call is woken for each that goes.
+/// Calls are sent in the order in which they were made. Only the first call of the queue looks at the clock and at the slots. So a large
+/// call is not overtaken by small ones, and one call is woken for each that is sent.
 pub(super) struct Scope {
     pub(super) name: String,
     pub(super) limit: Limit,
     pub(super) shared: Option<Arc<dyn SharedLimits>>,
-    /// Never held across an `await`, nor while another task is woken.
+    /// Not locked across an `await`, nor while another task is woken.
     state: Mutex<State>,
 }
 
 pub(super) struct State {
     pub(super) meter: Meter,
-    /// Slots that are taken.
+    /// Slots in use.
     pub(super) busy: usize,
-    /// Until when the provider asked to be left alone.
+    /// Until when the provider asked to wait.
     pub(super) paused_until: Option<Instant>,
-    /// The calls that wait, the first to go in front; their tickets ascend.
-    row: VecDeque<Waiter>,
+    /// The waiting calls, in the order of their tickets.
+    queue: VecDeque<Waiter>,
     tickets: u64,
-    /// What those who share the limits have not been told yet: tokens used beyond what was taken.
+    /// Tokens used beyond those taken, which have not been reported to the shared limits yet.
     pub(super) owed: i64,
-    /// Until when nobody else is asked, because nobody answered.
+    /// Until when the shared limits are not used, because they did not respond.
     pub(super) alone_until: Option<Instant>,
 }
 
@@ -51,13 +51,13 @@ struct Waiter {
     waker: Option<Waker>,
 }
 
-/// What a waiting call finds.
+/// What a waiting call finds when it looks.
 pub(super) enum Look {
-    /// It is its turn, and there is room.
+    /// It is first, and can be sent.
     Ready,
-    /// It is its turn, and there will be room then.
+    /// It is first, and can be sent at this time.
     At(Instant),
-    /// It will be woken: by the call before it, or by a slot.
+    /// It will be woken by the call before it, or by a free slot.
     Later,
 }
 
@@ -67,7 +67,7 @@ impl Scope {
             meter: Meter::new(&limit, Instant::now()),
             busy: 0,
             paused_until: None,
-            row: VecDeque::new(),
+            queue: VecDeque::new(),
             tickets: 0,
             owed: 0,
             alone_until: None,
@@ -79,16 +79,16 @@ impl Scope {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the call may go.
+    /// Waits until the call can be sent.
     pub(super) async fn enter(self: &Arc<Self>, cost: Cost) -> Result<Held> {
         match self.at_once(cost) {
             Some(held) => Ok(held),
-            // Apart, so that a call that need not wait carries nothing of it.
+            // Boxed, so that the future of a call that does not wait has no room for it.
             None => Box::pin(self.wait(cost)).await,
         }
     }
 
-    /// Lets a call go that waits for nobody: the row is empty, there is room, and no other process has to be asked.
+    /// Admits a call that does not have to wait: the queue is empty, there is room, and the limits are not shared.
     fn at_once(self: &Arc<Self>, cost: Cost) -> Option<Held> {
         if self.shared.is_some() {
             return None;
@@ -96,7 +96,7 @@ impl Scope {
         let cost = self.capped(cost);
         let now = Instant::now();
         let mut state = self.lock();
-        if !state.row.is_empty() || !matches!(self.room(&state, now, cost), Look::Ready) {
+        if !state.queue.is_empty() || !matches!(self.room(&state, now, cost), Look::Ready) {
             return None;
         }
         state.meter.take(now, cost);
@@ -117,23 +117,23 @@ impl Scope {
         }
     }
 
-    /// What the call takes here: never more than there can be.
+    /// Returns what the call takes here, which is never more than the limit.
     fn capped(&self, cost: Cost) -> Cost {
         Cost {
             slots: self.limit.concurrency.map_or(cost.slots, |most| cost.slots.min(most)),
             requests: cost.requests,
-            // A call may be allowed more than a minute's worth, and use little of it: the rest is taken when it is used.
+            // A call may ask for more than the allowance of a minute, and use little of it. The rest is taken when it is used.
             tokens: self.limit.tokens_per_minute.map_or(cost.tokens, |most| cost.tokens.min(most)),
         }
     }
 
-    /// Goes to the end of the row, unless it is too long.
+    /// Adds a call to the queue, unless it is too long.
     fn line_up(self: &Arc<Self>, cost: Cost) -> Result<Place> {
         let cost = self.capped(cost);
         let now = Instant::now();
         let mut state = self.lock();
-        if !state.row.is_empty() || !matches!(self.room(&state, now, cost), Look::Ready) {
-            let (waiting, wait) = (state.row.len(), state.wait(now, cost));
+        if !state.queue.is_empty() || !matches!(self.room(&state, now, cost), Look::Ready) {
+            let (waiting, wait) = (state.queue.len(), state.wait(now, cost));
             if waiting >= self.limit.queue {
                 drop(state);
                 let calls = if waiting == 1 { "call waits" } else { "calls wait" };
@@ -146,12 +146,12 @@ impl Scope {
         }
         let ticket = state.tickets;
         state.tickets += 1;
-        state.row.push_back(Waiter { ticket, cost, waker: None });
+        state.queue.push_back(Waiter { ticket, cost, waker: None });
         let deadline = now.checked_add(self.limit.max_wait).unwrap_or(now);
         Ok(Place::new(Arc::clone(self), ticket, cost, deadline))
     }
 
-    /// Whether there is room for the first call of the row.
+    /// Returns whether there is room for the first call of the queue.
     fn room(&self, state: &State, now: Instant, cost: Cost) -> Look {
         let free = self.limit.concurrency.is_none_or(|most| state.busy + cost.slots <= most);
         let ready = state.meter.ready_at(now, cost).max(state.paused_until.unwrap_or(now));
@@ -162,21 +162,21 @@ impl Scope {
         }
     }
 
-    /// What the call with that ticket finds; `waker` is woken when it should look again.
+    /// Returns what the call with that ticket finds. `waker` is woken when it should look again.
     pub(super) fn look(&self, ticket: u64, waker: &Waker) -> Look {
         let now = Instant::now();
         let mut state = self.lock();
-        let look = match state.row.front() {
+        let look = match state.queue.front() {
             Some(first) if first.ticket == ticket => self.room(&state, now, first.cost),
             _ => Look::Later,
         };
         if let Some(at) = state.find(ticket) {
-            state.row[at].waker = Some(waker.clone());
+            state.queue[at].waker = Some(waker.clone());
         }
         look
     }
 
-    /// Takes what the first call of the row needs, and lets the next one look.
+    /// Takes what the first call of the queue needs, and wakes the next one.
     pub(super) fn take(&self, ticket: u64, cost: Cost) {
         let mut state = self.lock();
         state.meter.take(Instant::now(), cost);
@@ -185,19 +185,19 @@ impl Scope {
         self.leave(ticket);
     }
 
-    /// Leaves the row. Whoever is then first looks.
+    /// Removes a call from the queue, and wakes the one that is then first.
     pub(super) fn leave(&self, ticket: u64) {
         let mut state = self.lock();
         let Some(at) = state.find(ticket) else {
             return;
         };
-        state.row.remove(at);
+        state.queue.remove(at);
         let next = if at == 0 { state.first() } else { None };
         drop(state);
         wake(next);
     }
 
-    /// Changes the state, and lets the first call look at what has changed.
+    /// Changes the state, and wakes the first call of the queue.
     pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = self.lock();
         change(&mut state);
@@ -211,30 +211,32 @@ impl Scope {
         self.refused(&format!("a call would wait {wait_seconds:.1} s, longer than {most} s"), wait)
     }
 
-    /// Our own limits refuse the call: it may be made later, or of another provider.
+    /// Returns the error of a call that our own limits refuse. The call can be made later, or to another provider.
     pub(super) fn refused(&self, why: &str, wait: Duration) -> Error {
         let message = format!("the client's own limits of `{}`: {why}", self.name);
         Error::new(ErrorKind::RateLimit, message)
             .with_code(CODE)
             .with_retry_after((!wait.is_zero()).then_some(wait))
-            .with_hint("nothing was sent; raise the limits, `queue` or `max_wait`, or ask less")
+            .with_hint(
+                "nothing was sent; raise the limits, `queue` or `max_wait`, or make fewer calls",
+            )
     }
 }
 
 impl State {
     fn find(&self, ticket: u64) -> Option<usize> {
-        self.row.binary_search_by_key(&ticket, |waiter| waiter.ticket).ok()
+        self.queue.binary_search_by_key(&ticket, |waiter| waiter.ticket).ok()
     }
 
     fn first(&mut self) -> Option<Waker> {
-        self.row.front_mut().and_then(|waiter| waiter.waker.take())
+        self.queue.front_mut().and_then(|waiter| waiter.waker.take())
     }
 
-    /// How long a new call would wait at least: as if slots were always free, since nobody knows when they will be.
+    /// Returns how long a new call would wait at least, if slots were always free. When they will be free is not known.
     fn wait(&self, now: Instant, cost: Cost) -> Duration {
         let mut meter = self.meter;
         let mut at = self.paused_until.unwrap_or(now).max(now);
-        for waiter in &self.row {
+        for waiter in &self.queue {
             at = meter.ready_at(at, waiter.cost);
             meter.take(at, waiter.cost);
         }

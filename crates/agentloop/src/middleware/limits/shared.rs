@@ -12,45 +12,44 @@ use super::limit::Limit;
 use crate::error::Result;
 use crate::transport::BoxFuture;
 
-/// Where several clients, in one process or in many, keep the requests and tokens per minute that they share.
+/// Counts the requests and tokens per minute that several clients share, in one process or in several.
 ///
-/// - A client asks when its own limits let a call go, for one call of an account at a time.
-/// - It never fails a call: an error, or no answer within
-///   [`LIMITS_SHARED_DEADLINE`](crate::limits::LIMITS_SHARED_DEADLINE), and the client goes by its own limits alone for
-///   [`LIMITS_SHARED_RETRY`](crate::limits::LIMITS_SHARED_RETRY).
-/// - What earlier calls really used is told with the next question, so that nothing has to be sent when a call ends.
+/// - A client asks when its own limits admit a call, for one call of an account at a time.
+/// - It does not fail a call. After an error, or without a response within 250 ms, the client applies its own limits alone for five
+///   seconds.
+/// - The usage of earlier calls is reported with the next request, so nothing has to be sent when a call ends.
 pub trait SharedLimits: Send + Sync {
-    /// Takes what a call needs, if it is there.
+    /// Takes what a call needs, if it is available.
     fn acquire<'a>(&'a self, ask: SharedAsk<'a>) -> BoxFuture<'a, Result<SharedAnswer>>;
 }
 
-/// What a client asks of limits that are shared.
+/// A request to shared limits.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SharedAsk<'a> {
-    /// The account: the name of a provider, of a model, or of what several rows share.
+    /// The name of the provider, model or account.
     pub scope: &'a str,
-    /// The most requests in a minute; `None` for any number.
+    /// The limit of requests per minute, if there is one.
     pub requests_per_minute: Option<u64>,
-    /// The most tokens in a minute; `None` for any number.
+    /// The limit of tokens per minute, if there is one.
     pub tokens_per_minute: Option<u64>,
-    /// How much may go at once, as the time in which it flows in.
+    /// How much can be used at once, as the time whose allowance it is.
     pub burst: Duration,
-    /// How many requests the call is.
+    /// How many requests the call makes.
     pub requests: u64,
-    /// How many tokens it is taken to use. More than a whole bucket waits for a full one.
+    /// The estimated tokens of the call. More than the burst waits for the whole burst.
     pub tokens: u64,
-    /// By how much earlier calls used more tokens than they took (or, below zero, fewer). It counts whatever the
-    /// answer is.
+    /// How many tokens earlier calls used beyond those they took, or fewer if it is negative. It counts even if the call has to wait.
     pub settled: i64,
 }
 
-/// What limits that are shared answer.
+/// The response of shared limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SharedAnswer {
-    /// The call may go; what it needs is taken.
+    /// The call can be sent, and what it needs is taken.
     Granted,
-    /// Nothing is taken; there may be enough after that time.
+    /// Nothing is taken. There may be enough after this time.
     Wait(Duration),
 }
 

@@ -11,14 +11,14 @@ use super::{Limit, Limits};
 use crate::error::{Error, ErrorKind, Result};
 use crate::timeouts;
 
-/// What stands under `[limits]`: a table for each account, and where they are shared.
+/// The table `[limits]`: a table for each account, and where they are shared.
 #[derive(Debug, Default)]
 pub(crate) struct LimitsTable {
     redis: Option<String>,
     accounts: BTreeMap<String, LimitTable>,
 }
 
-/// What stands under `[limits.NAME]`. Times are in seconds.
+/// A table `[limits.NAME]`. Times are in seconds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct LimitTable {
@@ -32,7 +32,7 @@ struct LimitTable {
     providers: Option<Vec<String>>,
 }
 
-/// By hand, since a flattened map would lose the line of a mistake.
+/// Written by hand, because a flattened map would lose the line of an error.
 impl<'de> Deserialize<'de> for LimitsTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Tables;
@@ -71,7 +71,7 @@ impl LimitsTable {
                     limits.for_account(name, providers, limit)
                 }
                 Some(_) => {
-                    return Err(wrong(&name, "providers", "only an account has several"));
+                    return Err(wrong(&name, "providers", "only an account has several providers"));
                 }
                 None if name == "default" => limits.default_limit(limit),
                 None if name.contains('/') => limits.for_model(name, limit),
@@ -79,21 +79,21 @@ impl LimitsTable {
             };
         }
         match self.redis {
-            Some(address) => through_redis(limits, &address),
+            Some(url) => through_redis(limits, &url),
             None => Ok(limits),
         }
     }
 }
 
 #[cfg(feature = "redis")]
-fn through_redis(limits: Limits, address: &str) -> Result<Limits> {
-    let redis = super::RedisLimits::new(address).map_err(|error| error.about("limits.redis"))?;
+fn through_redis(limits: Limits, url: &str) -> Result<Limits> {
+    let redis = super::RedisLimits::new(url).map_err(|error| error.about("limits.redis"))?;
     Ok(limits.shared_through(std::sync::Arc::new(redis)))
 }
 
 #[cfg(not(feature = "redis"))]
 fn through_redis(_: Limits, _: &str) -> Result<Limits> {
-    Err(Error::new(ErrorKind::Config, "limits.redis: this build cannot share limits")
+    Err(Error::new(ErrorKind::Config, "limits.redis: this program was built without Redis support")
         .with_hint("build agentloop with the feature `redis`"))
 }
 
@@ -131,7 +131,7 @@ fn wrong(name: &str, key: &str, why: impl fmt::Display) -> Error {
 
 fn positive<T: PartialEq + Default>(name: &str, key: &str, number: T) -> Result<T> {
     if number == T::default() {
-        return Err(wrong(name, key, "it must be more than 0"));
+        return Err(wrong(name, key, "must be greater than 0"));
     }
     Ok(number)
 }

@@ -1,4 +1,4 @@
-//! Asks those who share the limits, without ever failing a call for it.
+//! Uses limits that several clients share. Their failure does not fail a call.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use super::scope::Scope;
 use super::shared::{SharedAnswer, SharedAsk};
 use crate::limits::{LIMITS_SHARED_DEADLINE, LIMITS_SHARED_RETRY};
 
-/// What came of asking.
+/// The result of asking the shared limits.
 pub(super) enum Asked {
-    /// What the call needs was taken from what is shared.
+    /// What the call needs was taken from the shared limits.
     Granted,
-    /// Nobody was asked, or nobody answered: our own limits decide.
+    /// The limits are not shared or did not respond. Our own limits decide.
     Alone,
     /// There is not enough yet.
     Wait(Duration),
 }
 
 impl Scope {
-    /// Asks for the first call of the row.
+    /// Asks the shared limits for the first call of the queue.
     pub(super) async fn ask(&self, cost: Cost) -> Asked {
         let limited = self.limit.requests_per_minute.or(self.limit.tokens_per_minute).is_some();
         let Some(shared) = self.shared.as_ref().filter(|_| limited) else {
             return Asked::Alone;
         };
-        let mut telling = {
+        let mut report = {
             let mut state = self.lock();
             if state.alone_until.is_some_and(|until| Instant::now() < until) {
                 return Asked::Alone;
             }
-            Telling { scope: self, settled: std::mem::take(&mut state.owed) }
+            Report { scope: self, settled: std::mem::take(&mut state.owed) }
         };
         let ask = SharedAsk {
             scope: &self.name,
@@ -40,18 +40,18 @@ impl Scope {
             burst: self.limit.burst,
             requests: cost.requests,
             tokens: cost.tokens,
-            settled: telling.settled,
+            settled: report.settled,
         };
         let why = match timeout(LIMITS_SHARED_DEADLINE, shared.acquire(ask)).await {
             Ok(Ok(answer)) => {
-                telling.settled = 0;
+                report.settled = 0;
                 return match answer {
                     SharedAnswer::Granted => Asked::Granted,
                     SharedAnswer::Wait(wait) => Asked::Wait(wait),
                 };
             }
             Ok(Err(error)) => error.to_string(),
-            Err(_) => "no answer in time".to_owned(),
+            Err(_) => "no response in time".to_owned(),
         };
         let scope = self.name.as_str();
         tracing::warn!(target: "agentloop", scope, why, "shared limits cannot be reached");
@@ -60,14 +60,14 @@ impl Scope {
     }
 }
 
-/// What is being told. When it is not known whether it was heard, what was used too much is told again, and what was
-/// given back is not: rather too strict for a minute than too lax.
-struct Telling<'a> {
+/// A report to the shared limits. If it is not known whether it arrived, tokens that were used beyond the estimate are reported again, and tokens
+/// that were returned are not: the limits are then too strict for a minute, and never too lax.
+struct Report<'a> {
     scope: &'a Scope,
     settled: i64,
 }
 
-impl Drop for Telling<'_> {
+impl Drop for Report<'_> {
     fn drop(&mut self) {
         if self.settled > 0 {
             let mut state = self.scope.lock();

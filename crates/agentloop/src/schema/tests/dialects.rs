@@ -22,7 +22,7 @@ fn strict_objects_are_closed_and_optionals_nullable() {
     });
     let got = convert(&schema, Dialect::OpenAiStrict);
     assert!(!got.narrowed);
-    assert_eq!(got.lost, ["/properties/name: `minLength` is only told to the model"]);
+    assert_eq!(got.lost, ["/properties/name: `minLength` is only described to the model"]);
     let expected = json!({
         "type": "object",
         "properties": {
@@ -74,7 +74,7 @@ fn strict_references_beside_other_words_are_inlined() {
 }
 
 #[test]
-fn what_cannot_be_strict_is_said() {
+fn what_cannot_be_strict_is_listed() {
     let open = json!({"type": "object", "properties": {"m": {"type": "object", "additionalProperties": {"type": "string"}}}});
     for (schema, place) in [
         (open, "/properties/m"),
@@ -98,7 +98,7 @@ fn what_cannot_be_strict_is_said() {
 }
 
 #[test]
-fn several_that_must_all_hold_become_one() {
+fn all_of_becomes_one_schema() {
     let schema = json!({
         "allOf": [
             {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]},
@@ -122,7 +122,7 @@ fn several_that_must_all_hold_become_one() {
 }
 
 #[test]
-fn what_is_said_beside_a_union_is_said_in_each_of_it() {
+fn keywords_beside_a_union_are_added_to_each_branch() {
     let schema = json!({
         "type": "object",
         "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
@@ -135,7 +135,7 @@ fn what_is_said_beside_a_union_is_said_in_each_of_it() {
 }
 
 #[test]
-fn limits_are_told_where_the_host_has_none() {
+fn limits_that_are_not_supported_move_to_the_description() {
     let schema = json!({"type": "object", "properties": {
         "age": {"type": "integer", "minimum": 0, "maximum": 150, "description": "Years."},
         "mail": {"type": "string", "format": "email"},
@@ -155,7 +155,7 @@ fn limits_are_told_where_the_host_has_none() {
 }
 
 #[test]
-fn a_circle_is_cut_where_references_cannot_stay() {
+fn recursion_is_cut_off_where_references_are_not_supported() {
     let schema = json!({
         "type": "object",
         "properties": {"node": {"$ref": "#/$defs/node"}},
@@ -172,7 +172,7 @@ fn a_circle_is_cut_where_references_cannot_stay() {
 }
 
 #[test]
-fn gemini_takes_json_schema_without_a_few_words() {
+fn gemini_gets_json_schema_without_some_keywords() {
     let schema = json!({
         "$schema": "x", "$id": "y", "type": "object",
         "properties": {"k": {"const": 1}, "r": {"$ref": "#/$defs/r"}, "t": {"type": ["string", "null"]}},
@@ -180,7 +180,7 @@ fn gemini_takes_json_schema_without_a_few_words() {
         "$defs": {"r": {"type": "string", "minLength": 2}},
     });
     let got = convert(&schema, Dialect::GeminiJsonSchema);
-    assert_eq!(got.lost, ["/$defs/r: `minLength` is only told to the model"]);
+    assert_eq!(got.lost, ["/$defs/r: `minLength` is only described to the model"]);
     assert_eq!(
         got.schema,
         json!({
@@ -232,7 +232,7 @@ fn the_older_form_of_gemini_has_types_in_capitals() {
 }
 
 #[test]
-fn what_grows_without_end_is_cut() {
+fn a_schema_that_grows_without_end_is_cut_off() {
     let mut definitions = serde_json::Map::new();
     for level in 0..40 {
         let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});

@@ -202,7 +202,7 @@ fn nonsense() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_the_original_takes_is_taken((schema, value, full) in whole()) {
+    fn values_that_the_original_accepts_are_accepted((schema, value, full) in whole()) {
         prop_assume!(takes(&schema, &value));
         for dialect in ALL {
             let got = convert(&schema, dialect);
@@ -221,7 +221,7 @@ proptest! {
     }
 
     #[test]
-    fn each_dialect_keeps_its_rules((schema, _, _) in whole()) {
+    fn each_dialect_obeys_its_rules((schema, _, _) in whole()) {
         for dialect in ALL {
             let got = convert(&schema, dialect).schema;
             let mut wrong = Vec::new();
@@ -258,7 +258,7 @@ proptest! {
     }
 
     #[test]
-    fn nonsense_is_only_lost(schema in nonsense()) {
+    fn nonsense_is_left_out_without_a_panic(schema in nonsense()) {
         for dialect in ALL {
             convert(&schema, dialect);
         }

@@ -1,4 +1,4 @@
-//! Settings of a transport.
+//! The builder of a transport.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::reach::Reach;
 use super::tls::{self, Tls};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Builds an [`HttpTransport`] with settings of its own.
+/// Builds an [`HttpTransport`].
 ///
 /// ```
 /// use agentloop::transport::HttpTransport;
@@ -27,7 +27,7 @@ pub struct HttpTransportBuilder {
     no_proxy: String,
     reach: Reach,
     certificates: Vec<CertificateDer<'static>>,
-    /// The first thing that was wrong, told when the transport is built.
+    /// The first error, which `build` returns.
     error: Option<Error>,
 }
 
@@ -40,36 +40,35 @@ enum ProxyChoice {
 }
 
 impl HttpTransportBuilder {
-    /// Sends all requests through this proxy, whatever the environment says: `http://host:port`, `https://…`,
-    /// `socks5://…` or `socks5h://…`, with `name:password@` before the host if the proxy wants it.
+    /// Sends all requests through this proxy and ignores the environment: `http://host:port`, `https://…`, `socks5://…` or `socks5h://…`, with
+    /// `name:password@` before the host if the proxy needs it.
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
         self.proxy = ProxyChoice::All(url.into());
         self
     }
 
-    /// Hosts that [`proxy`](Self::proxy) is not for, as a list with commas, like `NO_PROXY`: names (which include
-    /// what ends with them), addresses, networks such as `10.0.0.0/8`.
+    /// Sets the hosts that are reached without the [`proxy`](Self::proxy), separated by commas as in `NO_PROXY`: names (which include their
+    /// subdomains), IP addresses, and networks such as `10.0.0.0/8`.
     pub fn no_proxy(mut self, hosts: impl Into<String>) -> Self {
         self.no_proxy = hosts.into();
         self
     }
 
-    /// Uses no proxy, whatever the environment says.
+    /// Uses no proxy and ignores the environment.
     pub fn without_proxy(mut self) -> Self {
         self.proxy = ProxyChoice::None;
         self
     }
 
-    /// Reaches addresses of the public internet only: not this machine, no private networks, whatever a name or a
-    /// redirect leads to. The address that was checked is the one that is connected to. No proxy is used, since a
-    /// proxy looks names up by itself.
+    /// Connects to addresses of the public internet only: not to this machine and not to private networks, also after a redirect. The address
+    /// that was checked is the one that is used. No proxy is used, because a proxy resolves names by itself.
     pub fn only_public_addresses(mut self) -> Self {
         self.reach = Reach::Public;
         self.proxy = ProxyChoice::None;
         self
     }
 
-    /// Trusts the authorities whose certificates stand in this PEM text, beside the public ones.
+    /// Also trusts the authorities whose certificates this PEM text contains.
     pub fn add_root_certificate_pem(mut self, pem: impl AsRef<[u8]>) -> Self {
         match tls::certificates(pem.as_ref(), "the added root certificate") {
             Ok(found) => self.certificates.extend(found),
@@ -78,11 +77,11 @@ impl HttpTransportBuilder {
         self
     }
 
-    /// The transport.
+    /// Builds the transport.
     ///
     /// # Errors
     ///
-    /// When the proxy's URL or a certificate cannot be used.
+    /// Returns an error if the proxy's URL or a certificate cannot be used.
     pub fn build(self) -> Result<HttpTransport> {
         if let Some(error) = self.error {
             return Err(error);
@@ -90,7 +89,7 @@ impl HttpTransportBuilder {
         if self.reach == Reach::Public && !matches!(self.proxy, ProxyChoice::None) {
             return Err(Error::new(
                 ErrorKind::Config,
-                "a transport for public addresses only cannot go through a proxy",
+                "a transport for public addresses only cannot use a proxy",
             ));
         }
         let proxies = match self.proxy {
@@ -104,7 +103,7 @@ impl HttpTransportBuilder {
 
 impl fmt::Debug for HttpTransportBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The proxy's URL may hold a password.
+        // The proxy's URL may contain a password.
         f.debug_struct("HttpTransportBuilder")
             .field("added_certificates", &self.certificates.len())
             .finish_non_exhaustive()

@@ -17,13 +17,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_COMPRESSED_WITHOUT_OUTPUT;
 use crate::pace::Pace;
 
-/// How many compressed bytes one step takes.
+/// How many compressed bytes one step reads.
 const STEP_INPUT: usize = 16 << 10;
 
 /// How many bytes one step of Brotli returns. The deflate decoders have a buffer of the same size.
 const STEP_OUTPUT: usize = 32 << 10;
 
-/// The least that one step counts as work. A gzip member of twenty bytes sets up a new decoder.
+/// The least work that one step counts as. A gzip member of twenty bytes sets up a new decoder.
 const STEP_WORK: usize = 4 << 10;
 
 /// How a body is compressed.
@@ -35,8 +35,8 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// Reads how the body is compressed, and takes the headers away that are then no longer true. A body in an
-    /// encoding that is not known is handed on as it is, with its header.
+    /// Reads how the body is compressed, and removes the headers that do not hold after decompression. A body in an unknown encoding is
+    /// returned unchanged, with its header.
     pub(super) fn take(headers: &mut HeaderMap) -> Option<Self> {
         let mut values = headers.get_all(CONTENT_ENCODING).iter();
         let value = values.next()?.to_str().ok()?.trim();
@@ -64,12 +64,12 @@ pub(super) struct Decompressed {
     decoder: Decoder,
     /// The rest of the piece that arrived last.
     input: Bytes,
-    /// Whether the decoder has more output for the input that it took.
+    /// Whether the decoder has more output for the input that it read.
     more: bool,
-    /// How many compressed bytes were taken since the last output.
+    /// How many compressed bytes were read since the last output.
     silent: usize,
     pace: Pace,
-    /// Whether anything arrived: an empty body is fine, whatever its header says.
+    /// Whether anything arrived. An empty body is valid, whatever its header says.
     started: bool,
     ended: bool,
 }
@@ -82,7 +82,7 @@ enum Decoder {
 
 struct Brotli {
     state: BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
-    /// What one step writes to.
+    /// The buffer that one step writes to.
     buffer: Box<[u8]>,
     output: Vec<u8>,
     total: usize,
@@ -91,9 +91,9 @@ struct Brotli {
 
 /// What one step of a decoder did.
 struct Step {
-    /// How many compressed bytes it took.
+    /// How many compressed bytes it read.
     taken: usize,
-    /// Whether it has more output for what it took.
+    /// Whether it has more output for what it read.
     more: bool,
 }
 
@@ -147,8 +147,8 @@ impl Decoder {
         }
     }
 
-    /// Takes as much of `bytes` as one buffer of output has room for. When all of them are taken, all that can be known from them is
-    /// in the output: an event must not wait for the next one.
+    /// Reads as much of `bytes` as one buffer of output has room for. If all of them are read, the output has everything that they decompress
+    /// to: an event must not wait for the next one.
     fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
         let decoder: &mut dyn Write = match self {
             Self::Brotli(decoder) => return decoder.step(bytes),
@@ -162,7 +162,7 @@ impl Decoder {
         Ok(Step { taken, more: false })
     }
 
-    /// Checks that the compressed data came to its end.
+    /// Checks that the compressed data is complete.
     fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Gzip(decoder) => decoder.try_finish(),
@@ -205,11 +205,11 @@ impl Decompressed {
         .with_source(error)
     }
 
-    /// Decompresses one step of the input at hand. Returns `None` if nothing came of it.
+    /// Decompresses one step of the input. Returns `None` if there is no output.
     fn step(&mut self) -> Option<Result<Bytes>> {
         let bytes = &self.input[..self.input.len().min(STEP_INPUT)];
         let step = match self.decoder.step(bytes) {
-            // No decoder takes anything after the end of its data.
+            // No decoder reads anything after the end of its data.
             Ok(step) if step.taken == 0 && !bytes.is_empty() && !step.more => {
                 Err(io::Error::other("bytes follow its end"))
             }

@@ -1,4 +1,4 @@
-//! Makes connections: address, socket, proxy, TLS.
+//! Makes connections: socket, proxy, TLS.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use super::reach::{Checked, Reach};
 use super::tls::Tls;
 use crate::error::{Error, ErrorKind, Result};
 
-/// After how much silence the system asks whether the other side is still there, and how often again.
+/// After how long without data the system probes the connection, and the time between two probes.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// How many times it asks in vain before the connection counts as broken.
+/// How many probes without a response break the connection.
 const KEEP_ALIVE_RETRIES: u32 = 3;
 
 /// Makes connections.
@@ -31,7 +31,7 @@ pub(super) struct Dialer {
     connector: OnceLock<Connector>,
 }
 
-/// Sockets to the addresses that may be reached.
+/// Opens sockets to the allowed addresses.
 type Connector = HttpConnector<Checked<GaiResolver>>;
 
 impl Dialer {
@@ -39,7 +39,7 @@ impl Dialer {
         Self { proxies, tls, reach, connector: OnceLock::new() }
     }
 
-    /// A new connection to `origin`, through `proxy` if there is one.
+    /// Connects to `origin`, through `proxy` if there is one.
     pub(super) async fn dial(&self, origin: &Origin, proxy: Option<&Proxy>) -> Result<Io> {
         let io = match proxy {
             None => self.socket(origin, origin, None).await?,
@@ -60,21 +60,21 @@ impl Dialer {
     async fn socket(&self, origin: &Origin, to: &Origin, through: Option<&Origin>) -> Result<Io> {
         self.reach.check_literal(to.bare_host()).map_err(|refused| fault::refused(to, refused))?;
         let mut connector = self.connector();
-        match connector.call(address("http", to)?).await {
+        match connector.call(connector_url("http", to)?).await {
             Ok(socket) => Ok(Io::Plain(socket.into_inner())),
             Err(error) => Err(fault::connect(origin, error, through)),
         }
     }
 
     async fn socks(&self, origin: &Origin, proxy: &Proxy, resolves: bool) -> Result<Io> {
-        let mut connector =
-            SocksV5::new(address("http", &proxy.origin)?, self.connector()).local_dns(!resolves);
+        let mut connector = SocksV5::new(connector_url("http", &proxy.origin)?, self.connector())
+            .local_dns(!resolves);
         if let Some((name, password)) = proxy.raw_auth() {
             connector = connector.with_auth(name.to_owned(), password.to_owned());
         }
-        match connector.call(address("http", origin)?).await {
+        match connector.call(connector_url("http", origin)?).await {
             Ok(socket) => Ok(Io::Plain(socket.into_inner())),
-            // Its error type does not say that it can be sent between threads, so only its text is kept.
+            // Its error type is not `Send`, so only its text is kept.
             Err(error) => Err(fault::connect(
                 origin,
                 std::io::Error::other(error.to_string()),
@@ -87,10 +87,10 @@ impl Dialer {
         let connector = self.connector.get_or_init(|| {
             let mut connector =
                 HttpConnector::new_with_resolver(Checked::new(GaiResolver::new(), self.reach));
-            // A request is small, and waits for nothing.
+            // A request is small and must not wait for more data.
             connector.set_nodelay(true);
-            // A model may think for minutes without a byte, and a laptop may sleep meanwhile. The system finds
-            // out whether the other side is still there, and tells the networks between that it is needed.
+            // A model may think for minutes without a byte, and a laptop may sleep meanwhile. The probes show whether the server
+            // is still there, and keep the connection open in the networks between.
             connector.set_keepalive(Some(KEEP_ALIVE));
             connector.set_keepalive_interval(Some(KEEP_ALIVE));
             connector.set_keepalive_retries(Some(KEEP_ALIVE_RETRIES));
@@ -102,9 +102,12 @@ impl Dialer {
     }
 }
 
-/// The URL by which the connector knows a host and a port.
-fn address(scheme: &str, origin: &Origin) -> Result<Uri> {
+/// Returns the URL with which the connector is called.
+fn connector_url(scheme: &str, origin: &Origin) -> Result<Uri> {
     Uri::builder().scheme(scheme).authority(origin.to_string()).path_and_query("/").build().map_err(
-        |error| Error::new(ErrorKind::Config, format!("{origin} is no address")).with_source(error),
+        |error| {
+            Error::new(ErrorKind::Config, format!("{origin} is not a valid host"))
+                .with_source(error)
+        },
     )
 }

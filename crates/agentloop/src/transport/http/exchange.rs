@@ -1,4 +1,4 @@
-//! One request and its answer: a connection from the pool or a new one, and the request on it.
+//! Sends one request, on a connection from the pool or on a new one.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -19,36 +19,35 @@ use super::wire::Wire;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transport::SendOptions;
 
-/// How soon after the request a reused connection must have closed for that to be a coincidence. The server has
-/// then closed it as idle, and the request crossed that on its way. A server that took a request and broke later
-/// may have done the work, and doing it twice is for the caller to decide.
-const CROSSING: Duration = Duration::from_secs(5);
+/// How soon after the request a reused connection must have closed to conclude that the server had closed it as idle before the request
+/// arrived. A server that fails later may have done the work, and the caller decides whether to repeat it.
+const IDLE_CLOSE_WINDOW: Duration = Duration::from_secs(5);
 
-/// Why no answer came.
-pub(super) struct Unanswered {
+/// Why there is no response.
+pub(super) struct NoResponse {
     pub(super) error: Error,
     pub(super) fate: Fate,
 }
 
-/// What became of a request without an answer.
+/// What happened to a request without a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// The server says that it has not looked at it.
+    /// The server reported that it has not processed it.
     Unread,
-    /// The connection closed before a byte of an answer.
+    /// The connection closed before the first byte of a response.
     Closed,
     /// Anything else.
     Failed,
 }
 
-/// A connection that a request can be put on.
+/// A connection that is ready for a request.
 enum Ready {
     Http1 { connection: Http1, reused: bool },
     Http2 { lease: Lease, dialing: Option<OwnedMutexGuard<()>> },
 }
 
 impl Shared {
-    /// Sends `request` and waits for the head of the answer.
+    /// Sends `request` and waits for the head of the response.
     pub(super) async fn exchange(
         &self,
         request: &mut Request<Bytes>,
@@ -56,29 +55,29 @@ impl Shared {
     ) -> Result<Response<Wire>> {
         let host = self.pool.host(request.uri())?;
         let proxy = self.dialer.proxies.proxy_for(request.uri(), host.is_here())?;
-        // Most requests have none, and need not make room for it.
+        // Boxed, because most requests have none.
         let proxy = proxy.map(Box::new);
         let ready = self.ready(&host, proxy.as_deref(), true, options).await?;
         let reused = ready.is_reused();
         let start = Instant::now();
-        let unanswered = match ready.send(&host, request, proxy.as_deref()).await {
+        let failure = match ready.send(&host, request, proxy.as_deref()).await {
             Ok(response) => return Ok(response),
-            Err(unanswered) => unanswered,
+            Err(failure) => failure,
         };
-        let again = match unanswered.fate {
+        let again = match failure.fate {
             Fate::Unread => true,
-            Fate::Closed => reused && start.elapsed() < CROSSING,
+            Fate::Closed => reused && start.elapsed() < IDLE_CLOSE_WINDOW,
             Fate::Failed => false,
         };
         if !again {
-            return Err(unanswered.error);
+            return Err(failure.error);
         }
-        // Once only: what is new has no such excuse.
+        // Once only: a new connection was not closed as idle.
         let ready = self.ready(&host, proxy.as_deref(), false, options).await?;
-        ready.send(&host, request, proxy.as_deref()).await.map_err(|unanswered| unanswered.error)
+        ready.send(&host, request, proxy.as_deref()).await.map_err(|failure| failure.error)
     }
 
-    /// A connection, within the time that it may take.
+    /// Returns a connection within the allowed time.
     async fn ready(
         &self,
         host: &Arc<Host>,
@@ -89,7 +88,7 @@ impl Shared {
         if let Some(ready) = pooled(host, reuse) {
             return Ok(ready);
         }
-        // Apart, for the sake of the size of a request on a connection that is there.
+        // Boxed, so that the future of a request on a pooled connection has no room for it.
         let connecting = Box::pin(self.connect(host, proxy, reuse));
         match options.connect_timeout {
             None => connecting.await,
@@ -106,12 +105,12 @@ impl Shared {
     async fn connect(&self, host: &Arc<Host>, proxy: Option<&Proxy>, reuse: bool) -> Result<Ready> {
         let mut dialing = None;
         if !host.is_http1_only() {
-            // One connection of HTTP/2 serves many requests, so they wait for it rather than making their own.
+            // One HTTP/2 connection serves many requests, so they wait for it instead of making their own.
             dialing = Some(host.dialing.clone().lock_owned().await);
             if let Some(ready) = pooled(host, reuse) {
                 return Ok(ready);
             }
-            // It may have been found out while waiting.
+            // Another request may have learned it meanwhile.
             if host.is_http1_only() {
                 dialing = None;
             }
@@ -134,8 +133,8 @@ impl Shared {
     }
 }
 
-/// A connection from the pool. Without `reuse` it is none that a server may be about to close: where one idle
-/// connection of HTTP/1.1 was closed, so were the others. One of HTTP/2 is heard before it is shared.
+/// Returns a connection from the pool. Without `reuse` it is not one that a server may be about to close: if one idle HTTP/1.1 connection was
+/// closed, so were the others. An HTTP/2 connection is checked before it is shared.
 fn pooled(host: &Host, reuse: bool) -> Option<Ready> {
     if let Some(lease) = host.lease() {
         return Some(Ready::Http2 { lease, dialing: None });
@@ -157,13 +156,13 @@ impl Ready {
         host: &Arc<Host>,
         request: &mut Request<Bytes>,
         proxy: Option<&Proxy>,
-    ) -> Result<Response<Wire>, Unanswered> {
+    ) -> Result<Response<Wire>, NoResponse> {
         let origin = host.origin();
         match self {
             Self::Http1 { mut connection, .. } => {
                 let outgoing = outgoing::http1(host, request, proxy).map_err(unsent)?;
-                let answer = pin!(connection.request(outgoing));
-                let response = connection.answered(host, answer).await?;
+                let head = pin!(connection.request(outgoing));
+                let response = connection.receive_head(host, head).await?;
                 Ok(response.map(Wire::Http1))
             }
             Self::Http2 { lease, dialing } => {
@@ -176,6 +175,6 @@ impl Ready {
     }
 }
 
-fn unsent(error: Error) -> Unanswered {
-    Unanswered { error, fate: Fate::Failed }
+fn unsent(error: Error) -> NoResponse {
+    NoResponse { error, fate: Fate::Failed }
 }

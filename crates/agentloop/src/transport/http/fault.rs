@@ -1,4 +1,4 @@
-//! What went wrong below an answer, as the one error. Only hosts and ports are named: a URL may carry a key.
+//! Errors of connections. They name only hosts and ports, because a URL may contain a key.
 
 use std::error::Error as StdError;
 use std::io;
@@ -7,7 +7,7 @@ use super::origin::Origin;
 use super::reach::Refused;
 use crate::error::{Error, ErrorKind};
 
-/// No connection could be made.
+/// Returns the error of a connection that could not be made.
 pub(super) fn connect(
     origin: &Origin,
     error: impl StdError + Send + Sync + 'static,
@@ -20,32 +20,32 @@ pub(super) fn connect(
     if let Some(refused) = innermost(&error).downcast_ref::<Refused>() {
         return self::refused(through.unwrap_or(origin), *refused);
     }
-    // The connector keeps what it was doing in its text, and the reason in its sources.
+    // The text of the connector names the step, and its innermost source the reason.
     let reason = innermost(&error).to_string();
     if error.to_string().contains("dns") {
         let host = through.unwrap_or(origin).bare_host();
         return Error::new(
             ErrorKind::Connection,
-            format!("no address found for {place}: {reason}"),
+            format!("no IP address found for {place}: {reason}"),
         )
         .with_hint(format!("check the spelling of {host}, and the network"))
         .with_began(false)
         .with_source(error);
     }
     Error::new(ErrorKind::Connection, format!("could not connect to {place}: {reason}"))
-        .with_hint("check that the server runs and the network allows it")
+        .with_hint("check that the server is running and reachable from this network")
         .with_began(false)
         .with_source(error)
 }
 
-/// The host is at an address that may not be reached.
+/// Returns the error of an address that is not allowed.
 pub(super) fn refused(origin: &Origin, refused: Refused) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("{origin} is not reached: {refused}"))
-        .with_hint("private addresses are reached only where that is allowed (`allow_private`)")
+    Error::new(ErrorKind::InvalidRequest, format!("{origin} is not allowed: {refused}"))
+        .with_hint("set `allow_private` to connect to private addresses")
         .with_source(refused)
 }
 
-/// The TLS handshake failed.
+/// Returns the error of a failed TLS handshake.
 pub(super) fn handshake(origin: &Origin, error: io::Error) -> Error {
     let failed = match tls_cause(&error) {
         Some(cause) => tls(origin, &cause.clone()),
@@ -57,7 +57,7 @@ pub(super) fn handshake(origin: &Origin, error: io::Error) -> Error {
     failed.with_began(false).with_source(error)
 }
 
-/// A connection that stood has broken.
+/// Returns the error of an open connection that broke.
 pub(super) fn broken(
     origin: &Origin,
     doing: &str,
@@ -74,10 +74,10 @@ pub(super) fn broken(
     .with_source(error)
 }
 
-/// What the server sent is not HTTP.
+/// Returns the error of a response that is not HTTP.
 pub(super) fn not_http(origin: &Origin, error: impl StdError + Send + Sync + 'static) -> Error {
     let reason = innermost(&error).to_string();
-    Error::new(ErrorKind::Protocol, format!("{origin} did not answer in HTTP: {reason}"))
+    Error::new(ErrorKind::Protocol, format!("the response of {origin} is not HTTP: {reason}"))
         .with_source(error)
 }
 
@@ -85,28 +85,28 @@ fn tls(origin: &Origin, cause: &rustls::Error) -> Error {
     let (message, hint) = match cause {
         rustls::Error::InvalidCertificate(_) => (
             format!("the certificate of {origin} cannot be trusted: {cause}"),
-            "if a company proxy or a private authority signs it, name its certificate in SSL_CERT_FILE",
+            "if a company proxy or a private authority signs it, set SSL_CERT_FILE to a file with its certificate",
         ),
         rustls::Error::InvalidMessage(_) => (
             format!("TLS with {origin} failed: {cause}"),
-            "the server may speak plain http at this port",
+            "the server may use plain http at this port",
         ),
         _ => (
             format!("TLS with {origin} failed: {cause}"),
-            "the server and this program share no way to speak TLS; check the URL",
+            "the server and this program have no TLS version or cipher in common; check the URL",
         ),
     };
     Error::new(ErrorKind::Tls, message).with_hint(hint)
 }
 
-/// The TLS error somewhere below an I/O error.
+/// Returns the TLS error among the sources of an error.
 fn tls_cause<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
     let mut current: Option<&'a (dyn StdError + 'static)> = Some(error);
     while let Some(error) = current {
         if let Some(found) = error.downcast_ref::<rustls::Error>() {
             return Some(found);
         }
-        // An `io::Error` shows the source of what it wraps, not what it wraps.
+        // The source of an `io::Error` is that of the error it wraps, not the wrapped error.
         current = match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
             Some(wrapped) => Some(wrapped),
             None => error.source(),

@@ -1,8 +1,7 @@
-//! HTTP/1.1: one request at a time on a connection, which is driven by whoever waits for the answer.
+//! HTTP/1.1: one request at a time on a connection, which the future of the response drives.
 //!
-//! hyper wants its connection to run as a task of its own. Here it lives inside the future that waits for the
-//! head and then inside the body, and is polled by them: nothing outlives the call, and dropping either closes
-//! the socket, which is how HTTP/1.1 cancels.
+//! hyper usually runs a connection as a task of its own. Here the future that waits for the head, and then the body, own the connection and
+//! poll it. So nothing outlives the call, and dropping either closes the socket, which is how HTTP/1.1 cancels a request.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -17,22 +16,22 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, Connection, SendRequest};
 use hyper_util::rt::TokioIo;
 
-use super::exchange::{Fate, Unanswered};
+use super::exchange::{Fate, NoResponse};
 use super::fault;
 use super::io::Io;
 use super::origin::Origin;
 use super::pool::Host;
 use crate::error::Result;
 
-/// How many pieces a dropped body looks at to see whether it was at its end.
-const LAST_LOOK: usize = 4;
+/// How many further pieces a dropped body reads to find its end.
+const DRAINED_PIECES: usize = 4;
 
-/// The head of an answer, to come.
-pub(super) trait Answer: Future<Output = hyper::Result<Response<Incoming>>> + Send {}
+/// A future of the head of a response.
+pub(super) trait Head: Future<Output = hyper::Result<Response<Incoming>>> + Send {}
 
-impl<F: Future<Output = hyper::Result<Response<Incoming>>> + Send> Answer for F {}
+impl<F: Future<Output = hyper::Result<Response<Incoming>>> + Send> Head for F {}
 
-/// A connection, and the way to put a request on it.
+/// A connection and the handle that sends requests on it.
 pub(super) struct Http1(Box<Pair>);
 
 struct Pair {
@@ -41,7 +40,7 @@ struct Pair {
 }
 
 impl Http1 {
-    /// Speaks HTTP/1.1 over `io`.
+    /// Starts HTTP/1.1 over `io`.
     pub(super) async fn new(origin: &Origin, io: Io) -> Result<Self> {
         match http1::handshake(TokioIo::new(io)).await {
             Ok((sender, connection)) => Ok(Self(Box::new(Pair { sender, connection }))),
@@ -49,32 +48,32 @@ impl Http1 {
         }
     }
 
-    /// Whether a request can be put on it. Sees what the server did meanwhile, such as closing it.
+    /// Returns whether a request can be sent. First reads what the server did meanwhile, such as closing the connection.
     pub(super) fn is_usable(&mut self) -> bool {
         let mut context = Context::from_waker(Waker::noop());
         let pair = &mut *self.0;
         Pin::new(&mut pair.connection).poll(&mut context).is_pending() && pair.sender.is_ready()
     }
 
-    /// Puts a request on it. Its answer comes only while the connection is driven, as [`answered`](Self::answered) does.
-    pub(super) fn request(&mut self, request: Request<Full<Bytes>>) -> impl Answer + use<> {
+    /// Sends a request. The response arrives only while the connection is driven, as [`receive_head`](Self::receive_head) does.
+    pub(super) fn request(&mut self, request: Request<Full<Bytes>>) -> impl Head + use<> {
         self.0.sender.send_request(request)
     }
 
-    /// Waits for the head of the answer. Given in its place, since what an `async fn` is given it holds twice.
-    pub(super) async fn answered(
+    /// Waits for the head of the response. `head` is pinned, because the future of an `async fn` holds its arguments twice.
+    pub(super) async fn receive_head(
         mut self,
         host: &Arc<Host>,
-        mut answer: Pin<&mut impl Answer>,
-    ) -> Result<Response<Http1Body>, Unanswered> {
+        mut head: Pin<&mut impl Head>,
+    ) -> Result<Response<Http1Body>, NoResponse> {
         let pair = &mut *self.0;
         let mut ended = false;
         let result = poll_fn(|context| {
             if !ended {
-                // Its error, if any, comes out of the answer.
+                // An error of the connection is also the error of the head.
                 ended = Pin::new(&mut pair.connection).poll(context).is_ready();
             }
-            answer.as_mut().poll(context)
+            head.as_mut().poll(context)
         })
         .await;
         match result {
@@ -92,9 +91,9 @@ impl Http1 {
                 let error = if error.is_parse() && !error.is_incomplete_message() {
                     fault::not_http(host.origin(), error)
                 } else {
-                    fault::broken(host.origin(), "waiting for the answer", error)
+                    fault::broken(host.origin(), "waiting for the response", error)
                 };
-                Err(Unanswered { error, fate })
+                Err(NoResponse { error, fate })
             }
         }
     }
@@ -104,10 +103,10 @@ fn is_io(error: &hyper::Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// The body of an answer. At its end, the connection goes back to the pool.
+/// The body of a response. At its end the connection returns to the pool.
 pub(super) struct Http1Body {
     incoming: Incoming,
-    /// `None` once it ended or went back.
+    /// `None` after it ended or returned to the pool.
     connection: Option<Http1>,
     host: Arc<Host>,
 }
@@ -125,14 +124,14 @@ impl Http1Body {
             };
             match frame {
                 Some(Ok(frame)) => {
-                    // Trailers are not handed on: no provider sends any that matter.
+                    // Trailers are ignored. No provider sends any that matter.
                     if let Ok(bytes) = frame.into_data() {
                         return Poll::Ready(Some(Ok(bytes)));
                     }
                 }
                 Some(Err(error)) => {
                     self.connection = None;
-                    let error = fault::broken(self.origin(), "reading the answer", error);
+                    let error = fault::broken(self.origin(), "reading the response", error);
                     return Poll::Ready(Some(Err(error)));
                 }
                 None => {
@@ -155,13 +154,13 @@ impl Http1Body {
             return frame;
         };
         if Pin::new(&mut pair.connection).poll(context).is_ready() {
-            // Without it nothing can be waited for: the body now ends, well or badly.
+            // Without the connection nothing more arrives, so the body ends now, complete or not.
             self.connection = None;
         }
         Pin::new(&mut self.incoming).poll_frame(context)
     }
 
-    /// Puts the connection back if it can carry another request.
+    /// Returns the connection to the pool if it can be used again.
     fn give_back(&mut self, context: &mut Context<'_>) {
         let Some(mut connection) = self.connection.take() else {
             return;
@@ -174,11 +173,11 @@ impl Http1Body {
 }
 
 impl Drop for Http1Body {
-    /// A reader of a stream stops at the provider's last event, most often with the end of the body read from
-    /// the socket already. The connection is then as good as at its end.
+    /// Reads up to the end of the body if it is there already, so that the connection can be reused. A reader of a stream stops at the provider's
+    /// last event, and the end of the body has mostly been received by then.
     fn drop(&mut self) {
         let mut context = Context::from_waker(Waker::noop());
-        for _ in 0..LAST_LOOK {
+        for _ in 0..DRAINED_PIECES {
             if self.connection.is_none()
                 || !matches!(self.poll_bytes(&mut context), Poll::Ready(Some(Ok(_))))
             {

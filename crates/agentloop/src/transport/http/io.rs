@@ -1,4 +1,4 @@
-//! The bytes under HTTP: a socket, with or without TLS.
+//! A socket, with or without TLS.
 
 use std::io;
 use std::pin::Pin;
@@ -8,14 +8,14 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// A socket, with or without TLS. TLS may lie in TLS: through an `https` proxy to an `https` host.
+/// A socket, with or without TLS. TLS can be nested: through an `https` proxy to an `https` server.
 pub(super) enum Io {
     Plain(TcpStream),
     Tls(Box<TlsStream<Io>>),
 }
 
 impl Io {
-    /// Whether the server chose HTTP/2 in the TLS handshake.
+    /// Returns whether the server chose HTTP/2 in the TLS handshake.
     pub(super) fn is_http2(&self) -> bool {
         match self {
             Self::Plain(_) => false,

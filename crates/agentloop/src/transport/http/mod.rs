@@ -1,7 +1,7 @@
-//! The transport that is used by default: HTTP/1.1 and HTTP/2 with pooled connections.
+//! The default transport: HTTP/1.1 and HTTP/2 with pooled connections.
 //!
-//! From the outside in: [`redirect`] follows redirects, [`exchange`] takes a connection from the [`pool`] or has
-//! one made by [`dial`], [`http1`] and [`http2`] speak on it, [`compression`] unpacks the body.
+//! [`redirect`] follows redirects, [`exchange`] takes a connection from the [`pool`] or makes one with [`dial`], [`http1`] and [`http2`] send
+//! the request on it, and [`compression`] decompresses the body.
 
 mod builder;
 mod compression;
@@ -37,24 +37,34 @@ use self::tls::Tls;
 use super::{Body, BoxFuture, SendOptions, Transport};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Sends requests over HTTP/1.1 and HTTP/2. Cheap to clone; clones share their connections.
+/// Sends requests over HTTP/1.1 and HTTP/2. It is cheap to clone, and clones share their connections.
 ///
-/// - Connections are kept and used again: at most 128 idle ones for each origin, for at most 55 seconds. HTTP/2 is
-///   spoken with servers that offer it over TLS, with at most 64 requests on one connection, or fewer if the server
-///   says so.
-/// - A request is sent a second time only if the server has not read it: it said so, or it closed a connection
-///   that was used before just as the request came.
-/// - Proxies are taken from `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Hosts on this machine are
-///   always reached directly. A variable that is not the URL of a proxy is an error of every request that it is for.
+/// - Connections are reused: at most 128 idle ones are kept for each origin, for at most 55 seconds. HTTP/2 is used with servers that offer
+///   it over TLS, with at most 64 requests on one connection, or fewer if the server allows fewer.
+/// - A request is sent a second time only if the server has not read it: the server reports that, or it closes a reused connection just as
+///   the request arrives.
+/// - Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Servers on this machine are always reached directly. If a
+///   variable is not the URL of a proxy, every request that it applies to fails.
 /// - The public certificate authorities are trusted, and those in the file that `SSL_CERT_FILE` names.
-/// - Redirects are followed, at most five, if the request can be repeated as it is. A body and headers are sent again within one
-///   origin only, or from http to https of the same host; a redirect of a request with a body to another origin is an error that
-///   names both. A GET is followed to another origin with no header but `accept` and `user-agent`.
+/// - At most five redirects are followed, if the request can be repeated unchanged. The body and the headers are sent again within one origin
+///   only, or from http to https of the same host. A redirect of a request with a body to another origin is an error that names both. A GET
+///   is redirected to another origin with no header but `accept` and `user-agent`.
 /// - Bodies in gzip, deflate and Brotli are decompressed as they arrive.
-/// - Nothing runs in the background. A request is moved on by polling its future and its body, and ends when
-///   they are dropped.
+/// - Nothing runs in the background. A request makes progress while its future or its body is polled, and ends when they are dropped.
 ///
 /// It needs a Tokio runtime with I/O and time.
+///
+/// ```
+/// use agentloop::AgentLoop;
+/// use agentloop::transport::HttpTransport;
+///
+/// // Two clients that share their connections.
+/// let transport = HttpTransport::new();
+/// let one = AgentLoop::builder().transport(transport.clone()).build()?;
+/// let other = AgentLoop::builder().transport(transport).build()?;
+/// # drop((one, other));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct HttpTransport(Arc<Shared>);
 
@@ -64,17 +74,17 @@ struct Shared {
 }
 
 impl HttpTransport {
-    /// A transport as the environment says.
+    /// Creates a transport with the settings of the environment.
     pub fn new() -> Self {
         Self::with(Proxies::from_environment(), Tls::default(), Reach::Any)
     }
 
-    /// A transport with settings of its own.
+    /// Creates a builder for a transport with other settings.
     pub fn builder() -> HttpTransportBuilder {
         HttpTransportBuilder::default()
     }
 
-    /// A transport that reaches public addresses only, and uses no proxy: a proxy looks names up by itself.
+    /// Creates a transport that connects to public addresses only. It uses no proxy, because a proxy resolves names by itself.
     pub(crate) fn public() -> Self {
         Self::with(Proxies::none(), Tls::default(), Reach::Public)
     }
@@ -102,7 +112,7 @@ impl Transport for HttpTransport {
         mut request: Request<Bytes>,
         options: SendOptions,
     ) -> BoxFuture<'a, Result<Response<Body>>> {
-        // By reference: what an `async fn` is given it holds twice.
+        // By reference, because the future of an `async fn` holds its arguments twice.
         Box::pin(async move { self.0.send(&mut request, options).await })
     }
 }

@@ -1,4 +1,4 @@
-//! Where a request goes: scheme, host and port.
+//! The scheme, host and port of a request.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Origin {
     pub(super) https: bool,
-    /// In lower case; an IPv6 address stands in brackets, as in a URL.
+    /// In lower case. An IPv6 address is in brackets, as in a URL.
     pub(super) host: String,
     pub(super) port: u16,
 }
 
 impl Origin {
-    /// The origin of an absolute URL.
+    /// Returns the origin of an absolute URL.
     pub(super) fn of(uri: &Uri) -> Result<Self> {
         let https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
@@ -30,7 +30,7 @@ impl Origin {
                 ));
             }
             None => {
-                return Err(Error::new(ErrorKind::Config, "the URL has no scheme and host"));
+                return Err(Error::new(ErrorKind::Config, "the URL has no scheme and no host"));
             }
         };
         match uri.host() {
@@ -43,29 +43,29 @@ impl Origin {
         }
     }
 
-    /// Whether `other` is the same host, reached over https at the usual port instead of http at the usual port.
+    /// Returns whether `other` is the same host with https instead of http, both at their default ports.
     pub(super) fn is_upgraded_by(&self, other: &Self) -> bool {
         (self.https, self.port) == (false, 80)
             && (other.https, other.port) == (true, 443)
             && self.host == other.host
     }
 
-    /// The origin as a URL has it.
+    /// Returns the origin as a URL.
     pub(super) fn url(&self) -> String {
         format!("{}://{}", if self.https { "https" } else { "http" }, self.host_header())
     }
 
-    /// The host without the brackets of an IPv6 address.
+    /// Returns the host without the brackets of an IPv6 address.
     pub(super) fn bare_host(&self) -> &str {
         self.host.trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// Whether it is this machine.
+    /// Returns whether it is this machine.
     pub(super) fn is_loopback(&self) -> bool {
         is_this_machine(&self.host)
     }
 
-    /// What stands in the `host` header: the port is left out where it is the scheme's own.
+    /// Returns the value of the `host` header, without the port if it is the default of the scheme.
     pub(super) fn host_header(&self) -> String {
         match (self.https, self.port) {
             (true, 443) | (false, 80) => self.host.clone(),
@@ -74,7 +74,7 @@ impl Origin {
     }
 }
 
-/// Whether the host of a URL is this machine.
+/// Returns whether the host of a URL is this machine.
 pub(crate) fn is_this_machine(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
     match host.parse::<IpAddr>() {
@@ -83,7 +83,7 @@ pub(crate) fn is_this_machine(host: &str) -> bool {
     }
 }
 
-/// The port of a URL, or `usual` if it has none. A number that is not a port is an error, not the usual port.
+/// Returns the port of a URL, or `usual` if it has none. A number that is not a port is an error.
 pub(super) fn port(uri: &Uri, usual: u16) -> Result<u16> {
     if let Some(port) = uri.port_u16() {
         return Ok(port);
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_is_the_same_however_it_is_spelled() {
+    fn spellings_of_one_origin_are_equal() {
         let origin = |url: &str| Origin::of(&url.parse().unwrap()).unwrap();
         assert_eq!(origin("https://API.example.com/a"), origin("https://api.example.com:443/b"));
         assert_ne!(origin("https://api.example.com"), origin("http://api.example.com"));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_is_known_by_all_its_names() {
+    fn every_name_of_this_machine_is_recognized() {
         for (url, expected) in [
             ("http://localhost:8080", true),
             ("http://app.localhost", true),

@@ -1,4 +1,4 @@
-//! Requests as each version of HTTP has them.
+//! Prepares requests for each version of HTTP.
 
 use ::http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, PROXY_AUTHORIZATION, TRANSFER_ENCODING, UPGRADE,
@@ -12,7 +12,7 @@ use super::pool::Host;
 use super::proxy::{Proxy, ProxyKind};
 use crate::error::{Error, ErrorKind, Result};
 
-/// Headers that speak of one connection, which is not the caller's affair.
+/// Headers of a single connection, which callers do not control.
 const HOP_BY_HOP: [HeaderName; 6] = [
     CONNECTION,
     TRANSFER_ENCODING,
@@ -22,7 +22,7 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// The request as HTTP/1.1 has it: the path in its first line, or the whole URL for a proxy.
+/// Prepares a request for HTTP/1.1, with the path in its first line, or the whole URL for a proxy.
 pub(super) fn http1(
     host: &Host,
     request: &mut Request<Bytes>,
@@ -36,7 +36,7 @@ pub(super) fn http1(
         Some(_) => target(origin, request.uri())?,
         None => path(request.uri()),
     };
-    // The copy, which has no room for more, stays for another try; what is sent grows by what hyper adds.
+    // The copy, which has no spare capacity, is kept for another attempt. hyper adds headers to the other one.
     let copy = request.headers().clone();
     *outgoing.headers_mut() = sendable(std::mem::replace(request.headers_mut(), copy));
     let headers = outgoing.headers_mut();
@@ -49,7 +49,7 @@ pub(super) fn http1(
     Ok(outgoing)
 }
 
-/// The request as HTTP/2 has it: the host stands in the URL, and in no header.
+/// Prepares a request for HTTP/2, with the host in the URL and not in a header.
 pub(super) fn http2(origin: &Origin, request: &Request<Bytes>) -> Result<Request<()>> {
     let mut outgoing = Request::new(());
     *outgoing.method_mut() = request.method().clone();
@@ -64,9 +64,9 @@ pub(super) fn http2(origin: &Origin, request: &Request<Bytes>) -> Result<Request
     Ok(outgoing)
 }
 
-/// The headers without those of the connection.
+/// Removes the headers of the connection.
 fn sendable(mut headers: HeaderMap) -> HeaderMap {
-    // Looking costs less than removing six times what is hardly ever there.
+    // Checking first is cheaper, because they are hardly ever there.
     if headers.keys().any(|name| HOP_BY_HOP.contains(name)) {
         for name in HOP_BY_HOP {
             headers.remove(name);
@@ -79,7 +79,7 @@ fn path(uri: &Uri) -> Uri {
     uri.path_and_query().map_or_else(|| Uri::from_static("/"), |path| Uri::from(path.clone()))
 }
 
-/// The whole URL, without a name and password that may stand in it.
+/// Returns the whole URL without a name and password.
 fn target(origin: &Origin, uri: &Uri) -> Result<Uri> {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     Uri::builder()

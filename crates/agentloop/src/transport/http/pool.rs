@@ -1,4 +1,4 @@
-//! The connections that are open, by origin.
+//! The open connections, by origin.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,40 +14,40 @@ use super::http2::{Http2, Lease};
 use super::origin::Origin;
 use crate::error::{Error, ErrorKind, Result};
 
-/// How many idle HTTP/1.1 connections are kept for one origin. More are closed when they become idle.
+/// How many idle HTTP/1.1 connections are kept for one origin. Further ones are closed when they become idle.
 pub(super) const MAX_IDLE_PER_HOST: usize = 128;
 
 /// How long an idle connection is kept. Load balancers close theirs after a minute or more, and a connection
 /// that is closed while a request is under way costs a round trip.
 pub(super) const MAX_IDLE_AGE: Duration = Duration::from_secs(55);
 
-/// How many origins are looked at for one that is written in the same way. Among more, it is looked up.
+/// How many origins are compared with a URL by their spelling. With more, the origin is parsed and looked up.
 const MAX_SPELLINGS: usize = 8;
 
-/// The connections that are open, by origin.
+/// The open connections, by origin.
 #[derive(Default)]
 pub(super) struct Pool(Mutex<HashMap<Origin, Arc<Host>>>);
 
 /// The connections to one origin.
 pub(super) struct Host {
     origin: Origin,
-    /// How its first URL wrote it: the next ones do the same, and need not be taken apart.
+    /// The spelling in its first URL. Further URLs mostly have the same, and need not be parsed.
     spelled: Option<Authority>,
     /// Whether it is this machine.
     here: bool,
-    /// What stands in the `host` header, once it was needed.
+    /// The value of the `host` header, after it was needed.
     header: OnceLock<HeaderValue>,
-    /// The latest at the end: it is the least likely to have been closed.
+    /// The most recent one is at the end: it is the least likely to have been closed.
     idle: Mutex<Vec<(Http1, Instant)>>,
     shared: Mutex<Vec<Arc<Http2>>>,
-    /// Held while a connection is made on which others may want to ride too.
+    /// Locked while a connection is made that other requests can share.
     pub(super) dialing: Arc<tokio::sync::Mutex<()>>,
-    /// Whether the origin is known to speak HTTP/1.1 only, so that nobody waits for another's connection.
+    /// Whether the origin supports HTTP/1.1 only, so that requests do not wait for a shared connection.
     http1_only: AtomicBool,
 }
 
 impl Pool {
-    /// The connections to the origin of `uri`.
+    /// Returns the connections to the origin of `uri`.
     pub(super) fn host(&self, uri: &Uri) -> Result<Arc<Host>> {
         let mut hosts = lock(&self.0);
         if let Some(host) = hosts.values().take(MAX_SPELLINGS).find(|host| host.is_spelled(uri)) {
@@ -71,8 +71,8 @@ impl Pool {
         Ok(host)
     }
 
-    /// Closes what was idle for too long, at all origins. Called when a connection is made, which is rare and
-    /// slow anyway, so that no task of its own is needed for it.
+    /// Closes connections that were idle for too long, of all origins. It is called when a connection is made, which is rare and slow, so it
+    /// needs no task of its own.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
         let mut closed = Vec::new();
@@ -100,13 +100,13 @@ impl Host {
         &self.origin
     }
 
-    /// What stands in the `host` header.
+    /// Returns the value of the `host` header.
     pub(super) fn header(&self) -> Result<HeaderValue> {
         if let Some(header) = self.header.get() {
             return Ok(header.clone());
         }
         let header = HeaderValue::try_from(self.origin.host_header()).map_err(|error| {
-            Error::new(ErrorKind::Config, "the host is no header").with_source(error)
+            Error::new(ErrorKind::Config, "the host cannot be sent as a header").with_source(error)
         })?;
         Ok(self.header.get_or_init(|| header).clone())
     }
@@ -119,7 +119,7 @@ impl Host {
         self.http1_only.store(http1_only, Ordering::Relaxed);
     }
 
-    /// An idle HTTP/1.1 connection that still stands.
+    /// Takes an idle HTTP/1.1 connection that is still open.
     pub(super) fn take_http1(&self) -> Option<Http1> {
         let now = Instant::now();
         loop {
@@ -130,7 +130,7 @@ impl Host {
         }
     }
 
-    /// Keeps a connection that can carry another request.
+    /// Keeps a connection for another request.
     pub(super) fn put_http1(&self, connection: Http1) {
         let mut idle = lock(&self.idle);
         if idle.len() < MAX_IDLE_PER_HOST {
@@ -138,7 +138,7 @@ impl Host {
         }
     }
 
-    /// Room for a stream on an HTTP/2 connection.
+    /// Returns a lease for a stream on an HTTP/2 connection.
     pub(super) fn lease(&self) -> Option<Lease> {
         let now = Instant::now();
         let mut shared = lock(&self.shared);
@@ -148,7 +148,7 @@ impl Host {
                 shared.remove(index);
                 continue;
             }
-            // The first with room, so that the last ones fall idle when there is less to do.
+            // The first one with room, so that the last ones become idle when there are fewer requests.
             if let Some(lease) = Http2::lease(connection, true) {
                 return Some(lease);
             }
@@ -157,12 +157,12 @@ impl Host {
         None
     }
 
-    /// Shares a connection with the requests to come.
+    /// Shares a connection with further requests.
     pub(super) fn share(&self, connection: Arc<Http2>) {
         lock(&self.shared).push(connection);
     }
 
-    /// Takes out what was idle for too long. It is dropped by the caller, outside of all locks.
+    /// Removes connections that were idle for too long. The caller drops them outside of all locks.
     fn expired(&self, now: Instant) -> (Vec<(Http1, Instant)>, Vec<Arc<Http2>>) {
         let is_old = |(_, since): &mut (Http1, Instant)| now.duration_since(*since) >= MAX_IDLE_AGE;
         let idle = lock(&self.idle).extract_if(.., is_old).collect();
@@ -176,7 +176,7 @@ impl Host {
     }
 }
 
-/// Locks, also after a panic elsewhere: what is guarded here is always whole.
+/// Locks a mutex, also after a panic: the data is never left half changed.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Which requests go through a proxy, and the `CONNECT` that opens a way through it.
+//! Which requests use a proxy, and the `CONNECT` request that opens a tunnel.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,40 +12,40 @@ use super::io::Io;
 use super::origin::{self, Origin};
 use crate::error::{Error, ErrorKind, Result};
 
-/// The longest head of a proxy's answer to `CONNECT`, in bytes.
+/// The longest head of a proxy's response to `CONNECT`, in bytes.
 const MAX_CONNECT_HEAD: usize = 16 << 10;
 
-/// The port of a SOCKS proxy that names none.
+/// The default port of a SOCKS proxy.
 const SOCKS_PORT: u16 = 1080;
 
-/// Which requests go through which proxy.
+/// Chooses the proxy of a request.
 pub(super) struct Proxies {
     /// `None` uses no proxy.
     matcher: Option<Matcher>,
-    /// Variables of the environment that are set to something that is not a proxy.
+    /// Environment variables whose value is not a proxy.
     unusable: Vec<Unusable>,
 }
 
-/// A variable that cannot be used. The requests that it is for fail: to send them directly would go around the proxy.
+/// A variable that cannot be used. The requests that it applies to fail, because sending them directly would bypass the proxy.
 struct Unusable {
     variable: &'static str,
-    /// Which requests it is for: a matcher that only knows hosts and schemes.
+    /// The requests that it applies to.
     requests: Matcher,
 }
 
-/// A proxy that a request goes through.
+/// The proxy of a request.
 pub(super) struct Proxy {
     pub(super) kind: ProxyKind,
     pub(super) origin: Origin,
     intercept: Intercept,
 }
 
-/// How a proxy is spoken to.
+/// The protocol of a proxy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProxyKind {
-    /// With HTTP: `CONNECT` for `https` hosts, the whole URL in the request line for `http` hosts.
+    /// HTTP: `CONNECT` for `https` hosts, the whole URL in the request line for `http` hosts.
     Http,
-    /// With SOCKS 5; `resolves` is whether the proxy looks up the address of the host.
+    /// SOCKS 5. `resolves` is whether the proxy resolves the name of the host.
     Socks5 { resolves: bool },
 }
 
@@ -65,9 +65,9 @@ impl Proxies {
         Self { matcher: None, unusable: Vec::new() }
     }
 
-    /// All requests through one proxy, save those to the hosts of a list like `NO_PROXY`.
+    /// Uses one proxy for all requests, except those to the hosts of a list like `NO_PROXY`.
     pub(super) fn all(url: &str, except: &str) -> Result<Self> {
-        // The URL is not shown: it may hold a password.
+        // The error does not contain the URL, which may contain a password.
         let invalid = || {
             Error::new(ErrorKind::Config, "the proxy's URL cannot be used")
                 .with_hint("it must look like http://host:port, https://… or socks5h://…")
@@ -79,7 +79,7 @@ impl Proxies {
         Ok(Self { matcher: Some(matcher), unusable: Vec::new() })
     }
 
-    /// The proxy for a URL. Hosts `here`, on this machine, are always reached directly.
+    /// Returns the proxy for a URL. Hosts `here`, on this machine, are always reached directly.
     pub(super) fn proxy_for(&self, uri: &Uri, here: bool) -> Result<Option<Proxy>> {
         let Some(matcher) = self.matcher.as_ref().filter(|_| !here) else {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Proxies {
         if let Some(unusable) =
             self.unusable.iter().find(|one| one.requests.intercept(uri).is_some())
         {
-            // Its value is not shown: it may hold a password.
+            // The error does not contain its value, which may contain a password.
             let message = format!("{} is not the URL of a proxy", unusable.variable);
             return Err(Error::new(ErrorKind::Config, message)
                 .with_hint("write it as http://host:port, https://… or socks5h://…, or unset it"));
@@ -127,7 +127,7 @@ fn unusable(variable: impl Fn(&str) -> Option<OsString>) -> Vec<Unusable> {
         .collect()
 }
 
-/// Whether a URL names a proxy that can be used.
+/// Returns whether a URL names a proxy that can be used.
 fn is_proxy(url: &str) -> bool {
     let probe = Matcher::builder().all(url.to_owned()).build();
     let found = probe.intercept(&Uri::from_static("http://host.invalid"));
@@ -162,17 +162,17 @@ impl Proxy {
         Ok(Self { kind, origin, intercept })
     }
 
-    /// What goes into `proxy-authorization`.
+    /// Returns the value of `proxy-authorization`.
     pub(super) fn basic_auth(&self) -> Option<&HeaderValue> {
         self.intercept.basic_auth()
     }
 
-    /// Name and password of a SOCKS proxy.
+    /// Returns the name and password of a SOCKS proxy.
     pub(super) fn raw_auth(&self) -> Option<(&str, &str)> {
         self.intercept.raw_auth()
     }
 
-    /// Opens a way through an HTTP proxy to `origin`.
+    /// Opens a tunnel through an HTTP proxy to `origin`.
     pub(super) async fn tunnel(&self, mut io: Io, origin: &Origin) -> Result<Io> {
         let proxy = &self.origin;
         let mut request = format!("CONNECT {origin} HTTP/1.1\r\nhost: {origin}\r\n").into_bytes();
@@ -186,12 +186,11 @@ impl Proxy {
         io.write_all(&request).await.map_err(broken)?;
         io.flush().await.map_err(broken)?;
 
-        // One byte at a time, since what follows the head belongs to the host. It is a hundred bytes, once a
-        // connection.
+        // One byte at a time, because what follows the head belongs to the host. It is about a hundred bytes per connection.
         let mut head = Vec::with_capacity(128);
         while !head.ends_with(b"\r\n\r\n") {
             if head.len() >= MAX_CONNECT_HEAD {
-                return Err(refused(proxy, origin, "too long a head"));
+                return Err(refused(proxy, origin, "a head that is too long"));
             }
             head.push(io.read_u8().await.map_err(broken)?);
         }
@@ -199,7 +198,7 @@ impl Proxy {
         match status {
             [b'2', _, _] if head.starts_with(b"HTTP/1.") => Ok(io),
             b"407" => Err(refused(proxy, origin, "status 407")
-                .with_hint("put the proxy's name and password into its URL")),
+                .with_hint("add the name and password to the URL of the proxy")),
             status => Err(refused(
                 proxy,
                 origin,
@@ -209,16 +208,16 @@ impl Proxy {
     }
 }
 
-fn refused(proxy: &Origin, origin: &Origin, answer: &str) -> Error {
+fn refused(proxy: &Origin, origin: &Origin, response: &str) -> Error {
     Error::new(
         ErrorKind::Connection,
-        format!("the proxy {proxy} opened no tunnel to {origin}: it answered {answer}"),
+        format!("the proxy {proxy} opened no tunnel to {origin}: it responded with {response}"),
     )
 }
 
 impl fmt::Debug for Proxies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The matcher leaves names and passwords out.
+        // The matcher does not show names and passwords.
         match &self.matcher {
             Some(matcher) => matcher.fmt(f),
             None => f.write_str("None"),
@@ -230,7 +229,7 @@ impl fmt::Debug for Proxies {
 mod tests {
     use super::*;
 
-    /// The variable that keeps a request from being sent.
+    /// Returns the variable because of which a request is not sent.
     fn blamed(variables: &[(&str, &str)], url: &str) -> Option<&'static str> {
         let find = |name: &str| variables.iter().find(|(known, _)| *known == name);
         let found = unusable(|name| find(name).map(|(_, value)| OsString::from(*value)));
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_is_not_a_proxy_is_blamed_for_the_requests_that_it_is_for() {
+    fn a_variable_that_is_not_a_proxy_fails_the_requests_that_it_applies_to() {
         let (http, https) = ("http://api.test/v1", "https://api.test/v1");
         for bad in
             ["http://", "ht tp://x", "ftp://proxy:3128", "http://proxy:99999", "socks4://p:1"]

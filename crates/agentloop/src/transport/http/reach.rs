@@ -1,4 +1,4 @@
-//! Which addresses may be reached: all, or only those of the public internet.
+//! Limits the addresses that are connected to.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -10,21 +10,21 @@ use std::task::{Context, Poll};
 use hyper_util::client::legacy::connect::dns::Name;
 use tower_service::Service;
 
-/// Which addresses may be reached.
+/// The addresses that may be connected to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// All.
+    /// All addresses.
     #[default]
     Any,
-    /// Those of the public internet.
+    /// The addresses of the public internet.
     Public,
-    /// Those, and 127.0.0.1, so that a server on this machine can stand for a public one.
+    /// The addresses of the public internet and 127.0.0.1, where tests run their server.
     #[cfg(test)]
     PublicAndHere,
 }
 
 impl Reach {
-    /// Whether this address may be reached.
+    /// Returns whether this address is allowed.
     pub(super) fn allows(self, address: IpAddr) -> bool {
         let is_public = match address {
             IpAddr::V4(address) => is_public_v4(address),
@@ -38,7 +38,7 @@ impl Reach {
         }
     }
 
-    /// Checks a host that is written as an address, which is not looked up. Any other is checked when it is.
+    /// Checks a host that is an IP address. Names are checked when they are resolved.
     pub(super) fn check_literal(self, host: &str) -> Result<(), Refused> {
         match host.parse() {
             Ok(address) if !self.allows(address) => Err(Refused(address)),
@@ -47,7 +47,7 @@ impl Reach {
     }
 }
 
-/// The address that was not reached.
+/// The address that is not allowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Refused(pub(super) IpAddr);
 
@@ -59,8 +59,8 @@ impl fmt::Display for Refused {
 
 impl StdError for Refused {}
 
-/// Looks names up, and hands on only the addresses that may be reached. The connection goes to what is handed on and to
-/// nothing else, so that a name which leads elsewhere at the next look gains nothing.
+/// Resolves names, and returns only the allowed addresses. Only these are connected to, so a name that resolves differently the next time
+/// (DNS rebinding) has no effect.
 #[derive(Clone, Debug)]
 pub(super) struct Checked<R> {
     lookup: R,
@@ -109,7 +109,7 @@ where
     }
 }
 
-/// Not this machine, not a private or shared network, not a link, not for documentation, tests or the future.
+/// Returns whether an address is public: not of this machine, a private or shared network or a link, and not reserved.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !(address.is_private()
@@ -124,7 +124,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || a >= 224)
 }
 
-/// What is given out as global unicast, and no way into an IPv4 address that is not public.
+/// Returns whether an address is assigned as global unicast and does not embed an IPv4 address that is not public.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let segments = address.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
@@ -137,7 +137,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         [0x2002, high, low, ..] => is_public_v4(v4(high, low)),
         // Protocol assignments (Teredo among them), and documentation.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
-        // An interface that is named after its IPv4 address.
+        // ISATAP, which embeds an IPv4 address.
         [_, _, _, _, 0 | 0x200, 0x5efe, high, low] if !is_public_v4(v4(high, low)) => false,
         [first, ..] => first & 0xe000 == 0x2000,
     }

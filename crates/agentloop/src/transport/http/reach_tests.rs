@@ -1,4 +1,4 @@
-//! Which addresses are reached, and that no redirect leads past that.
+//! Which addresses are allowed, and that redirects cannot bypass that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -75,7 +75,7 @@ fn only_addresses_of_the_public_internet_are_public() {
     }
 }
 
-/// A name that leads somewhere else each time it is looked up.
+/// A name that resolves to another address each time.
 #[derive(Clone)]
 struct Rebinding(Arc<AtomicUsize>, &'static [&'static [&'static str]]);
 
@@ -96,7 +96,7 @@ impl Service<Name> for Rebinding {
 }
 
 #[tokio::test]
-async fn what_is_handed_on_is_what_was_checked_and_a_name_is_looked_up_once() {
+async fn a_name_is_resolved_once_and_only_checked_addresses_are_used() {
     let looks = Arc::new(AtomicUsize::new(0));
     let answers: &[&[&str]] =
         &[&["8.8.8.8:80"], &["127.0.0.1:80"], &["10.0.0.1:80", "8.8.4.4:80", "[::1]:80"]];
@@ -112,7 +112,7 @@ async fn what_is_handed_on_is_what_was_checked_and_a_name_is_looked_up_once() {
     assert_eq!(look().await.unwrap(), ["8.8.4.4:80"], "the others are left out");
 }
 
-/// Follows one redirect of a server that may be reached.
+/// Follows one redirect of a server that is allowed.
 async fn redirected_to(location: &str) -> Error {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/a.png", listener.local_addr().unwrap());
@@ -138,7 +138,7 @@ async fn a_redirect_to_a_private_address_is_refused_in_every_spelling() {
         "//[::1]/admin",
         "http://[::ffff:10.0.0.1]/",
         "http://[64:ff9b::a00:1]/",
-        // Spellings that only the system's own reader of names understands.
+        // Spellings that only the system's resolver understands.
         "http://0xa9fea9fe/",
         "http://10.1/",
     ] {

@@ -13,21 +13,21 @@ pub(super) const MAX_REDIRECTS: usize = 5;
 /// Turns `request` into the one that the response asks for. Returns `false` if the response is not a redirect to follow.
 ///
 /// - 307 and 308 repeat the request as it was.
-/// - 301, 302 and 303 are followed for GET and HEAD. For other methods they would mean to ask without the body,
-///   which is not what the caller asked.
+/// - 301, 302 and 303 are followed for GET and HEAD. For other methods they would mean to repeat the request without its body, which is not
+///   what the caller wants.
 /// - A redirect from https to http is an error.
 /// - Within one origin, and from http to https of the same host (at the usual ports), everything is sent again.
 /// - To another origin only GET and HEAD without a body are followed, with no header but `accept` and `user-agent`. Anything
 ///   else is an error: reqwest and browsers send the body of a 307 to any origin and leave out the headers that they know to be secret;
 ///   here the body is a conversation, and any header may be a secret.
-pub(super) fn follow<B>(request: &mut Request<Bytes>, answer: &Response<B>) -> Result<bool> {
+pub(super) fn follow<B>(request: &mut Request<Bytes>, response: &Response<B>) -> Result<bool> {
     let reads = matches!(*request.method(), Method::GET | Method::HEAD);
-    let repeats = match answer.status() {
+    let repeats = match response.status() {
         StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => true,
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => reads,
         _ => false,
     };
-    let Some(location) = answer.headers().get(LOCATION).filter(|_| repeats) else {
+    let Some(location) = response.headers().get(LOCATION).filter(|_| repeats) else {
         return Ok(false);
     };
     let from = Origin::of(request.uri())?;
@@ -58,7 +58,7 @@ pub(super) fn follow<B>(request: &mut Request<Bytes>, answer: &Response<B>) -> R
         }
         keep_harmless(request.headers_mut());
     }
-    // It names the origin that was left.
+    // It names the previous origin.
     if from != to {
         request.headers_mut().remove(HOST);
     }
@@ -66,7 +66,7 @@ pub(super) fn follow<B>(request: &mut Request<Bytes>, answer: &Response<B>) -> R
     Ok(true)
 }
 
-/// Removes every header that another origin has no need to see.
+/// Removes all headers that another origin does not need.
 fn keep_harmless(headers: &mut HeaderMap) {
     let kept: HeaderMap = [ACCEPT, USER_AGENT]
         .into_iter()
@@ -76,7 +76,7 @@ fn keep_harmless(headers: &mut HeaderMap) {
     *headers = kept;
 }
 
-/// `location` as seen from `base`: a whole URL, `//host/path`, `/path`, `?query` or a relative path.
+/// Resolves `location` against `base`: a whole URL, `//host/path`, `/path`, `?query` or a relative path.
 fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next().unwrap_or_default();
     let scheme = base.scheme_str()?;
@@ -113,7 +113,7 @@ fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     matches!(target.scheme_str(), Some("http" | "https")).then_some(target)
 }
 
-/// Whether it names a scheme, and is no path.
+/// Returns whether a location starts with a scheme.
 fn has_scheme(location: &str) -> bool {
     let before = location.split(['/', '?']).next().unwrap_or_default();
     before.split_once(':').is_some_and(|(scheme, _)| {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_location_is_read_from_where_it_was_found() {
+    fn a_location_is_resolved_against_the_url_of_the_request() {
         let base = Uri::from_static("https://host:8443/v1/chat?x=1");
         for (location, expected) in [
             ("https://other/a?b=1#c", "https://other/a?b=1"),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_http_leads_nowhere() {
+    fn a_location_that_is_not_http_is_refused() {
         let base = Uri::from_static("https://host/v1/chat");
         for location in ["gopher://other/a", "file:///etc/passwd", "mailto:a@b", "data:,x"] {
             assert_eq!(resolve(&base, location), None, "{location}");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_stays_within_its_origin() {
+    fn a_body_is_sent_within_its_origin_only() {
         let post = |url: &str| {
             let request = Request::post(url).header("x-custom", "v").header("mcp-session-id", "s");
             request.body(Bytes::from_static(b"prompt")).unwrap()
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_a_body_goes_to_another_origin_with_harmless_headers_alone() {
+    fn a_request_without_a_body_is_redirected_to_another_origin_with_harmless_headers_only() {
         let mut marked: ::http::HeaderValue = "m".parse().unwrap();
         marked.set_sensitive(true);
         let request = Request::get("https://api.test/v1")

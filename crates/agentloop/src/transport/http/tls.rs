@@ -1,4 +1,4 @@
-//! What is trusted, and how TLS is spoken.
+//! TLS and the trusted certificates.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,8 +15,8 @@ use crate::error::{Error, ErrorKind, Result};
 /// The variable that names a file of further trusted certificates, in PEM.
 const CERTIFICATE_FILE: &str = "SSL_CERT_FILE";
 
-/// TLS as this transport speaks it. Built at the first `https` request, and once: the trust store costs some
-/// milliseconds, which a program that only talks to a local server should not pay.
+/// The TLS settings of a transport. They are built once, with the first `https` request: the trust store takes some milliseconds, which a
+/// program that only uses a local server should not need.
 #[derive(Default)]
 pub(super) struct Tls {
     added: Vec<CertificateDer<'static>>,
@@ -27,22 +27,22 @@ pub(super) struct Tls {
 struct Configs {
     /// Offers HTTP/2 and HTTP/1.1.
     host: Arc<ClientConfig>,
-    /// Offers HTTP/1.1 only: the `CONNECT` of a proxy is spoken in it.
+    /// Offers HTTP/1.1 only, for the `CONNECT` request of a proxy.
     proxy: Arc<ClientConfig>,
 }
 
 impl Tls {
-    /// TLS that trusts these authorities beside the public ones and those of `SSL_CERT_FILE`.
+    /// Trusts these authorities, the public ones and those of `SSL_CERT_FILE`.
     pub(super) fn new(added: Vec<CertificateDer<'static>>) -> Self {
         Self { added, built: OnceLock::new() }
     }
 
-    /// Speaks TLS over `io` with the host of `origin`.
+    /// Starts TLS over `io` with the host of `origin`.
     pub(super) async fn connect(&self, origin: &Origin, io: Io, is_proxy: bool) -> Result<Io> {
         let configs = self.built.get_or_init(|| self.build()).clone()?;
         let config = if is_proxy { configs.proxy } else { configs.host };
         let name = ServerName::try_from(origin.bare_host().to_owned()).map_err(|error| {
-            Error::new(ErrorKind::Config, format!("{} is no name of a server", origin.host))
+            Error::new(ErrorKind::Config, format!("{} is not a valid server name", origin.host))
                 .with_source(error)
         })?;
         match TlsConnector::from(config).connect(name, io).await {
@@ -53,7 +53,7 @@ impl Tls {
 
     fn build(&self) -> Result<Configs> {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        // Files of a system's authorities hold some that are too old to be read: those are left out.
+        // Files of a system's authorities contain some that are too old to be parsed. They are ignored.
         roots.add_parsable_certificates(certificates_of_environment()?);
         for certificate in &self.added {
             roots.add(certificate.clone()).map_err(|error| {
@@ -61,7 +61,7 @@ impl Tls {
                     .with_source(error)
             })?;
         }
-        // The provider is passed, not installed: what the process does elsewhere is its own affair.
+        // The crypto provider is passed and not installed, which would affect the whole process.
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -77,14 +77,14 @@ impl Tls {
     }
 }
 
-/// The certificates in a PEM text; there must be one at least.
+/// Reads the certificates in a PEM text. At least one is required.
 pub(super) fn certificates(pem: &[u8], what: &str) -> Result<Vec<CertificateDer<'static>>> {
     let found: Vec<_> =
         CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| {
             Error::new(ErrorKind::Config, format!("{what} is not valid PEM")).with_source(error)
         })?;
     if found.is_empty() {
-        return Err(Error::new(ErrorKind::Config, format!("{what} holds no certificate"))
+        return Err(Error::new(ErrorKind::Config, format!("{what} contains no certificate"))
             .with_hint("it must be PEM, with a BEGIN CERTIFICATE line"));
     }
     Ok(found)

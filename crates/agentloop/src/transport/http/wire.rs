@@ -1,4 +1,4 @@
-//! The body of an answer as it comes over the wire, in either version of HTTP.
+//! The undecoded body of a response, in either version of HTTP.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,14 +11,14 @@ use super::http2::Http2Body;
 use super::origin::Origin;
 use crate::error::Result;
 
-/// The body of an answer as it comes over the wire.
+/// The body of a response before decompression.
 pub(super) enum Wire {
     Http1(Http1Body),
     Http2(Http2Body),
 }
 
 impl Wire {
-    /// The next bytes; `None` at the end.
+    /// Returns the next bytes, or `None` at the end.
     pub(super) fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         match self {
             Self::Http1(body) => body.poll_bytes(context),
@@ -26,7 +26,7 @@ impl Wire {
         }
     }
 
-    /// Where it comes from.
+    /// Returns the origin of the response.
     pub(super) fn origin(&self) -> &Origin {
         match self {
             Self::Http1(body) => body.origin(),

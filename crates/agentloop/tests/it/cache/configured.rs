@@ -29,7 +29,7 @@ fn what_cannot_be_is_said_without_showing_a_password() {
     for (table, said) in [
         ("max_byte = 1", "max_byte"),
         ("ttl = -1", "cache: ttl"),
-        ("max_bytes = 1\nredis = \"redis://u:pass-word@h\"", "exclude each other"),
+        ("max_bytes = 1\nredis = \"redis://u:pass-word@h\"", "cannot be used together"),
         ("redis = \"http://u:pass-word@h\"", "cache: redis"),
         ("redis = \"rediss://u:pass-word@h\"", "cache: redis"),
         ("redis = \"u:pass-word@h\"", "cache: redis"),

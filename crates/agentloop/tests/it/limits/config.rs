@@ -61,7 +61,7 @@ fn mistakes_are_told_with_their_place() {
     for (text, told) in [
         ("[limits.openai]\nrequests = 5", "line 2: unknown field `requests`"),
         ("[limits]\nopenai = 5", "line 2: "),
-        ("[limits.openai]\nconcurrency = 0", "limits.openai.concurrency: it must be more than 0"),
+        ("[limits.openai]\nconcurrency = 0", "limits.openai.concurrency: must be greater than 0"),
         ("[limits.openai]\nmax_wait = -1", "limits.openai.max_wait: "),
         ("[limits.\"a/b\"]\nproviders = [\"a\"]", "limits.a/b.providers: "),
         ("[limits]\nredis = \"nonsense\"", "limits.redis: "),

@@ -1,4 +1,4 @@
-//! Limits that many processes share through Redis.
+//! Limits that several processes share through Redis.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,15 +10,15 @@ use crate::error::Result;
 use crate::middleware::redis::Server;
 use crate::transport::BoxFuture;
 
-/// One script, so that looking and taking are one step for all who share.
+/// One script, so that checking and taking are one step.
 const SCRIPT: &str = include_str!("acquire.lua");
 
-/// [`SharedLimits`] in a Redis server, for any number of processes.
+/// [`SharedLimits`] in a Redis server, for any number of processes (feature `redis`).
 ///
-/// - An account has two keys, `agentloop:limits:{account}:requests` and `…:tokens`, which vanish when its buckets are
-///   full again. The server's clock counts, so that those of the clients may differ.
+/// - An account has two keys, `agentloop:limits:{account}:requests` and `…:tokens`, which expire when nothing of its allowance is in use.
+///   The server's clock counts, so the clocks of the clients may differ.
 /// - It connects with the first call, and again after a failure. Nothing runs beside the calls.
-/// - Without TLS: the server stands in a network that is trusted.
+/// - TLS is not supported: the server must be in a trusted network.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -32,14 +32,13 @@ const SCRIPT: &str = include_str!("acquire.lua");
 pub struct RedisLimits(Server);
 
 impl RedisLimits {
-    /// At an address: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. Nothing is connected
-    /// yet.
+    /// Uses the server at a URL: `redis://[[user]:password@]host[:port][/database]`, or `unix:///path/to.sock`. It connects with the first call.
     ///
     /// # Errors
     ///
-    /// When it is no such address; `rediss://` is not spoken.
-    pub fn new(address: &str) -> Result<Self> {
-        Server::new(address).map(Self)
+    /// Returns an error if it is not such a URL. `rediss://` is not supported.
+    pub fn new(url: &str) -> Result<Self> {
+        Server::new(url).map(Self)
     }
 }
 

@@ -11,7 +11,7 @@ use h2::client::ResponseFuture;
 use h2::{Reason, RecvStream, SendStream};
 use tokio::sync::OwnedMutexGuard;
 
-use super::super::exchange::{Fate, Unanswered};
+use super::super::exchange::{Fate, NoResponse};
 use super::super::fault;
 use super::super::origin::Origin;
 use super::super::pool::Host;
@@ -43,7 +43,7 @@ impl Lease {
         request: Request<()>,
         body: Bytes,
         dialing: Option<OwnedMutexGuard<()>>,
-    ) -> impl Future<Output = Result<Response<Http2Body>, Unanswered>> + Send + use<'h> {
+    ) -> impl Future<Output = Result<Response<Http2Body>, NoResponse>> + Send + use<'h> {
         let is_empty = body.is_empty();
         let mut sender = self.connection.sender.clone();
         // Not in the future, which would hold the head of the request. The sender is dropped at once, because it would keep the stream
@@ -59,8 +59,8 @@ async fn receive_head(
     exchange: Result<Exchange, h2::Error>,
     mut body: Bytes,
     mut dialing: Option<OwnedMutexGuard<()>>,
-) -> Result<Response<Http2Body>, Unanswered> {
-    let mut exchange = exchange.map_err(|error| unanswered(host.origin(), error))?;
+) -> Result<Response<Http2Body>, NoResponse> {
+    let mut exchange = exchange.map_err(|error| no_response(host.origin(), error))?;
     let head = poll_fn(|context| {
         let (Some(lease), Some((response, stream))) = (&exchange.lease, &mut exchange.handles)
         else {
@@ -76,7 +76,7 @@ async fn receive_head(
         polled
     })
     .await;
-    let response = head.map_err(|error| unanswered(host.origin(), error))?;
+    let response = head.map_err(|error| no_response(host.origin(), error))?;
     let (lease, handles) = (exchange.lease.take(), exchange.handles.take());
     Ok(response.map(|received| Http2Body {
         host: host.clone(),
@@ -107,14 +107,14 @@ fn send_body(stream: &mut SendStream<Bytes>, body: &mut Bytes, context: &mut Con
     }
 }
 
-fn unanswered(origin: &Origin, error: h2::Error) -> Unanswered {
+fn no_response(origin: &Origin, error: h2::Error) -> NoResponse {
     let fate = match error.reason() {
         Some(Reason::REFUSED_STREAM) if error.is_remote() => Fate::Unread,
         Some(Reason::NO_ERROR) if error.is_go_away() && error.is_remote() => Fate::Unread,
         _ if error.is_io() => Fate::Closed,
         _ => Fate::Failed,
     };
-    Unanswered { error: fault::broken(origin, "waiting for the response", error), fate }
+    NoResponse { error: fault::broken(origin, "waiting for the response", error), fate }
 }
 
 /// The body of a response. Dropping it before its end resets the stream.
