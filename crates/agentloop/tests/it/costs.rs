@@ -1,4 +1,4 @@
-//! What calls cost: on the answer, in the ledger, and never more than was allowed.
+//! The cost of calls: on the response, in the ledger, and within the limit.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ fn bill(ledger: &Ledger) -> Usd {
 }
 
 #[tokio::test]
-async fn chats_streams_and_vectors_say_what_they_cost_and_are_added_up() {
+async fn chats_streams_and_embeddings_have_costs_that_are_added_up() {
     for protocol in PROTOCOLS {
         let (ai, ledger, simulator) = lab(Costs::new(), protocol);
         let chat = ai.chat(asking("think")).await.unwrap();
@@ -94,7 +94,7 @@ async fn the_events_of_a_stream_fold_to_the_response_with_its_cost() {
 }
 
 #[tokio::test]
-async fn tags_have_sums_of_their_own() {
+async fn each_tag_has_its_own_sums() {
     let (ai, ledger, _) = lab(Costs::new(), Protocol::OpenAiChat);
     for tags in [vec!["a"], vec!["a", "b"], vec![]] {
         let mut request = asking("echo");
@@ -109,7 +109,7 @@ async fn tags_have_sums_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_absent_and_never_zero() {
+async fn an_unknown_cost_is_absent_and_not_zero() {
     let (ai, ledger, _) = lab(Costs::new(), Protocol::OpenAiChat);
     let answer = ai.chat(asking("cite")).await.unwrap();
     assert_eq!(answer.cost, None);
@@ -119,7 +119,7 @@ async fn what_is_not_known_is_absent_and_never_zero() {
 }
 
 #[tokio::test]
-async fn what_never_began_costs_nothing() {
+async fn a_call_that_never_began_costs_nothing() {
     let (ai, ledger, simulator) = lab(Costs::new(), Protocol::OpenAiChat);
     ai.chat(asking("echo!status=500")).await.unwrap_err();
     ai.stream(asking("echo!status=429")).await.unwrap_err();
@@ -129,7 +129,7 @@ async fn what_never_began_costs_nothing() {
 }
 
 #[tokio::test]
-async fn cut_and_dropped_streams_are_estimated_and_said_to_be() {
+async fn truncated_and_dropped_streams_are_marked_as_estimates() {
     for protocol in PROTOCOLS {
         let (ai, ledger, simulator) = lab(Costs::new(), protocol);
         let cut = ai.stream(asking("long-40!cut-events=20")).await.unwrap();
@@ -150,7 +150,7 @@ async fn cut_and_dropped_streams_are_estimated_and_said_to_be() {
 }
 
 #[tokio::test]
-async fn a_limit_stops_before_the_call_that_could_pass_it() {
+async fn a_limit_refuses_the_call_that_could_exceed_it() {
     // A call can read about 14 tokens and write 100: 0.214 dollars.
     let (ai, ledger, simulator) = lab(Costs::new().limit(usd("0.25")), Protocol::OpenAiChat);
     ai.chat(asking("echo")).await.unwrap();
@@ -173,7 +173,7 @@ async fn a_limit_stops_before_the_call_that_could_pass_it() {
 }
 
 #[tokio::test]
-async fn without_a_price_a_limit_cannot_be_kept() {
+async fn a_model_without_a_price_is_refused_under_a_limit() {
     let (ai, _, simulator) = lab(Costs::new().limit(usd("1")), Protocol::OpenAiChat);
     let error = ai.chat(asking("cite")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::SpendingLimit);
@@ -185,7 +185,7 @@ async fn without_a_price_a_limit_cannot_be_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sixty_four_callers_never_pass_a_dollar_together() {
+async fn sixty_four_concurrent_calls_never_exceed_the_limit() {
     let (ai, ledger, simulator) = lab(Costs::new().limit(usd("1")), Protocol::OpenAiChat);
     let ai = Arc::new(ai);
     let callers: Vec<_> = (0..64)

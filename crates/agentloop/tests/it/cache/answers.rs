@@ -17,7 +17,7 @@ fn stored(mut response: ChatResponse) -> ChatResponse {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_before_is_not_asked_again() {
+async fn an_equal_request_is_sent_once() {
     for kind in Kind::ALL {
         let simulator = Simulator::new();
         let ai = client(&simulator, Cache::new());
@@ -32,7 +32,7 @@ async fn what_was_asked_before_is_not_asked_again() {
 
 /// Every kind of part, several choices, and warnings.
 #[tokio::test(start_paused = true)]
-async fn a_hit_is_the_same_answer_whole_and_streamed() {
+async fn a_stored_response_is_the_same_complete_and_streamed() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let models = ["echo", "think", "tools", "cite", "json", "long-40", "image", "audio"];
@@ -66,7 +66,7 @@ async fn a_hit_is_the_same_answer_whole_and_streamed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hit_says_so_costs_nothing_and_keeps_the_usage_of_the_call() {
+async fn a_stored_response_is_marked_costs_nothing_and_keeps_its_usage() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let request = ChatRequest::new("sim/echo").user("Hello");
@@ -82,7 +82,7 @@ async fn a_hit_says_so_costs_nothing_and_keeps_the_usage_of_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn vectors_are_the_same() {
+async fn stored_vectors_are_the_same() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let request = EmbedRequest::new("sim/vectors", ["one", "two", ""]).dimensions(33);
@@ -92,7 +92,7 @@ async fn vectors_are_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_name_that_leads_to_the_same_model_shares_and_another_protocol_does_not() {
+async fn an_alias_shares_responses_and_another_protocol_does_not() {
     let simulator = Simulator::new();
     let cache = Cache::new();
     let ai = crate::cache::support::builder(&simulator, cache)

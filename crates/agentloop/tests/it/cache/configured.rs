@@ -4,7 +4,7 @@ use agentloop::{AgentLoop, ChatRequest, Config, ErrorKind};
 use agentloop_sim::Simulator;
 
 #[tokio::test]
-async fn a_file_can_ask_for_a_cache() {
+async fn a_file_can_configure_a_cache() {
     let simulator = Simulator::new();
     let config =
         Config::parse("[cache]\nmax_bytes = 1000000\nttl = 60\nnamespace = \"tests\"").unwrap();
@@ -18,14 +18,14 @@ async fn a_file_can_ask_for_a_cache() {
 }
 
 #[test]
-fn an_empty_table_is_a_cache_and_none_is_none() {
+fn an_empty_table_is_a_cache_and_no_table_is_none() {
     assert!(Config::parse("[cache]").unwrap().cache.is_some());
     assert!(Config::parse("").unwrap().cache.is_none());
     assert!(Config::parse("[cache]\nredis = \"redis://localhost\"").unwrap().cache.is_some());
 }
 
 #[test]
-fn what_cannot_be_is_said_without_showing_a_password() {
+fn an_invalid_table_is_an_error_that_shows_no_password() {
     for (table, said) in [
         ("max_byte = 1", "max_byte"),
         ("ttl = -1", "cache: ttl"),

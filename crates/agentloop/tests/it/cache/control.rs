@@ -9,7 +9,7 @@ use agentloop_sim::Simulator;
 use crate::cache::support::{Kind, client};
 
 #[tokio::test(start_paused = true)]
-async fn a_request_can_go_past_the_cache() {
+async fn a_request_can_bypass_the_cache() {
     for kind in Kind::ALL {
         let simulator = Simulator::new();
         let ai = client(&simulator, Cache::new());
@@ -24,7 +24,7 @@ async fn a_request_can_go_past_the_cache() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_can_fill_the_cache_anew() {
+async fn a_request_can_refresh_the_cache() {
     for kind in Kind::ALL {
         let simulator = Simulator::new();
         let ttl = Duration::from_secs(10);
@@ -40,7 +40,7 @@ async fn a_request_can_fill_the_cache_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_lives_as_long_as_it_was_told() {
+async fn a_response_is_kept_for_its_ttl() {
     for kind in Kind::ALL {
         let simulator = Simulator::new();
         let ai = client(&simulator, Cache::new().ttl(Duration::from_secs(10)));
@@ -53,7 +53,7 @@ async fn an_answer_lives_as_long_as_it_was_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn for_ever_is_a_time_too() {
+async fn the_longest_ttl_is_accepted() {
     let ai = client(&Simulator::new(), Cache::new().ttl(Duration::MAX).wait(Duration::MAX));
     Kind::Chat.ask(&ai, "sim/echo", "a").await.unwrap();
     tokio::time::advance(Duration::from_secs(1_000_000)).await;
@@ -77,7 +77,7 @@ async fn namespaces_and_users_do_not_see_each_other() {
 }
 
 #[test]
-fn the_modes_have_names_in_json() {
+fn cache_modes_have_json_names() {
     for (name, mode) in
         [("use", CacheMode::Use), ("bypass", CacheMode::Bypass), ("refresh", CacheMode::Refresh)]
     {
@@ -89,7 +89,7 @@ fn the_modes_have_names_in_json() {
 }
 
 #[test]
-fn the_mode_is_never_sent() {
+fn the_cache_mode_is_not_sent() {
     use agentloop::AgentLoop;
     let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build().unwrap();
     for protocol in agentloop::Protocol::ALL {

@@ -15,7 +15,7 @@ async fn crowd(ai: &AgentLoop, kind: Kind, model: &str, callers: usize) -> Vec<R
 }
 
 #[tokio::test(start_paused = true)]
-async fn sixty_four_callers_ask_once() {
+async fn sixty_four_equal_calls_are_sent_once() {
     for kind in Kind::ALL {
         let simulator = Simulator::new();
         let ai = client(&simulator, Cache::new());
@@ -26,7 +26,7 @@ async fn sixty_four_callers_ask_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whole_and_streamed_answers_are_asked_once_together() {
+async fn complete_and_streamed_calls_are_sent_once_together() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let (streamed, whole) = tokio::join!(
@@ -38,7 +38,7 @@ async fn whole_and_streamed_answers_are_asked_once_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn different_questions_do_not_wait_for_each_other() {
+async fn different_requests_do_not_wait_for_each_other() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let began = Instant::now();
@@ -48,7 +48,7 @@ async fn different_questions_do_not_wait_for_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_one_that_asks_fails_another_one_asks() {
+async fn if_the_first_of_equal_calls_fails_the_next_is_sent() {
     for kind in Kind::ALL {
         let faults = Faults::in_order([Some(Fault::status(500))]);
         let simulator = Simulator::new().with_faults(faults);
@@ -60,7 +60,7 @@ async fn when_the_one_that_asks_fails_another_one_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_the_one_that_asks_is_dropped_another_one_asks() {
+async fn if_the_first_of_equal_calls_is_dropped_the_next_is_sent() {
     for kind in Kind::ALL {
         let simulator = Simulator::new();
         let ai = client(&simulator, Cache::new());
@@ -74,7 +74,7 @@ async fn when_the_one_that_asks_is_dropped_another_one_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_a_stream_is_dropped_half_way_another_one_asks() {
+async fn if_the_stream_of_the_first_call_is_dropped_the_next_is_sent() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let mut stream = ai.stream(ChatRequest::new("sim/long-9").user("a")).await.unwrap();
@@ -89,7 +89,7 @@ async fn when_a_stream_is_dropped_half_way_another_one_asks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_ever_for_a_stream_that_nobody_reads() {
+async fn a_call_does_not_wait_for_ever_for_a_stream_that_is_not_read() {
     for kind in [Kind::Chat, Kind::Stream] {
         let simulator = Simulator::new();
         let wait = Duration::from_secs(3);
@@ -105,7 +105,7 @@ async fn nobody_waits_for_ever_for_a_stream_that_nobody_reads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_has_less_time_waits_less() {
+async fn a_call_with_a_shorter_timeout_waits_less() {
     let simulator = Simulator::new();
     let ai = client(&simulator, Cache::new());
     let unread = ai.stream(ChatRequest::new("sim/long-9").user("a")).await.unwrap();
@@ -119,7 +119,7 @@ async fn a_call_that_has_less_time_waits_less() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_cannot_be_shared_do_not_queue_for_long() {
+async fn calls_do_not_wait_long_for_responses_that_cannot_be_shared() {
     for model in ["sim/length", "sim/echo!status=500"] {
         let simulator = Simulator::new();
         let ai = client(&simulator, Cache::new());

@@ -34,7 +34,7 @@ async fn a_cut_stream_is_not_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_ran_out_of_tokens_or_was_filtered_is_not_stored() {
+async fn a_truncated_or_filtered_response_is_not_stored() {
     for kind in [Kind::Chat, Kind::Stream] {
         for model in ["sim/length", "sim/refuse"] {
             let simulator = Simulator::new();
@@ -48,7 +48,7 @@ async fn an_answer_that_ran_out_of_tokens_or_was_filtered_is_not_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_was_dropped_half_way_is_not_stored() {
+async fn a_dropped_stream_is_not_stored() {
     let simulator = Simulator::new();
     let store = Spy::new(Mood::Well);
     let ai = client(&simulator, Cache::new().store(Arc::clone(&store)));
@@ -63,7 +63,7 @@ async fn an_answer_that_was_dropped_half_way_is_not_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_answer_of_another_model_than_the_one_asked_is_not_stored() {
+async fn the_response_of_another_model_is_not_stored() {
     for (kind, model) in Kind::ALL.into_iter().zip(["down/echo", "sim/first", "sim/first"]) {
         let simulator = Simulator::new();
         let ai = builder(&simulator, Cache::new())
@@ -100,7 +100,7 @@ async fn no_secret_is_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_that_are_no_answer_are_no_hit() {
+async fn stored_bytes_that_are_not_a_response_are_ignored() {
     for kind in Kind::ALL {
         for bytes in ["", "{}", r#"{"v":999,"answer":{}}"#, "\u{0}", r#"{"v":1,"answer":7}"#] {
             let simulator = Simulator::new();
@@ -113,7 +113,7 @@ async fn bytes_that_are_no_answer_are_no_hit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_leads_nowhere_fails_as_it_does_without_a_cache() {
+async fn an_unknown_model_fails_as_it_does_without_a_cache() {
     let ai = client(&Simulator::new(), Cache::new());
     let error = Kind::Chat.ask(&ai, "nobody/m", "a").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownProvider);

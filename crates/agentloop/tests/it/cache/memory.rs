@@ -8,7 +8,7 @@ use agentloop_sim::Simulator;
 use crate::cache::support::{Kind, client};
 
 #[tokio::test(start_paused = true)]
-async fn it_never_holds_more_bytes_than_it_may() {
+async fn the_store_never_exceeds_its_size() {
     const MAX: u64 = 20_000;
     let store = Arc::new(MemoryStore::new(MAX));
     let ai = client(&Simulator::new(), Cache::new().store(Arc::clone(&store)));
@@ -23,7 +23,7 @@ async fn it_never_holds_more_bytes_than_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_larger_than_all_is_not_kept_and_pushes_nothing_out() {
+async fn a_response_larger_than_the_store_is_not_kept_and_evicts_nothing() {
     let store = Arc::new(MemoryStore::new(5_000));
     let ai = client(&Simulator::new(), Cache::new().store(Arc::clone(&store)));
     Kind::Chat.ask(&ai, "sim/echo", "small").await.unwrap();

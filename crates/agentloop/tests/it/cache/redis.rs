@@ -23,7 +23,7 @@ fn client(simulator: &Simulator, cache: Cache) -> AgentLoop {
 }
 
 #[tokio::test]
-async fn machines_share_their_answers() {
+async fn machines_share_responses_through_redis() {
     let Some(redis) = RedisServer::start() else { return };
     for kind in Kind::ALL {
         let simulator = Simulator::new();
@@ -38,7 +38,7 @@ async fn machines_share_their_answers() {
 }
 
 #[tokio::test]
-async fn redis_forgets_in_time_and_keeps_namespaces_apart() {
+async fn redis_expires_responses_and_separates_namespaces() {
     let Some(redis) = RedisServer::start() else { return };
     let table =
         format!("[cache]\nttl = 1000\nnamespace = \"ours\"\nredis = \"{}\"", redis.address());
@@ -91,7 +91,7 @@ fn a_client_outlives_the_runtime_that_it_was_first_used_on() {
 }
 
 #[tokio::test]
-async fn a_redis_that_dies_is_done_without() {
+async fn calls_continue_without_a_redis_that_stops() {
     let Some(mut redis) = RedisServer::start() else { return };
     let simulator = Simulator::new();
     let ai = client(&simulator, cache(&redis.address()));
@@ -107,7 +107,7 @@ async fn a_redis_that_dies_is_done_without() {
 }
 
 #[tokio::test]
-async fn a_redis_that_was_never_there_is_done_without() {
+async fn calls_continue_without_a_redis_that_never_ran() {
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = format!("redis://{}", listener.local_addr().unwrap());
@@ -119,7 +119,7 @@ async fn a_redis_that_was_never_there_is_done_without() {
 }
 
 #[tokio::test]
-async fn a_redis_that_accepts_and_never_answers_is_asked_once() {
+async fn a_redis_that_never_responds_is_tried_once() {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = format!("redis://{}", listener.local_addr().unwrap());
     let accepted = Arc::new(AtomicUsize::new(0));

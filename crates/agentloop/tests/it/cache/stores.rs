@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::cache::support::{Kind, Mood, SLOW, Spy, client};
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_stalls_costs_its_deadline_once() {
+async fn a_store_that_stalls_delays_one_call_by_its_deadline() {
     for kind in Kind::ALL {
         let store = Spy::new(Mood::Stalled);
         let ai = client(&Simulator::new(), Cache::new().store(Arc::clone(&store)));
@@ -28,7 +28,7 @@ async fn a_store_that_stalls_costs_its_deadline_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_fails_makes_no_call_fail() {
+async fn a_store_that_fails_does_not_fail_calls() {
     for kind in Kind::ALL {
         let store = Spy::new(Mood::Failing);
         let ai = client(&Simulator::new(), Cache::new().store(Arc::clone(&store)));
@@ -42,7 +42,7 @@ async fn a_store_that_fails_makes_no_call_fail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_its_rest_one_call_finds_out_whether_it_is_back() {
+async fn after_the_pause_one_call_tries_the_store_again() {
     let store = Spy::new(Mood::Stalled);
     let ai = client(&Simulator::new(), Cache::new().store(Arc::clone(&store)));
     Kind::Chat.ask(&ai, "sim/echo", "a").await.unwrap();
@@ -60,7 +60,7 @@ async fn after_its_rest_one_call_finds_out_whether_it_is_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_dies_between_looking_and_storing_costs_no_answer() {
+async fn a_store_that_fails_between_reading_and_writing_does_not_lose_the_response() {
     for mood in [Mood::Failing, Mood::Stalled] {
         let store = Spy::new(Mood::Well);
         let ai = client(&Simulator::new(), Cache::new().store(Arc::clone(&store)));
@@ -75,7 +75,7 @@ async fn a_store_that_dies_between_looking_and_storing_costs_no_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_get_the_answer_also_when_it_cannot_be_stored() {
+async fn waiting_calls_get_the_response_even_if_it_cannot_be_stored() {
     let simulator = Simulator::new();
     let store = Spy::new(Mood::Stalled);
     let cache = Cache::new().store(store).store_deadline(Duration::from_secs(1));

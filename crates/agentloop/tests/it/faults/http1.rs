@@ -15,7 +15,7 @@ use crate::faults::table::{Fate, LINES, Line};
 const SHORT: Duration = Duration::from_millis(300);
 
 #[test]
-fn every_fault_is_told_by_its_kind_and_tried_again_where_nothing_was_handed_on() {
+fn every_fault_has_its_kind_and_is_retried_before_the_first_content() {
     leaving_nothing(async || {
         // One for all: each server is an origin of its own.
         let (mut wrong, transport) = (Vec::new(), transport());

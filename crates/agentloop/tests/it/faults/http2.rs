@@ -57,7 +57,7 @@ const LINES: [(Fault, Fate, Fate); 8] = [
 ];
 
 #[test]
-fn every_fault_of_http2_is_told_by_its_kind_and_tried_again_where_nothing_was_handed_on() {
+fn every_fault_of_http2_has_its_kind_and_is_retried_before_the_first_content() {
     leaving_nothing(async || {
         let (mut wrong, trust) = (Vec::new(), Arc::new(Trust::new(&["h2"])));
         let transport = trust.transport();

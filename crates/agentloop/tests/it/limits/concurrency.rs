@@ -11,7 +11,7 @@ use crate::limits::host::{Host, WAYS, Way, at_once, settle, start};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn never_more_than_so_many_are_under_way_and_no_slot_stays_idle() {
+async fn the_number_of_calls_under_way_is_limited_and_no_slot_stays_idle() {
     for way in WAYS {
         let host = Host::new().taking(SECOND);
         let ai = host.client(Limit::new().concurrency(3));
@@ -49,7 +49,7 @@ async fn a_stream_holds_its_slot_until_it_ends_or_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_fails_gives_its_slot_back() {
+async fn a_call_that_fails_releases_its_slot() {
     for way in WAYS {
         let ai = Host::new().client(Limit::new().concurrency(1).queue(0));
         for fault in ["status=500", "status=429", "refuse", "html", "cut-bytes=5", "body=9"] {
@@ -65,7 +65,7 @@ async fn whatever_fails_gives_its_slot_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_dropped_before_its_answer_gives_its_slot_back() {
+async fn a_call_that_is_dropped_before_its_response_releases_its_slot() {
     for way in WAYS {
         let host = Host::new().taking(60 * SECOND);
         let ai = host.client(Limit::new().concurrency(1));
@@ -100,7 +100,7 @@ async fn no_wake_is_lost_between_threads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn texts_that_need_several_calls_take_as_many_slots_as_they_use() {
+async fn embeddings_in_several_calls_take_as_many_slots_as_they_use() {
     let host = Host::new().taking(SECOND);
     let ai = host.client(Limit::new().concurrency(2).requests_per_minute(1_000));
     let texts: Vec<String> = (0..700).map(|at| format!("call {at}")).collect();
@@ -116,7 +116,7 @@ async fn texts_that_need_several_calls_take_as_many_slots_as_they_use() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_keeps_its_own_limit_within_that_of_its_provider() {
+async fn the_limits_of_a_model_and_of_its_provider_both_apply() {
     let host = Host::new().taking(SECOND);
     let limits = Limits::new()
         .for_provider("sim", Limit::new().concurrency(3))
@@ -137,7 +137,7 @@ async fn a_model_keeps_its_own_limit_within_that_of_its_provider() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rows_of_one_account_share_its_limit_and_others_have_the_default() {
+async fn providers_of_one_account_share_its_limit_and_others_have_the_default() {
     let host = Host::new().taking(SECOND);
     let row = |name: &'static str| {
         let provider = host.simulator.provider_named(name, agentloop::Protocol::OpenAiChat);

@@ -8,7 +8,7 @@ use agentloop::{Config, ErrorKind};
 use crate::limits::host::{Host, Way, at_once};
 
 #[test]
-fn the_file_says_what_code_can_say() {
+fn the_file_can_set_all_that_code_can() {
     let config = Config::parse(
         r#"
         [limits.openai]
@@ -49,7 +49,7 @@ fn the_file_says_what_code_can_say() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_of_the_file_keeps_them() {
+async fn configured_limits_apply_to_the_client() {
     let config = Config::parse("[limits.sim]\nrequests_per_minute = 2\nqueue = 0").unwrap();
     let ai = Host::new().builder().config(&config).build().unwrap();
     let went = at_once(&ai, Way::Chat, 5).await.iter().filter(|result| result.is_ok()).count();
@@ -57,7 +57,7 @@ async fn a_client_of_the_file_keeps_them() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_place() {
+fn an_invalid_table_is_an_error_that_names_its_place() {
     for (text, told) in [
         ("[limits.openai]\nrequests = 5", "line 2: unknown field `requests`"),
         ("[limits]\nopenai = 5", "line 2: "),
@@ -73,7 +73,7 @@ fn mistakes_are_told_with_their_place() {
 }
 
 #[test]
-fn limits_of_nobody_are_a_mistake() {
+fn limits_of_an_unknown_provider_are_an_error() {
     for text in [
         "[limits.opena]\nconcurrency = 1",
         "[limits.\"opena/gpt-5\"]\nconcurrency = 1",
@@ -88,7 +88,7 @@ fn limits_of_nobody_are_a_mistake() {
 }
 
 #[test]
-fn the_chapter_shows_what_can_be_read() {
+fn the_documented_examples_can_be_read() {
     let chapter = include_str!("../../../../../docs/limits.md");
     let shown: Vec<&str> = chapter.split("```toml").skip(1).collect();
     assert_eq!(shown.len(), 2);
@@ -99,7 +99,7 @@ fn the_chapter_shows_what_can_be_read() {
 }
 
 #[test]
-fn an_address_with_a_password_is_not_shown() {
+fn a_url_with_a_password_is_not_shown() {
     let text = "[limits]\nredis = \"redis://user:hunter2@localhost:x\"";
     let error = Config::parse(text).unwrap_err();
     assert!(!format!("{error:?}").contains("hunter2"));

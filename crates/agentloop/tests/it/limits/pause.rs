@@ -16,7 +16,7 @@ async fn waits(ai: &agentloop::AgentLoop, way: Way, model: &str) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_429_that_says_how_long_holds_further_calls_back() {
+async fn a_429_with_a_wait_delays_further_calls() {
     for way in WAYS {
         let host = Host::new().taking(SECOND);
         let ai = host.client(Limit::new().concurrency(9));
@@ -34,7 +34,7 @@ async fn a_429_that_says_how_long_holds_further_calls_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_else_does() {
+async fn other_errors_do_not_delay_further_calls() {
     let ai = Host::new().client(Limit::new().concurrency(9));
     for fault in ["status=429", "status=503;retry-after=7", "status=500"] {
         Way::Chat.ask(&ai, &format!("sim/echo!{fault}"), "call 1").await.unwrap_err();
@@ -55,7 +55,7 @@ async fn nothing_else_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_is_bounded_and_can_be_turned_off() {
+async fn the_pause_is_limited_and_can_be_disabled() {
     for (limit, seconds) in [
         (Limit::new(), 60),
         (Limit::new().max_pause(5 * SECOND), 5),
@@ -68,7 +68,7 @@ async fn the_pause_is_bounded_and_can_be_turned_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_longer_than_the_longest_wait_fails_those_that_come_and_those_that_wait() {
+async fn a_pause_longer_than_the_longest_wait_fails_new_and_waiting_calls() {
     let host = Host::new().taking(SECOND);
     let ai = host.client(Limit::new().concurrency(1).max_wait(10 * SECOND));
     let broken = {
@@ -89,7 +89,7 @@ async fn a_pause_longer_than_the_longest_wait_fails_those_that_come_and_those_th
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_with_limits_of_its_own_pauses_alone() {
+async fn a_model_with_its_own_limits_pauses_alone() {
     let host = Host::new();
     let model = "sim/echo!status=429;retry-after=7";
     let limits = Limits::new()

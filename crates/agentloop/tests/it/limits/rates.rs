@@ -29,7 +29,7 @@ async fn busy_hour(ai: &AgentLoop, way: Way, callers: usize) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_hour_holds_exactly_the_rate_and_the_burst() {
+async fn an_hour_has_exactly_the_rate_and_the_burst() {
     for way in WAYS {
         for rate in [7, 20] {
             let host = Host::new();
@@ -44,7 +44,7 @@ async fn an_hour_holds_exactly_the_rate_and_the_burst() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_burst_calls_go_one_by_one() {
+async fn without_a_burst_calls_are_sent_one_by_one() {
     let host = Host::new();
     let ai = host.client(Limit::new().requests_per_minute(60).burst(Duration::ZERO));
     assert!(at_once(&ai, Way::Chat, 20).await.iter().all(Result::is_ok));
@@ -56,7 +56,7 @@ async fn without_a_burst_calls_go_one_by_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quiet_time_fills_the_bucket_and_no_more() {
+async fn a_quiet_time_fills_the_bucket_and_not_more() {
     let host = Host::new();
     let ai = host.client(Limit::new().requests_per_minute(10).queue(0));
     for quiet in [0, 3_600, 3_600] {
@@ -67,7 +67,7 @@ async fn a_quiet_time_fills_the_bucket_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_try_counts_and_failed_ones_too() {
+async fn every_attempt_counts_also_failed_ones() {
     let host = Host::new();
     let limits = Limits::new().for_provider("sim", Limit::new().requests_per_minute(3).queue(0));
     let ai = host
@@ -90,7 +90,7 @@ async fn every_try_counts_and_failed_ones_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_never_sent_does_not_count() {
+async fn a_call_that_was_not_sent_does_not_count() {
     let host = Host::new();
     let limit = Limit::new().requests_per_minute(1).queue(0);
     let limits = Limits::new().default_limit(limit);
@@ -104,7 +104,7 @@ async fn what_was_never_sent_does_not_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn texts_that_need_several_calls_are_as_many_requests() {
+async fn embeddings_in_several_calls_count_as_many_requests() {
     let host = Host::new();
     let ai = host.client(Limit::new().requests_per_minute(60).queue(0));
     let texts = vec!["call 1"; 6_000];
@@ -118,7 +118,7 @@ async fn texts_that_need_several_calls_are_as_many_requests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clones_share_what_they_count() {
+async fn clones_share_their_counts() {
     let host = Host::new();
     let limit = Limit::new().requests_per_minute(5).queue(0);
     let limits = Limits::new().for_provider("sim", limit);

@@ -76,7 +76,7 @@ async fn refused(ai: &AgentLoop, way: Way) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn clients_keep_one_rate_together_through_redis() {
+async fn clients_share_one_rate_through_redis() {
     let Some(server) = Server::start().await else {
         return;
     };
@@ -97,7 +97,7 @@ async fn clients_keep_one_rate_together_through_redis() {
 }
 
 #[tokio::test]
-async fn tokens_settle_through_redis() {
+async fn used_tokens_are_corrected_through_redis() {
     let Some(server) = Server::start().await else {
         return;
     };
@@ -131,7 +131,7 @@ async fn a_bucket_fills_again_by_the_servers_clock() {
 }
 
 #[tokio::test]
-async fn a_server_with_a_password_is_told_it() {
+async fn the_password_of_a_redis_server_is_used() {
     let Some(mut server) = Server::start_with(&["--requirepass", "sesame"]).await else {
         return;
     };
@@ -148,7 +148,7 @@ async fn a_server_with_a_password_is_told_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_fails_no_call() {
+async fn a_redis_server_that_is_gone_does_not_fail_calls() {
     let Some(server) = Server::start().await else {
         return;
     };

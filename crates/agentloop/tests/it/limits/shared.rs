@@ -17,7 +17,7 @@ fn client(host: &Host, limit: Limit, shared: Arc<dyn SharedLimits>) -> AgentLoop
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_clients_keep_one_rate_together() {
+async fn two_clients_share_one_rate() {
     for way in WAYS {
         let (host, shared) = (Host::new(), Arc::new(InProcess::default()));
         let limit = Limit::new().requests_per_minute(10);
@@ -37,7 +37,7 @@ async fn two_clients_keep_one_rate_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_one_client_did_not_use_another_can() {
+async fn tokens_that_one_client_did_not_use_are_available_to_another() {
     let (host, shared) = (Host::new(), Arc::new(InProcess::default()));
     let limit = Limit::new().tokens_per_minute(6_000).queue(0);
     let [one, other] = [(); 2].map(|()| client(&host, limit.clone(), shared.clone()));
@@ -83,7 +83,7 @@ fn lost() -> Option<Result<SharedAnswer>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_answering_fails_no_call_and_the_clients_own_limits_hold() {
+async fn shared_limits_that_do_not_respond_fail_no_call_and_own_limits_apply() {
     for (answer, delay) in [(lost(), 0), (None, 250)] {
         let (host, odd) = (Host::new(), Odd::new([answer]));
         let ai = client(&host, Limit::new().requests_per_minute(5).queue(9), odd.clone());
@@ -99,7 +99,7 @@ async fn nobody_answering_fails_no_call_and_the_clients_own_limits_hold() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_told_wait_is_kept_and_a_wait_too_long_is_not_begun() {
+async fn the_wait_of_shared_limits_is_observed_and_one_that_is_too_long_is_not_started() {
     let wait = |seconds: u32| Some(Ok(SharedAnswer::Wait(seconds * SECOND)));
     let granted = Some(Ok(SharedAnswer::Granted));
     let (host, odd) = (Host::new(), Odd::new([wait(3), wait(2), granted, wait(99)]));
@@ -115,7 +115,7 @@ async fn the_told_wait_is_kept_and_a_wait_too_long_is_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_used_is_told_once_and_a_debt_is_not_forgotten() {
+async fn used_tokens_are_reported_once_and_a_debt_is_not_lost() {
     let (host, odd) = (Host::new(), Odd::new([Some(Ok(SharedAnswer::Granted)), lost()]));
     let ai = client(&host, Limit::new().tokens_per_minute(60_000), odd.clone());
     let ask = || ChatRequest::new("sim/long-30").user("call 1").max_tokens(100);

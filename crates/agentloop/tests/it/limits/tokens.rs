@@ -26,7 +26,7 @@ fn about(took: Duration, seconds: u64) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_reserved_is_replaced_by_what_was_used() {
+async fn the_estimate_is_replaced_by_the_usage() {
     // A token flows in every second.
     let limit = Limit::new().tokens_per_minute(60);
     for stream in [false, true] {
@@ -47,7 +47,7 @@ async fn what_was_reserved_is_replaced_by_what_was_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_used_more_than_there_was_makes_the_next_ones_wait_longer() {
+async fn a_call_that_used_more_than_available_delays_the_next_ones() {
     let host = Host::new();
     let ai = host.client(Limit::new().tokens_per_minute(60).max_wait(Duration::from_secs(600)));
     let long = ChatRequest::new("sim/long-200").user("call 1");
@@ -65,7 +65,7 @@ async fn a_call_larger_than_the_bucket_waits_for_a_full_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_call_used_nothing_and_one_of_unknown_use_what_it_was_taken_to() {
+async fn a_refused_call_uses_nothing_and_one_of_unknown_usage_its_estimate() {
     let limit = Limit::new().tokens_per_minute(60);
     let ai = Host::new().client(limit.clone());
     let mut request = asking(50);
@@ -86,7 +86,7 @@ async fn a_refused_call_used_nothing_and_one_of_unknown_use_what_it_was_taken_to
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_comes_back_wakes_the_one_that_waits() {
+async fn returned_tokens_wake_the_waiting_call() {
     let host = Host::new().taking(Duration::from_secs(5));
     let ai = host.client(Limit::new().tokens_per_minute(6_000));
     let greedy = {

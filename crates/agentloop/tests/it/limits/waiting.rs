@@ -11,7 +11,7 @@ use crate::limits::host::{Host, WAYS, Way, at_once, settle, start};
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn calls_go_in_the_order_in_which_they_came() {
+async fn calls_are_sent_in_the_order_in_which_they_were_made() {
     for way in WAYS {
         for limit in [Limit::new().concurrency(1), Limit::new().requests_per_minute(6)] {
             let host = Host::new().taking(SECOND);
@@ -61,7 +61,7 @@ async fn a_small_call_behind_a_large_one_waits_or_is_refused_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_bound_the_row_refuses_at_once_and_says_so() {
+async fn a_full_queue_refuses_calls_at_once() {
     for way in WAYS {
         let host = Host::new().taking(SECOND);
         let ai = host.client(Limit::new().concurrency(1).requests_per_minute(600).queue(3));
@@ -84,7 +84,7 @@ async fn past_its_bound_the_row_refuses_at_once_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_known_to_be_too_long_is_not_begun() {
+async fn a_wait_that_is_known_to_be_too_long_is_not_started() {
     let host = Host::new();
     let limit = Limit::new().requests_per_minute(60).max_wait(10 * SECOND);
     let ai = host.client(limit);
@@ -102,7 +102,7 @@ async fn a_wait_that_is_known_to_be_too_long_is_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_a_slot_ends_when_it_has_been_too_long() {
+async fn a_wait_for_a_slot_ends_after_the_longest_wait() {
     for way in WAYS {
         let host = Host::new().taking(60 * SECOND);
         let ai = host.client(Limit::new().concurrency(1).max_wait(5 * SECOND));
@@ -117,7 +117,7 @@ async fn a_wait_for_a_slot_ends_when_it_has_been_too_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiting_call_that_is_dropped_leaves_the_row_at_once() {
+async fn a_waiting_call_that_is_dropped_leaves_the_queue_at_once() {
     for way in WAYS {
         let host = Host::new().taking(SECOND);
         let ai = host.client(Limit::new().requests_per_minute(1).concurrency(9).queue(3));
@@ -141,7 +141,7 @@ async fn a_waiting_call_that_is_dropped_leaves_the_row_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_head_passes_a_free_slot_on() {
+async fn a_dropped_first_call_passes_a_free_slot_to_the_next() {
     let host = Host::new().taking(SECOND);
     let ai = host.client(Limit::new().concurrency(1));
     let (first, second, third) =

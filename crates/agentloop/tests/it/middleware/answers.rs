@@ -15,7 +15,7 @@ fn unfiltered() -> Fallback {
 }
 
 #[tokio::test]
-async fn a_chat_s_answer_is_looked_at_whole() {
+async fn a_complete_response_is_judged_as_a_whole() {
     let (a, b) = (Lab::well("a"), Lab::well("b"));
     let ai = client([&a, &b], unfiltered());
     let seen = chat(&ai, question("a/refuse")).await;
@@ -25,7 +25,7 @@ async fn a_chat_s_answer_is_looked_at_whole() {
 }
 
 #[tokio::test]
-async fn a_stream_s_answer_is_handed_on_from_its_first_content_unless_it_is_buffered() {
+async fn a_stream_is_returned_from_its_first_content_unless_it_is_buffered() {
     let (a, b) = (Lab::well("a"), Lab::well("b"));
     let seen = stream(&client([&a, &b], unfiltered()), question("a/refuse")).await;
     assert_eq!((seen.provider.as_str(), b.calls()), ("a", 0));
@@ -36,7 +36,7 @@ async fn a_stream_s_answer_is_handed_on_from_its_first_content_unless_it_is_buff
 }
 
 #[tokio::test]
-async fn a_stream_without_any_content_is_looked_at() {
+async fn a_stream_without_content_is_judged() {
     let empty = |response: &ChatResponse| response.text().is_empty();
     let layer = Fallback::new(["b/long-8"]).on_response(empty);
     // An answer of nothing, from a middleware below.
@@ -61,7 +61,7 @@ async fn a_stream_without_any_content_is_looked_at() {
 }
 
 #[tokio::test]
-async fn a_poor_answer_is_more_than_an_error() {
+async fn a_poor_response_is_better_than_an_error() {
     for then in ["b/refuse", "c/echo", "d/echo"] {
         let labs = [
             Lab::well("a"),

@@ -7,7 +7,7 @@ use agentloop::middleware::{Jitter, Retry, RetryBudget};
 use crate::middleware::lab::{KINDS, Kind, Lab, ask, client};
 
 #[tokio::test(start_paused = true)]
-async fn when_all_calls_have_retried_too_much_none_is_retried() {
+async fn no_call_is_retried_when_the_budget_is_used_up() {
     for kind in KINDS {
         let lab = Lab::failing("lab", "status=500");
         // One retry to begin with, and a tenth of one for every call.
@@ -26,7 +26,7 @@ async fn when_all_calls_have_retried_too_much_none_is_retried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clients_can_share_one() {
+async fn clients_can_share_one_budget() {
     let (a, b) = (Lab::failing("a", "status=500"), Lab::failing("b", "status=500"));
     let retry = Retry::new().max_retries(9).budget(RetryBudget::new(0.0, 0.5));
     ask(&client([&a], retry.clone().jitter(Jitter::fixed(0.0))), Kind::Chat, "a").await;

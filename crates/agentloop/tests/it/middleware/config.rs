@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::middleware::lab::{Kind, Lab, ask, builder};
 
 #[tokio::test(start_paused = true)]
-async fn the_file_s_fallback_wraps_its_retry_and_the_code_s_wrap_both() {
+async fn configured_fallback_wraps_configured_retry_and_middleware_in_code_wraps_both() {
     let text = r#"
         [retry]
         max_retries = 1
@@ -31,7 +31,7 @@ async fn the_file_s_fallback_wraps_its_retry_and_the_code_s_wrap_both() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_key_is_followed() {
+async fn every_key_of_the_file_has_an_effect() {
     let text = r#"
         [retry]
         max_retries = 9
@@ -61,7 +61,7 @@ async fn every_key_is_followed() {
 }
 
 #[test]
-fn what_cannot_be_followed_is_told_with_its_place() {
+fn an_invalid_value_is_an_error_that_names_its_key() {
     for (text, words) in [
         ("[retry]\nretries = 3", "line 2: unknown field `retries`"),
         ("[retry]\nfirst_wait = -1", "retry.first_wait"),
@@ -77,7 +77,7 @@ fn what_cannot_be_followed_is_told_with_its_place() {
 }
 
 #[test]
-fn a_total_of_nothing_is_for_ever() {
+fn a_total_of_zero_is_no_limit() {
     let config = Config::parse("[retry]\ntotal = 0").unwrap();
     assert!(format!("{config:?}").contains("total: None"));
     assert!(Config::parse("").unwrap().retry.is_none());

@@ -14,7 +14,7 @@ fn fallback(kind: Kind, provider: &str) -> Fallback {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_three_failures_it_is_passed_over_and_comes_back() {
+async fn a_model_is_skipped_after_three_failures_and_tried_again_later() {
     for kind in KINDS {
         let (a, b) = (Lab::new("a", Faults::first(4, Fault::status(500))), Lab::well("b"));
         let ai = client([&a, &b], fallback(kind, "b"));
@@ -37,7 +37,7 @@ async fn after_three_failures_it_is_passed_over_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_in_between_begins_the_count_anew() {
+async fn a_response_resets_the_count_of_failures() {
     let faults = "status=500|status=500||status=500|status=500|".parse().unwrap();
     let (a, b) = (Lab::new("a", faults), Lab::well("b"));
     let ai = client([&a, &b], fallback(Kind::Chat, "b"));
@@ -48,7 +48,7 @@ async fn an_answer_in_between_begins_the_count_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_for_a_long_wait_is_left_alone_for_as_long() {
+async fn a_model_that_asks_for_a_long_wait_is_skipped_for_as_long() {
     let faults = Faults::first(1, Fault::status(429).with_retry_after("40"));
     let (a, b) = (Lab::new("a", faults), Lab::well("b"));
     let ai = client([&a, &b], fallback(Kind::Chat, "b"));
@@ -61,7 +61,7 @@ async fn who_asks_for_a_long_wait_is_left_alone_for_as_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_all_are_left_alone_the_first_to_come_back_is_asked() {
+async fn if_all_models_are_skipped_the_one_whose_time_ends_first_is_tried() {
     let labs = [
         Lab::failing("a", "status=429;retry-after=60"),
         Lab::new("b", Faults::first(1, Fault::status(429).with_retry_after("20"))),
@@ -74,7 +74,7 @@ async fn when_all_are_left_alone_the_first_to_come_back_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_was_passed_over_counts_among_those_that_failed() {
+async fn a_skipped_model_is_among_the_causes_of_the_error() {
     let labs = [Lab::failing("a", "status=429;retry-after=60"), Lab::failing("b", "status=500")];
     let ai = client(&labs, fallback(Kind::Chat, "b"));
     ask(&ai, Kind::Chat, "a").await;
@@ -85,7 +85,7 @@ async fn one_that_was_passed_over_counts_among_those_that_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_only_model_and_bad_requests_are_never_passed_over() {
+async fn a_single_model_and_invalid_requests_are_never_skipped() {
     let a = Lab::failing("a", "status=500");
     let ai = client([&a], Fallback::new::<String>([]));
     for _ in 0..9 {
@@ -101,7 +101,7 @@ async fn an_only_model_and_bad_requests_are_never_passed_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_can_be_turned_off_and_set() {
+async fn the_cooldown_can_be_changed_and_disabled() {
     let (a, b) = (Lab::failing("a", "status=500;retry-after=60"), Lab::well("b"));
     let ai = client([&a, &b], fallback(Kind::Chat, "b").cooldown(Cooldown::never()));
     for _ in 0..9 {

@@ -21,7 +21,7 @@ fn fallback(kind: Kind, providers: &[&str]) -> Fallback {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_model_answers_in_its_own_protocol_and_the_answer_says_so() {
+async fn the_next_model_uses_its_own_protocol_and_the_response_names_it() {
     for kind in KINDS {
         for (from, into) in PROTOCOLS.into_iter().flat_map(|a| PROTOCOLS.map(|b| (a, b))) {
             if kind == Kind::Embed && (from, into).1 == Protocol::Anthropic {
@@ -45,7 +45,7 @@ async fn the_next_model_answers_in_its_own_protocol_and_the_answer_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_answers_is_the_only_one_asked() {
+async fn no_other_model_is_tried_if_the_first_one_responds() {
     for kind in KINDS {
         let (a, b) = (Lab::well("a"), Lab::well("b"));
         let seen = ask(&client([&a, &b], fallback(kind, &["b"])), kind, "a").await;
@@ -55,7 +55,7 @@ async fn a_model_that_answers_is_the_only_one_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_another_model_may_do_better_leads_on_and_bad_requests_do_not() {
+async fn errors_that_another_model_may_avoid_fall_back_and_invalid_requests_do_not() {
     let leads_on = [
         "status=500",
         "status=503",
@@ -84,7 +84,7 @@ async fn what_another_model_may_do_better_leads_on_and_bad_requests_do_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_missing_key_leads_on() {
+async fn a_missing_key_falls_back() {
     let b = Lab::well("b");
     let keyless = Provider::openai_compatible("a", "http://a.test/v1").key_env("NO_SUCH_KEY_HERE");
     let ai = builder([&b]).provider(keyless).layer(to("b")).build().unwrap();
@@ -93,7 +93,7 @@ async fn a_missing_key_leads_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_call_never_leads_on() {
+async fn a_cancelled_call_never_falls_back() {
     let b = Lab::well("b");
     let layers = builder([&b]).layer(to("b").on_error(|_| true));
     let ai = layers
@@ -105,7 +105,7 @@ async fn a_cancelled_call_never_leads_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_predicate_takes_the_place_of_the_usual_one() {
+async fn a_predicate_replaces_the_default() {
     let (a, b) = (Lab::failing("a", "status=404"), Lab::well("b"));
     let strict = to("b").on_error(|error| error.kind() == ErrorKind::NotFound);
     assert_eq!(ask(&client([&a, &b], strict.clone()), Kind::Chat, "a").await.provider, "b");
@@ -115,7 +115,7 @@ async fn a_predicate_takes_the_place_of_the_usual_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_all_fail_one_error_holds_them_all() {
+async fn if_all_models_fail_one_error_has_all_causes() {
     for kind in KINDS {
         let labs = [
             Lab::failing("a", "status=429;retry-after=9"),
@@ -141,7 +141,7 @@ async fn when_all_fail_one_error_holds_them_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_error_of_an_only_model_is_its_own() {
+async fn the_error_of_a_single_model_is_its_own() {
     for list in [vec![], vec!["a/long-8"], vec!["same"]] {
         let a = Lab::failing("a", "status=503");
         let ai = builder([&a]).alias("same", "a/long-8").layer(Fallback::new(list));
@@ -152,7 +152,7 @@ async fn the_error_of_an_only_model_is_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_ends_it_holds_those_that_led_on() {
+async fn an_error_that_does_not_fall_back_has_the_earlier_ones_as_causes() {
     let labs = [Lab::failing("a", "status=503"), Lab::failing("b", "status=400"), Lab::well("c")];
     let layer = Fallback::new(["b/long-8", "c/long-8"]);
     let error = ask(&client(&labs, layer), Kind::Chat, "a").await.error.unwrap();
@@ -162,7 +162,7 @@ async fn an_error_that_ends_it_holds_those_that_led_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn aliases_are_followed_for_each_model() {
+async fn aliases_are_resolved_for_each_model() {
     let (a, b) = (Lab::failing("a", "status=503"), Lab::well("b"));
     let ai = builder([&a, &b]).alias("first", "a/long-8").alias("second", "b/long-8");
     let ai = ai.layer(Fallback::new(["second"])).build().unwrap();
@@ -172,7 +172,7 @@ async fn aliases_are_followed_for_each_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_s_own_list_takes_the_place_of_the_client_s() {
+async fn the_list_of_a_request_replaces_that_of_the_client() {
     for kind in KINDS {
         let labs = [Lab::failing("a", "status=503"), Lab::well("b"), Lab::well("c")];
         let ai = client(&labs, fallback(kind, &["b"]));
@@ -191,7 +191,7 @@ async fn a_request_s_own_list_takes_the_place_of_the_client_s() {
 }
 
 #[tokio::test]
-async fn a_list_that_nobody_follows_is_a_warning_and_is_never_sent() {
+async fn a_list_without_the_middleware_is_a_warning_and_is_not_sent() {
     let lab = Lab::well("lab");
     let ai = builder([&lab]).build().unwrap();
     let chat = ai.chat(question("lab/echo").fallbacks(["b/m"])).await.unwrap();
@@ -214,7 +214,7 @@ async fn a_list_that_nobody_follows_is_a_warning_and_is_never_sent() {
 }
 
 #[test]
-fn the_list_is_part_of_the_request_s_json() {
+fn the_list_is_part_of_the_json_of_a_request() {
     let request = ChatRequest::new("a/m").fallbacks(["b/m"]);
     let json = serde_json::to_value(&request).unwrap();
     assert_eq!(json["fallbacks"], serde_json::json!(["b/m"]));
@@ -223,7 +223,7 @@ fn the_list_is_part_of_the_request_s_json() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_protocol_that_one_provider_was_to_speak_is_not_forced_on_another() {
+async fn the_protocol_chosen_for_one_provider_is_not_used_for_another() {
     let a = Lab::failing("a", "status=503");
     let b = Lab::well("b").speaking(Protocol::Gemini);
     let ai = client([&a, &b], to("b"));
@@ -234,7 +234,7 @@ async fn the_protocol_that_one_provider_was_to_speak_is_not_forced_on_another() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn inside_of_it_each_model_is_tried_again_outside_of_it_the_whole_list() {
+async fn retry_inside_repeats_each_model_and_retry_outside_the_whole_list() {
     let retry = || Retry::new().jitter(Jitter::none());
     for kind in KINDS {
         let labs = [Lab::failing("a", "status=500"), Lab::failing("b", "status=500")];
@@ -254,7 +254,7 @@ async fn inside_of_it_each_model_is_tried_again_outside_of_it_the_whole_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_is_too_long_says_so() {
+async fn a_list_that_is_too_long_is_a_warning() {
     let most = agentloop::limits::MAX_FALLBACKS;
     let long = |model: &str| (0..most + 4).map(|at| format!("{model}-{at}")).collect::<Vec<_>>();
     let a = Lab::failing("a", "status=503");

@@ -24,7 +24,7 @@ impl Middleware for Streams {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_layer_that_has_nothing_to_do_is_passed_by_and_those_inside_are_not() {
+async fn middleware_that_does_not_apply_is_skipped_and_the_inner_one_is_not() {
     for (kind, protocol) in every() {
         let lab = Lab::well("a").speaking(protocol);
         let (seen, inside) = (List::default(), List::default());
@@ -48,7 +48,7 @@ async fn a_layer_that_has_nothing_to_do_is_passed_by_and_those_inside_are_not() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_layer_makes_of_the_model_holds_for_all_inside_of_it() {
+async fn a_model_that_middleware_sets_applies_to_all_inner_middleware() {
     for (kind, protocol) in every() {
         let labs = [Lab::well("a"), Lab::well("b").speaking(protocol)];
         let paid = List::default();

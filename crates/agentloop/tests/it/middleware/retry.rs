@@ -17,7 +17,7 @@ fn retry() -> Retry {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_twice_answers_at_the_third_try_and_says_so() {
+async fn a_call_that_fails_twice_succeeds_at_the_third_attempt_with_a_warning() {
     for (kind, protocol) in every() {
         let faults = Faults::in_order([Some(Fault::status(500)), Some(Fault::Refuse)]);
         let lab = Lab::new("lab", faults).speaking(protocol);
@@ -36,7 +36,7 @@ async fn what_fails_twice_answers_at_the_third_try_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_answers_at_once_says_nothing_of_it() {
+async fn a_call_that_succeeds_at_once_has_no_warning() {
     for kind in KINDS {
         let lab = Lab::well("lab");
         let seen = ask(&client([&lab], retry()), kind, "lab").await;
@@ -46,7 +46,7 @@ async fn what_answers_at_once_says_nothing_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_error_keeps_its_kind_and_holds_those_before_it() {
+async fn the_last_error_keeps_its_kind_and_has_the_earlier_ones_as_causes() {
     for kind in KINDS {
         let first = [Fault::status(500), Fault::status(503).with_retry_after("2")];
         let faults = Faults::in_order(first.map(Some)).then_always(Fault::status(429));
@@ -60,7 +60,7 @@ async fn the_last_error_keeps_its_kind_and_holds_those_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_holds_only_so_many_of_those_before_it() {
+async fn the_number_of_causes_is_limited() {
     let lab = Lab::failing("lab", "status=500");
     let retry = retry().max_retries(40).backoff(Backoff::constant(Duration::from_millis(1)));
     let error = ask(&client([&lab], retry), Kind::Chat, "lab").await.error.unwrap();
@@ -69,7 +69,7 @@ async fn an_error_holds_only_so_many_of_those_before_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_waits_as_long_as_it_is_told_whatever_the_backoff() {
+async fn it_waits_as_long_as_the_provider_asks_whatever_the_backoff() {
     for (kind, protocol) in every() {
         let faults = Faults::first(1, Fault::status(429).with_retry_after("7.5"));
         let lab = Lab::new("lab", faults).speaking(protocol);
@@ -81,7 +81,7 @@ async fn it_waits_as_long_as_it_is_told_whatever_the_backoff() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn to_be_told_to_wait_for_no_time_is_to_be_told_nothing() {
+async fn a_wait_of_zero_counts_as_none() {
     let lab = Lab::new("lab", Faults::first(1, Fault::status(429).with_retry_after("0")));
     let began = Instant::now();
     ask(&client([&lab], retry()), Kind::Chat, "lab").await;
@@ -89,7 +89,7 @@ async fn to_be_told_to_wait_for_no_time_is_to_be_told_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_for_too_long_a_wait_is_not_waited_for() {
+async fn a_provider_that_asks_for_too_long_a_wait_fails_the_call() {
     for kind in KINDS {
         let lab = Lab::failing("lab", "status=429;retry-after=300");
         let began = Instant::now();
@@ -106,7 +106,7 @@ async fn who_asks_for_too_long_a_wait_is_not_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_retry_begins_after_the_time_for_all() {
+async fn no_retry_starts_after_the_total_time() {
     let lab = Lab::failing("lab", "status=500");
     let retry = retry().max_retries(9).total(Duration::from_secs(2));
     let began = Instant::now();
@@ -121,7 +121,7 @@ async fn no_retry_begins_after_the_time_for_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_request_is_to_blame_for_is_not_tried_again() {
+async fn an_invalid_request_is_not_retried() {
     for fault in ["status=400", "status=401", "status=404", "status=429;code=insufficient_quota"] {
         for kind in KINDS {
             let lab = Lab::failing("lab", fault);
@@ -133,7 +133,7 @@ async fn what_a_request_is_to_blame_for_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_takes_the_place_of_the_usual_one() {
+async fn a_policy_replaces_the_default() {
     let lab = Lab::failing("lab", "status=400");
     let stubborn = retry().policy(|error| error.kind() == ErrorKind::InvalidRequest);
     ask(&client([&lab], stubborn.clone()), Kind::Chat, "lab").await;
@@ -156,7 +156,7 @@ fn always(error: Error, retry: Retry) -> (AgentLoop, Arc<AtomicU32>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn quota_and_cancellation_are_final_whatever_a_policy_or_a_host_says() {
+async fn quota_and_cancellation_are_never_retried() {
     for kind in [ErrorKind::Quota, ErrorKind::Cancelled] {
         let error = Error::new(kind, "no").with_retryable(true);
         for retry in [retry(), retry().policy(|_| true)] {
@@ -168,7 +168,7 @@ async fn quota_and_cancellation_are_final_whatever_a_policy_or_a_host_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_hook_sees_every_retry_and_waits_stay_below_their_ceilings() {
+async fn the_hook_is_called_before_every_retry_and_waits_stay_below_their_ceilings() {
     for seed in 0..50 {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&seen);
@@ -212,7 +212,7 @@ async fn dropping_the_call_ends_the_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_after_its_first_content_is_not_tried_again() {
+async fn a_stream_that_is_cut_off_after_its_first_content_is_not_retried() {
     for fault in ["cut-events=4", "cut-events=4;reset", "error-events=4", "malformed-events=4"] {
         let lab = Lab::failing("lab", fault);
         let seen = ask(&client([&lab], retry()), Kind::Stream, "lab").await;
@@ -223,7 +223,7 @@ async fn a_stream_that_breaks_after_its_first_content_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stream_that_breaks_later_still_says_how_often_it_was_tried() {
+async fn a_stream_that_is_cut_off_later_keeps_the_warning_about_its_attempts() {
     let faults = "status=500|cut-events=4".parse().unwrap();
     let lab = Lab::new("lab", faults);
     let seen = ask(&client([&lab], retry()), Kind::Stream, "lab").await;

@@ -16,7 +16,7 @@ fn retry() -> Retry {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_try_has_the_whole_time_for_its_first_content() {
+async fn each_attempt_has_the_whole_time_for_its_first_content() {
     let timeouts = Timeouts { first_content: Some(5 * SECOND), ..Timeouts::none() };
     for (kind, protocol) in every() {
         let lab = Lab::new("lab", Faults::first(2, Fault::StallEvents(0))).speaking(protocol);
@@ -30,7 +30,7 @@ async fn each_try_has_the_whole_time_for_its_first_content() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_total_is_that_of_one_try_too_and_the_retry_s_own_spans_all() {
+async fn the_total_timeout_applies_to_one_attempt_and_that_of_retry_to_all() {
     let timeouts = Timeouts { total: Some(5 * SECOND), ..Timeouts::none() };
     for kind in KINDS {
         let lab = Lab::failing("lab", "stall-events=0");
@@ -44,7 +44,7 @@ async fn the_total_is_that_of_one_try_too_and_the_retry_s_own_spans_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_after_the_first_content_is_not_tried_again() {
+async fn a_timeout_after_the_first_content_is_not_retried() {
     let timeouts = Timeouts { idle: Some(5 * SECOND), ..Timeouts::none() };
     let (a, b) = (Lab::failing("a", "stall-events=4"), Lab::well("b"));
     let fallback = Fallback::new(["b/long-8"]);
@@ -55,7 +55,7 @@ async fn silence_after_the_first_content_is_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_stage_of_an_embeddings_call_names_itself() {
+async fn each_timeout_of_an_embeddings_call_names_its_stage() {
     let stages = [
         (Timeouts { first_content: Some(SECOND), ..Timeouts::none() }, "the vectors"),
         (Timeouts { total: Some(SECOND), ..Timeouts::none() }, "all vectors"),
@@ -70,7 +70,7 @@ async fn each_stage_of_an_embeddings_call_names_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_total_that_runs_out_before_the_first_content_names_itself() {
+async fn a_total_timeout_before_the_first_content_is_named() {
     for first_content in [None, Some(9 * SECOND)] {
         let timeouts = Timeouts { first_content, total: Some(SECOND), ..Timeouts::none() };
         for kind in [Kind::Chat, Kind::Stream] {

@@ -103,7 +103,7 @@ async fn errors_that_echo_a_key() {
 }
 
 #[tokio::test]
-async fn no_key_goes_along_to_where_a_server_sends_a_request_on() {
+async fn no_key_is_sent_to_the_target_of_a_redirect() {
     let end = Echo::start(Manner::Well).await;
     let there = format!("http://{}/elsewhere", end.address);
     let begin = Echo::start(Manner::Redirect(there)).await;
@@ -121,7 +121,7 @@ async fn no_key_goes_along_to_where_a_server_sends_a_request_on() {
 }
 
 #[tokio::test]
-async fn a_run_that_waits_holds_no_key() {
+async fn a_saved_run_contains_no_key() {
     let simulator = agentloop_sim::Simulator::new().with_key(hush("builder"));
     let server = simulator.serve("127.0.0.1:0").await.unwrap();
     let row = Provider::openai_compatible("lab", server.url()).key(hush("builder"));

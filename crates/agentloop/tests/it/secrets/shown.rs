@@ -42,7 +42,7 @@ fn a_provider_and_a_client_show_no_key() {
 }
 
 #[test]
-fn a_request_shows_no_header_that_sounds_secret() {
+fn a_request_shows_no_header_with_a_secret_name() {
     assert_silent("a chat", &format!("{:?}", request()));
     let mut embed = EmbedRequest::new("lab/m", "Hi");
     embed.extra_headers.insert("X-Api-Token".to_owned(), hush("extra-header"));
@@ -53,7 +53,7 @@ fn a_request_shows_no_header_that_sounds_secret() {
 }
 
 #[test]
-fn a_configuration_and_what_is_wrong_with_it_show_no_key() {
+fn a_configuration_and_its_errors_show_no_key() {
     let text = format!(
         "[providers.lab]\nbase_url = \"https://u:{}@lab.test/v1?token={}\"\nheaders = {{ x-key = \"{}\" }}\n\
          [cache]\nredis = \"redis://u:{}@127.0.0.1:1/0\"\n",

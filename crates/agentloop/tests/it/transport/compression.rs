@@ -145,7 +145,7 @@ async fn a_compressed_body_that_ends_early_is_a_protocol_error() {
 }
 
 #[tokio::test]
-async fn a_body_that_grows_without_measure_stops_at_the_limit() {
+async fn a_body_that_decompresses_to_too_much_stops_at_the_limit() {
     // 32 MiB in 32 KiB.
     let bytes = gzip(&vec![0; 32 << 20]);
     let (response, go, server) = serve("gzip", vec![bytes]).await;
@@ -164,7 +164,7 @@ async fn compressed_bytes_that_decompress_to_nothing_are_bounded() {
 }
 
 #[tokio::test]
-async fn empty_members_and_what_grows_are_decompressed_in_several_polls() {
+async fn large_output_and_empty_members_are_decompressed_in_several_polls() {
     let empty = gzip(b"").repeat(20_000);
     let zeros = gzip(&vec![0; 16 << 20]);
     for (bytes, least) in
@@ -185,7 +185,7 @@ async fn empty_members_and_what_grows_are_decompressed_in_several_polls() {
 }
 
 #[tokio::test]
-async fn what_follows_the_end_of_brotli_or_deflate_is_an_error() {
+async fn bytes_after_the_end_of_brotli_or_deflate_are_an_error() {
     let mut brotli = stored_brotli(&TEXTS).concat();
     brotli.extend_from_slice(b"more");
     let mut deflate = ZlibEncoder::new(Vec::new(), Compression::best());
@@ -205,7 +205,7 @@ async fn an_empty_body_need_not_be_compressed() {
 }
 
 #[tokio::test]
-async fn an_unknown_encoding_is_handed_on_as_it_is() {
+async fn a_body_in_an_unknown_encoding_is_returned_unchanged() {
     let (response, go, server) = serve("zstd", vec![b"as it is".to_vec()]).await;
     assert_eq!(response.headers()["content-encoding"], "zstd");
     go.send(()).await.unwrap();

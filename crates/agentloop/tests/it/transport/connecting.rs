@@ -23,7 +23,7 @@ async fn a_refused_connection_names_host_and_port() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handshake_that_is_never_answered_is_a_timeout_of_connecting() {
+async fn a_handshake_without_a_response_is_a_connect_timeout() {
     let (listener, url) = listen().await;
     let url = url.replace("http://", "https://");
     let mut options = SendOptions::default();
@@ -37,7 +37,7 @@ async fn a_handshake_that_is_never_answered_is_a_timeout_of_connecting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_wait_for_anothers_connection_time_out_with_it() {
+async fn requests_that_wait_for_a_shared_connection_time_out_with_it() {
     let (listener, url) = listen().await;
     let url = url.replace("http://", "https://");
     let transport = transport();

@@ -46,7 +46,7 @@ async fn child() {
 }
 
 #[tokio::test]
-async fn the_file_of_certificates_and_the_proxy_are_heeded() {
+async fn the_certificate_file_and_the_proxy_of_the_environment_are_used() {
     let trust = Trust::new(&["http/1.1"]);
     let file = env::temp_dir().join(format!("agentloop-test-{}.pem", std::process::id()));
     std::fs::write(&file, &trust.authority_pem).unwrap();
@@ -89,7 +89,7 @@ async fn hosts_in_no_proxy_are_reached_without_it() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_cannot_be_read_is_an_error_and_the_host_is_not_reached() {
+async fn an_invalid_proxy_is_an_error_and_the_host_is_not_reached() {
     let (listener, _) = listen().await;
     let port = listener.local_addr().unwrap().port();
     let variables = [("HTTP_PROXY", "nonsense://me:hush@proxy:1")];

@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use crate::transport::support::*;
 
 #[tokio::test]
-async fn a_connection_is_used_again_after_its_answer_was_read() {
+async fn a_connection_is_reused_after_its_response_was_read() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -65,7 +65,7 @@ async fn a_connection_that_the_server_closed_while_idle_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_request_that_crosses_the_close_of_its_reused_connection_is_sent_again() {
+async fn a_request_is_sent_again_if_its_reused_connection_closes_at_the_same_time() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut first = accept(&listener).await;
@@ -107,7 +107,7 @@ async fn a_request_that_was_read_long_before_its_connection_broke_is_not_sent_ag
 }
 
 #[tokio::test]
-async fn a_new_connection_that_closes_without_an_answer_is_an_error() {
+async fn a_new_connection_that_closes_without_a_response_is_an_error() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -152,7 +152,7 @@ async fn dropping_the_body_closes_the_socket() {
 }
 
 #[tokio::test]
-async fn a_body_dropped_at_its_last_piece_still_gives_its_connection_back() {
+async fn a_body_dropped_at_its_last_piece_returns_its_connection_to_the_pool() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -225,7 +225,7 @@ async fn chunks_without_a_last_one_are_an_error() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_http_is_a_protocol_error() {
+async fn a_response_that_is_not_http_is_a_protocol_error() {
     let (kind, _) = cut("SSH-2.0-OpenSSH_9.6\r\n\r\n").await;
     assert_eq!(kind, ErrorKind::Protocol);
 }
@@ -243,7 +243,7 @@ async fn a_body_without_length_ends_with_the_connection() {
 }
 
 #[tokio::test]
-async fn a_large_body_is_sent_whole() {
+async fn a_large_body_is_sent_completely() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -256,7 +256,7 @@ async fn a_large_body_is_sent_whole() {
 }
 
 #[tokio::test]
-async fn any_status_is_an_answer() {
+async fn any_status_is_a_response() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -273,7 +273,7 @@ async fn any_status_is_an_answer() {
 }
 
 #[tokio::test]
-async fn many_requests_at_a_time_each_get_their_own_answer() {
+async fn concurrent_requests_each_get_their_own_response() {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {
         loop {

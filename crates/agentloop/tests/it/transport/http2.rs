@@ -152,7 +152,7 @@ async fn requests_one_after_another_share_a_connection() {
 }
 
 #[tokio::test]
-async fn dropping_one_stream_resets_it_and_leaves_the_others_alone() {
+async fn dropping_one_stream_resets_it_and_not_the_others() {
     let (transport, url, mut arrived) = serve(100).await;
     let mut bodies = Vec::new();
     let mut streams = Vec::new();
@@ -183,7 +183,7 @@ async fn dropping_one_stream_resets_it_and_leaves_the_others_alone() {
 }
 
 #[tokio::test]
-async fn dropping_the_only_stream_resets_it_though_nobody_is_left_to_drive() {
+async fn dropping_the_only_stream_resets_it_although_no_task_drives_the_connection() {
     let (transport, url, mut arrived) = serve(100).await;
     let call = tokio::spawn({
         let (transport, url) = (transport.clone(), url.clone());
@@ -203,7 +203,7 @@ async fn dropping_the_only_stream_resets_it_though_nobody_is_left_to_drive() {
 }
 
 #[tokio::test]
-async fn a_stream_that_nobody_looks_at_does_not_stall_the_others() {
+async fn a_stream_that_is_not_polled_does_not_stall_the_others() {
     let (transport, url, mut arrived) = serve(100).await;
     let mut opened = Vec::new();
     for _ in 0..2 {
@@ -253,7 +253,7 @@ async fn bodies_larger_than_all_windows_pass_in_both_directions() {
 }
 
 #[tokio::test]
-async fn after_a_goaway_the_next_request_takes_a_new_connection() {
+async fn after_a_goaway_the_next_request_uses_a_new_connection() {
     let trust = Trust::new(&["h2"]);
     let transport = trust.transport();
     let (listener, url) = listen().await;
@@ -370,7 +370,7 @@ async fn a_stream_under_way_survives_a_goaway() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn streams_that_come_go_and_are_dropped_never_stall_each_other() {
+async fn streams_that_end_or_are_dropped_never_stall_each_other() {
     const PIECES: usize = 20;
     let (transport, url, mut arrived) = serve(100).await;
     tokio::spawn(async move {

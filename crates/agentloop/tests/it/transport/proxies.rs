@@ -74,7 +74,7 @@ async fn a_proxy_that_opens_no_tunnel_is_a_connection_error_without_the_password
 }
 
 #[tokio::test]
-async fn an_http_host_is_asked_of_the_proxy_by_its_whole_url() {
+async fn the_proxy_gets_the_whole_url_of_an_http_host() {
     let (proxy, proxy_url) = listen().await;
     let proxy = tokio::spawn(async move {
         let mut stream = accept(&proxy).await;
@@ -92,7 +92,7 @@ async fn an_http_host_is_asked_of_the_proxy_by_its_whole_url() {
 }
 
 #[tokio::test]
-async fn a_socks_proxy_is_told_the_name_of_the_host() {
+async fn a_socks_proxy_gets_the_name_of_the_host() {
     let (proxy, proxy_url) = listen().await;
     let proxy = tokio::spawn(async move {
         let mut stream = accept(&proxy).await;
@@ -155,7 +155,7 @@ async fn this_machine_is_reached_without_the_proxy() {
 }
 
 #[test]
-fn a_proxy_that_cannot_be_used_is_found_when_building() {
+fn an_invalid_proxy_is_an_error_when_building() {
     for url in ["ftp://name:secret@host", "socks4://host:1", "not a url", ""] {
         let error = HttpTransport::builder().proxy(url).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{url}");

@@ -51,7 +51,7 @@ async fn a_body_is_not_sent_to_another_origin() {
 }
 
 #[tokio::test]
-async fn a_get_goes_to_another_origin_without_its_headers() {
+async fn a_get_is_redirected_to_another_origin_without_its_headers() {
     let (first, first_url) = listen().await;
     let (second, second_url) = listen().await;
     let first = redirect(first, 307, format!("{second_url}/v2/models"));

@@ -58,7 +58,7 @@ async fn a_server_that_speaks_plain_http_is_a_tls_error() {
 }
 
 #[test]
-fn a_text_without_a_certificate_is_found_when_building() {
+fn a_text_without_a_certificate_is_an_error_when_building() {
     for pem in ["", "no certificate", "-----BEGIN CERTIFICATE-----\nAAAA"] {
         let error = HttpTransport::builder().add_root_certificate_pem(pem).build().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config, "{pem}");
@@ -66,7 +66,7 @@ fn a_text_without_a_certificate_is_found_when_building() {
 }
 
 #[tokio::test]
-async fn those_who_waited_for_a_server_of_http1_alone_then_connect_at_a_time() {
+async fn requests_that_waited_for_a_server_without_http2_then_connect_at_the_same_time() {
     const CALLS: usize = 20;
     let trust = Trust::new(&["http/1.1"]);
     let transport = trust.transport();
