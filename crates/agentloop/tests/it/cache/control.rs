@@ -1,4 +1,4 @@
-//! What one request can say, how long an answer lives, and who sees it.
+//! Cache modes of a request, the ttl of responses, and who shares them.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ async fn a_request_can_refresh_the_cache() {
         kind.ask(&ai, "sim/echo", "a").await.unwrap();
         tokio::time::advance(ttl / 2).await;
         assert!(!kind.ask_with(&ai, "sim/echo", "a", CacheMode::Refresh).await.unwrap());
-        // The first answer would be too old by now.
+        // The first response has expired by now.
         tokio::time::advance(ttl * 3 / 4).await;
         assert!(kind.ask(&ai, "sim/echo", "a").await.unwrap(), "{kind:?}");
         assert_eq!(simulator.ledger().calls, 2);

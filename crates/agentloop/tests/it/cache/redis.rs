@@ -68,7 +68,7 @@ async fn many_calls_at_once_share_a_few_connections_and_nothing_is_left_running(
         assert!(answers.into_iter().all(|cached| cached.unwrap() == round));
     }
     assert_eq!(tokio::runtime::Handle::current().metrics().num_alive_tasks(), 0);
-    // The one that asks for the list is on it. Redis notices in its own time who has gone.
+    // The connection that requests the list is on it. Redis notices closed connections with a delay.
     let clients = || {
         let list = redis.says("CLIENT LIST").unwrap();
         list.lines().filter(|line| line.starts_with("id=")).count()

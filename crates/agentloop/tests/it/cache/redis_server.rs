@@ -14,8 +14,8 @@ pub(crate) struct RedisServer {
 }
 
 impl RedisServer {
-    /// Starts one. `None`, with a note, when there is no `redis-server` on this machine; then a test has nothing to do,
-    /// unless `AGENTLOOP_REQUIRE_REDIS` says that it must.
+    /// Starts a server. Returns `None`, with a note, if there is no `redis-server` on this machine; then a test has nothing to do,
+    /// unless `AGENTLOOP_REQUIRE_REDIS` is set.
     pub(crate) fn start() -> Option<Self> {
         let there = Command::new("redis-server").arg("--version").stdout(Stdio::null()).status();
         if there.is_err() {
@@ -24,7 +24,7 @@ impl RedisServer {
             eprintln!("skipped: {how}, or leave this to CI");
             return None;
         }
-        // Between finding a free port and using it, somebody else may.
+        // Another process may take a free port before it is used.
         (0..5).find_map(|_| Self::launch()).or_else(|| panic!("redis-server does not start"))
     }
 
@@ -62,7 +62,7 @@ impl RedisServer {
         format!("unix://{}", self.folder.join("redis.sock").display())
     }
 
-    /// What Redis says to a command, as it stands on the wire.
+    /// Returns the raw response of Redis to a command.
     pub(crate) fn says(&self, command: &str) -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
         stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;

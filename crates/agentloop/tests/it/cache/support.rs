@@ -1,4 +1,4 @@
-//! Questions of each kind, a client that is slow to answer them, and stores that remember.
+//! Requests of each kind, a slow client, and stores that record their use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Chat, Self::Stream, Self::Embed];
 
-    /// Asks, reads the whole answer, and says whether it was cached.
+    /// Makes the call, reads the response, and returns whether it was cached.
     pub(crate) async fn ask(self, ai: &AgentLoop, model: &str, text: &str) -> Result<bool> {
         self.ask_with(ai, model, text, CacheMode::Use).await
     }

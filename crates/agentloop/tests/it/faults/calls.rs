@@ -19,7 +19,7 @@ pub(crate) enum Call {
     Stream,
     Embed,
     Run,
-    /// A run whose answers are streamed.
+    /// A run with streamed responses.
     RunStream,
 }
 
@@ -33,17 +33,17 @@ impl Call {
         all.filter(|call| *call != (Self::Embed, Protocol::Anthropic))
     }
 
-    /// Whether its answers are handed on as they come.
+    /// Whether its responses are streamed to the caller.
     pub(crate) fn is_streamed(self) -> bool {
         matches!(self, Self::Stream | Self::RunStream)
     }
 
-    /// How many requests of it go well before one is of interest: a run asks for a tool first.
+    /// How many of its requests succeed before the one that is tested: a run calls a tool first.
     pub(crate) fn before(self) -> usize {
         usize::from(matches!(self, Self::Run | Self::RunStream))
     }
 
-    /// Makes the call; what is wrong with an answer panics.
+    /// Makes the call. Panics if a response is wrong.
     pub(crate) async fn make(self, ai: &AgentLoop) -> Result<(), Error> {
         tokio::time::timeout(PATIENCE, self.made(ai)).await.expect("the call ends")
     }
@@ -118,7 +118,7 @@ async fn run(ai: &AgentLoop, whole: bool) -> Result<(), Error> {
     }
 }
 
-/// A client of the server at `url`; with `retries`, one that tries again at once.
+/// A client of the server at `url`; with `retries`, one that retries at once.
 pub(crate) fn client(
     protocol: Protocol,
     url: &str,

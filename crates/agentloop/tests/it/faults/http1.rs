@@ -37,7 +37,7 @@ async fn check(
 ) -> Vec<String> {
     let fate = match (call.is_streamed(), line.without_end) {
         (false, _) => line.whole,
-        // This protocol's streams do not say themselves that they are done.
+        // The streams of this protocol have no end marker.
         (true, Some(fate)) if protocol == Protocol::Gemini => fate,
         (true, _) => line.streamed,
     };
@@ -66,7 +66,7 @@ async fn check(
         expect("the provider", format!("{:?}", error.provider()), "Some(\"lab\")".to_owned());
     }
     let began = Instant::now();
-    // A connection that has answered well may be used again.
+    // A connection with a good response may be reused.
     let kept = usize::from(seen.is_ok());
     while server.open() > kept && began.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -83,7 +83,7 @@ async fn check(
     let wanted: Option<ErrorKind> = if fate.is_retried() { None } else { fate.kind() };
     expect("with retries", format!("{kind:?}"), format!("{wanted:?}"));
     let tries = server.requests() - from;
-    // On a busy machine a good answer may come late too, and be tried again.
+    // On a busy machine a good response may arrive late too, and be retried.
     let right = if fate.is_retried() { tries >= 2 } else { tries == 1 || line.follows };
     expect("tries", format!("{tries} {right}"), format!("{tries} true"));
     wrong

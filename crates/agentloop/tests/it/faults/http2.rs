@@ -24,9 +24,9 @@ use crate::faults::tls::Trust;
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
-    /// The stream is reset: before the answer, after its head, or in its body.
+    /// The stream is reset: before the response, after its head, or in its body.
     Reset(Place),
-    /// The server says that it did nothing with the request.
+    /// The server reports that it has not processed the request.
     Refused,
     /// No further stream is taken; this one goes on.
     GoAway,
@@ -44,7 +44,7 @@ enum Place {
 use Fault::{GoAway, Gone, Refused, Reset};
 use Place::{Before, Body, Head};
 
-/// What becomes of whole answers, and of streams.
+/// The expected results of complete responses and of streams.
 const LINES: [(Fault, Fate, Fate); 8] = [
     (Reset(Before), Again(ErrorKind::Connection), Again(ErrorKind::Connection)),
     (Reset(Head), Again(ErrorKind::Connection), Again(ErrorKind::Connection)),

@@ -28,6 +28,6 @@ fn counted(test: impl AsyncFnOnce()) {
 }
 
 fn open_files() -> usize {
-    // Where there is no such folder there is nothing to count.
+    // Without such a folder there is nothing to count.
     std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }

@@ -1,4 +1,4 @@
-//! A server on a bare socket that does, step by step, what a table says.
+//! A server on a bare socket that follows the steps of a table.
 
 use std::io::{self, Read as _};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) enum Step {
     Raw(&'static str),
     /// So many of this byte.
     Many(u8, usize),
-    /// The head of the right answer, with another idea of how its length is told.
+    /// The head of a valid response, with another way to state its length.
     Head(Length),
     /// The body up to the middle: of a stream, after its first content.
     Part,
@@ -45,7 +45,7 @@ pub(crate) enum Length {
     Longer,
     Shorter,
     Chunked,
-    /// Nothing is said: the end of the connection is that of the body.
+    /// No length: the end of the connection is that of the body.
     Untold,
 }
 
@@ -189,7 +189,7 @@ async fn perform(stream: &mut TcpStream, steps: &[Step], kind: &str, body: &[u8]
             return true;
         }
     }
-    // A right answer leaves the connection as it is.
+    // A valid response leaves the connection open.
     !matches!(steps, [Step::Head(Length::True), Step::Rest])
 }
 
@@ -223,7 +223,7 @@ fn framed(bytes: &[u8], chunked: bool) -> Vec<u8> {
 pub(crate) fn middle(body: &[u8]) -> usize {
     let text = std::str::from_utf8(body).unwrap();
     let found = MIDDLES.iter().find_map(|word| text.find(word));
-    // To the end of the event, so that what stands there is known to have come.
+    // To the end of the event, so that its content is known to have arrived.
     let found = found.map(|at| text[at..].find("\n\n").map_or(at, |end| at + end + 2));
     found.unwrap_or(body.len() / 2)
 }

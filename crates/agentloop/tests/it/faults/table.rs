@@ -1,4 +1,4 @@
-//! Faults, and what they do to answers that are wanted whole and to those that are streamed.
+//! Faults, and their effects on complete and on streamed responses.
 
 use agentloop::ErrorKind::{self, *};
 
@@ -14,14 +14,14 @@ pub(crate) struct Line {
     pub(crate) streamed: Fate,
     /// Streams that end with their body alone, if that is another.
     pub(crate) without_end: Option<Fate>,
-    /// Whether one try may be several requests.
+    /// Whether one attempt may be several requests.
     pub(crate) follows: bool,
 }
 
 /// What becomes of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fate {
-    /// It is answered.
+    /// It succeeds.
     Well,
     /// It fails, and is tried again.
     Again(ErrorKind),
@@ -46,7 +46,7 @@ const GZIP: &str =
 
 #[rustfmt::skip]
 pub(crate) const LINES: &[Line] = &[
-    // Before the answer.
+    // Before the response.
     all("a reset before the answer", &[Reset], Again(Connection)),
     all("an end before the answer", &[], Again(Connection)),
     all("half an end before the answer", &[HalfClose], Again(Connection)),
@@ -82,7 +82,7 @@ pub(crate) const LINES: &[Line] = &[
     line("a length that is too short", &[Head(Shorter), Rest], Again(IncompleteStream), Fails(IncompleteStream)),
     all("a byte at a time", &[Head(True), Drip, HalfClose], Well),
     all("half an end after the answer", &[Head(Untold), Rest, HalfClose], Well),
-    // What it says it is.
+    // Wrong content types.
     all("a content type of no kind", &[Raw(OK), Raw("content-type: application/octet-stream\r\n\r\n"), Rest], Well),
     all("no content type", &[Raw(OK), Raw("\r\n"), Rest], Well),
     all("a web page", &[Raw(OK), Raw("content-type: text/html\r\n\r\n<html><body>Sign in</body></html>")], Fails(Protocol)),

@@ -1,4 +1,4 @@
-//! A simulated host that takes its time, and writes down when it was asked what.
+//! A slow simulated provider that records its calls.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) enum Way {
 pub(crate) const WAYS: [Way; 3] = [Way::Chat, Way::Stream, Way::Embed];
 
 impl Way {
-    /// Asks, and takes the whole answer.
+    /// Makes the call and reads the whole response.
     pub(crate) async fn ask(self, ai: &AgentLoop, model: &str, text: &str) -> Result<()> {
         let chat = || ChatRequest::new(model).user(text);
         match self {
@@ -34,7 +34,7 @@ impl Way {
     }
 }
 
-/// A host that answers each call after some time.
+/// A provider that responds to each call after some time.
 #[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) simulator: Simulator,
@@ -71,7 +71,7 @@ impl Host {
         self.seen.lock().unwrap().asked.len()
     }
 
-    /// The most calls at once, those included of which the body is not asked for yet.
+    /// The most calls at once, with those whose body is not read yet.
     pub(crate) fn busiest(&self) -> usize {
         self.seen.lock().unwrap().busiest
     }

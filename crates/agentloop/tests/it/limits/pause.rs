@@ -40,7 +40,7 @@ async fn other_errors_do_not_delay_further_calls() {
         Way::Chat.ask(&ai, &format!("sim/echo!{fault}"), "call 1").await.unwrap_err();
         assert_eq!(waits(&ai, Way::Chat, "sim/echo").await, 0, "{fault}");
     }
-    // Nor does a refusal of our own, told to limits further out.
+    // Nor does a refusal of our own limits, seen by outer limits.
     let host = Host::new();
     let inner = Limits::new().for_provider("sim", Limit::new().requests_per_minute(1).queue(0));
     let outer = Limits::new().for_provider("sim", Limit::new().concurrency(9));

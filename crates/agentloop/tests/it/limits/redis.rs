@@ -109,7 +109,7 @@ async fn used_tokens_are_corrected_through_redis() {
     let error = other.chat(ask(550)).await.unwrap_err();
     let wait = error.retry_after().unwrap().as_secs_f64();
     assert!((45.0..=51.0).contains(&wait), "the other sees what is reserved: {wait}");
-    // What the first really used, about 32, is told with its next call.
+    // The usage of the first call, about 32, is reported with its next call.
     one.chat(ask(40)).await.unwrap();
     other.chat(ask(450)).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! Whatever the order of arrival: no minute holds too many, and nobody waits while there is room.
+//! Whatever the order of arrival: no minute has too many calls, and no call waits while there is room.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::limits::host::{Host, WAYS};
 /// Rates of which a call is worth whole milliseconds.
 const RATES: [u64; 5] = [6, 30, 60, 120, 600];
 
-/// When each call goes, said in another way than the library does: a bucket with a level.
+/// When each call is sent, computed in another way than in the library: a bucket with a level.
 fn expected(arrivals: &[u64], rate: u64, burst: u64) -> Vec<f64> {
     let rate = rate as f64 / 60_000.0;
     let capacity = burst as f64 * rate;

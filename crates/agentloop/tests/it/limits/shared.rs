@@ -43,13 +43,13 @@ async fn tokens_that_one_client_did_not_use_are_available_to_another() {
     let [one, other] = [(); 2].map(|()| client(&host, limit.clone(), shared.clone()));
     let greedy = || ChatRequest::new("sim/long-10").user("call 1").max_tokens(5_000);
     one.chat(greedy()).await.unwrap();
-    // What it really used is told with its next call.
+    // Its usage is reported with its next call.
     one.chat(greedy()).await.unwrap();
     let small = ChatRequest::new("sim/long-10").user("call 1").max_tokens(900);
     other.chat(small).await.unwrap();
 }
 
-/// Fails, never answers, or makes one wait; and keeps what it was asked.
+/// Fails, never responds, or makes callers wait, and records the requests.
 #[derive(Default)]
 struct Odd {
     answers: Mutex<Vec<Option<Result<SharedAnswer>>>>,
@@ -90,8 +90,8 @@ async fn shared_limits_that_do_not_respond_fail_no_call_and_own_limits_apply() {
         let began = Instant::now();
         assert!(at_once(&ai, Way::Chat, 5).await.iter().all(Result::is_ok));
         assert!(began.elapsed() <= Duration::from_millis(delay + 5), "{:?}", began.elapsed());
-        assert_eq!(odd.asked.lock().unwrap().len(), 1, "it is left alone for a while");
-        // The client's own bucket is empty; by then it asks again.
+        assert_eq!(odd.asked.lock().unwrap().len(), 1, "it is not used for a while");
+        // The client's own bucket is empty; by then it uses the shared limits again.
         Way::Chat.ask(&ai, "sim/echo", "call 6").await.unwrap();
         assert_eq!(began.elapsed().as_secs(), 12);
         assert_eq!(odd.asked.lock().unwrap().len(), 2);
@@ -126,7 +126,7 @@ async fn used_tokens_are_reported_once_and_a_debt_is_not_lost() {
     ai.chat(ask()).await.unwrap();
     let settled: Vec<i64> = odd.asked.lock().unwrap().iter().map(|(_, settled)| *settled).collect();
     // The second call could not be reserved, so that all that it used is owed; what came back of the first may have
-    // been heard, and is not said twice.
+    // been received, and is not reported twice.
     assert_eq!(settled, [0, used - 102, used, used - 102]);
     assert_eq!(odd.asked.lock().unwrap()[0].0, 102);
 }

@@ -73,7 +73,7 @@ async fn a_refused_call_uses_nothing_and_one_of_unknown_usage_its_estimate() {
     ai.chat(request.clone()).await.unwrap_err();
     about(until_full(&ai).await, 0);
 
-    // "call 1" is two tokens by estimate, and the answer may have fifty.
+    // "call 1" is two tokens by estimate, and the response may have fifty.
     let ai = Host::new().client(limit);
     request.model = "sim/echo!refuse".to_owned();
     assert_eq!(ai.chat(request).await.unwrap_err().kind(), ErrorKind::Connection);

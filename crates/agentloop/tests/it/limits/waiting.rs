@@ -1,4 +1,4 @@
-//! The row: in order, bounded, and left at once.
+//! The queue: in order, limited, and left at once.
 
 use std::time::Duration;
 

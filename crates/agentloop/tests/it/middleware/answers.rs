@@ -39,7 +39,7 @@ async fn a_stream_is_returned_from_its_first_content_unless_it_is_buffered() {
 async fn a_stream_without_content_is_judged() {
     let empty = |response: &ChatResponse| response.text().is_empty();
     let layer = Fallback::new(["b/long-8"]).on_response(empty);
-    // An answer of nothing, from a middleware below.
+    // A response without content, from an inner middleware.
     let (a, b) = (Lab::well("a"), Lab::well("b"));
     let ai = crate::middleware::lab::builder([&a, &b]).layer(layer).middleware(
         |request, next| async move {

@@ -1,4 +1,4 @@
-//! Who keeps failing is left alone for a while.
+//! Models that keep failing are skipped for a while.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ async fn a_model_is_skipped_after_three_failures_and_tried_again_later() {
         assert_eq!(ask(&ai, kind, "a").await.provider, "b");
         assert_eq!(ask(&ai, kind, "a").await.provider, "b");
         assert_eq!(a.calls(), 4);
-        // And one answer, and all is forgotten.
+        // One response resets the failures.
         tokio::time::advance(Duration::from_secs(31)).await;
         assert_eq!(ask(&ai, kind, "a").await.provider, "a");
         assert_eq!(a.calls(), 5);

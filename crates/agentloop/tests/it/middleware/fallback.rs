@@ -1,4 +1,4 @@
-//! Which model is asked after which, and what the caller is told.
+//! Which model is tried after which, and what the caller sees.
 
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ async fn if_all_models_fail_one_error_has_all_causes() {
         assert_eq!(kinds, [ErrorKind::RateLimit, ErrorKind::Overloaded, ErrorKind::Quota]);
         let who: Vec<_> = error.causes().iter().filter_map(Error::provider).collect();
         assert_eq!(who, ["a", "b", "c"]);
-        // The wait of one that will never answer does not count.
+        // The wait of an error that is not retryable does not count.
         assert!(error.is_retryable());
         assert_eq!(error.retry_after(), Some(Duration::from_secs(4)));
         assert_eq!(error.to_string().lines().count(), 4, "{error}");

@@ -10,7 +10,7 @@ use agentloop_sim::{Fault, Faults, Simulator};
 pub(crate) const PROTOCOLS: [Protocol; 4] =
     [Protocol::OpenAiChat, Protocol::OpenAiResponses, Protocol::Anthropic, Protocol::Gemini];
 
-/// How a model is asked.
+/// The kind of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Chat,
@@ -72,7 +72,7 @@ pub(crate) fn client<'a>(
     builder(labs).layer(layer).build().unwrap()
 }
 
-/// The question that every test asks.
+/// The prompt of every test.
 pub(crate) fn question(model: &str) -> ChatRequest {
     ChatRequest::new(model).user("Hello")
 }
@@ -136,7 +136,7 @@ pub(crate) async fn chat(ai: &AgentLoop, request: ChatRequest) -> Seen {
     }
 }
 
-/// One start, one whole answer that is the fold of its events, or one error; nothing after it.
+/// One start, one complete response that is the fold of its events, or one error; nothing after it.
 pub(crate) async fn stream(ai: &AgentLoop, request: ChatRequest) -> Seen {
     let mut stream = match ai.stream(request).await {
         Ok(stream) => stream,

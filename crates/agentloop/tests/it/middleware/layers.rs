@@ -1,4 +1,4 @@
-//! What a layer of one's own can rely on.
+//! What middleware of a user can rely on.
 
 use std::sync::{Arc, Mutex};
 
@@ -65,7 +65,7 @@ async fn a_model_that_middleware_sets_applies_to_all_inner_middleware() {
                 next.run(request).await
             })
             .layer(costs)
-            // The second call would be refused, if the limits were still those of the model that was asked.
+            // The second call would be refused, if the limits were still those of the requested model.
             .layer(Limits::new().for_provider("a", Limit::new().requests_per_minute(1).queue(0)))
             .build()
             .unwrap();

@@ -1,4 +1,4 @@
-//! Laws over random schedules of faults: whatever goes wrong, a caller sees one well-formed answer or one error, never two
+//! Laws over random schedules of faults: whatever fails, a caller sees one well-formed response or one error, never two
 //! starts and never content twice, and exactly as many calls are made as the policy says.
 
 use std::time::Duration;
@@ -56,7 +56,7 @@ pub(crate) fn patient(ai: agentloop::AgentLoopBuilder) -> AgentLoop {
     ai.timeouts(timeouts).build().unwrap()
 }
 
-/// What a single try with that fault comes to: the same call without any middleware.
+/// The result of a single attempt with that fault: the same call without any middleware.
 async fn alone(fault: &Option<Fault>, kind: Kind, protocol: Protocol) -> Seen {
     let lab = Lab::new("lab", Faults::in_order([fault.clone()])).speaking(protocol);
     ask(&patient(builder([&lab])), kind, "lab").await
@@ -67,7 +67,7 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     runtime.enable_time().start_paused(true).build().unwrap().block_on(future)
 }
 
-/// The caller sees what the try that counted came to.
+/// The caller sees the result of the attempt that counted.
 fn same(seen: &Seen, expected: &Seen) {
     let kinds = |seen: &Seen| seen.error.as_ref().map(Error::kind);
     assert_eq!(kinds(seen), kinds(expected));

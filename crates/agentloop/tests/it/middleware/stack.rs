@@ -29,13 +29,13 @@ const PRICES: &str = r#"
 
 type List<T> = Arc<Mutex<Vec<T>>>;
 
-/// Two providers behind the whole stack, and what each layer saw.
+/// Two providers behind the whole stack, and what each middleware saw.
 struct Bench {
     ai: AgentLoop,
     labs: [Lab; 2],
     entries: List<CostEntry>,
     records: List<LogEntry>,
-    /// What the simulator billed for each try: tokens read and written.
+    /// What the simulator billed for each attempt: tokens of the prompt and the response.
     billed: List<(u64, u64)>,
     costs: Costs,
 }
@@ -87,7 +87,7 @@ impl Bench {
         Self { ai: patient(ai), labs, entries, records, billed, costs }
     }
 
-    /// Every try is in the ledger, and costs what was billed for it, or is said to be an estimate.
+    /// Every attempt is in the ledger, and costs what was billed for it, or is marked as an estimate.
     fn check(&self, calls: usize) {
         let (entries, billed) = (self.entries.lock().unwrap(), self.billed.lock().unwrap());
         assert_eq!(entries.len(), billed.len(), "{entries:?} {billed:?}");
@@ -130,7 +130,7 @@ proptest! {
             let status = bench.records.lock().unwrap()[0].status;
             let expected = if seen.error.is_some() { LogStatus::Error } else { LogStatus::Ok };
             assert_eq!(status, expected);
-            // What was answered is not asked again, and costs nothing more.
+            // A stored response needs no call and costs nothing.
             if seen.error.is_none() {
                 let calls = bench.billed.lock().unwrap().len();
                 let from_b = seen.provider == "b";

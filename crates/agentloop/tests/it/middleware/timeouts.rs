@@ -1,4 +1,4 @@
-//! Timeouts are those of one try, and a try that ran out of time is tried again.
+//! Timeouts apply to one attempt, and an attempt that timed out is retried.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What calls say of keys that a server echoes.
+//! Calls to a server that repeats keys.
 
 use std::sync::{Arc, Mutex};
 
@@ -114,7 +114,7 @@ async fn no_key_is_sent_to_the_target_of_a_redirect() {
     let _ = ai.models("lab").await;
     assert!(begin.heads.lock().unwrap().concat().contains(&hush("environment")));
     assert_silent("the redirected request", &end.heads.lock().unwrap().concat());
-    // A place that is told in an error may hold a secret too.
+    // A URL in an error may contain a secret too.
     let there = format!("gopher://u:{}@x/", hush("location"));
     let begin = Echo::start(Manner::Redirect(there)).await;
     check("a redirect", &client(&begin.address).0.chat(request()).await.unwrap_err());

@@ -1,4 +1,4 @@
-//! A server that says all it was told, as some do when they refuse a key.
+//! A server that repeats the request, as some do when they refuse a key.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,18 +6,18 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// How it answers.
+/// How it responds.
 #[derive(Clone, Debug)]
 pub(crate) enum Manner {
     /// With an error of that status.
     Status(u16),
     /// With an error in a stream of status 200, after some content.
     Stream,
-    /// With what is no JSON.
+    /// With a body that is not JSON.
     Garbage,
     /// By sending the request on.
     Redirect(String),
-    /// With an answer.
+    /// With a response.
     Well,
 }
 

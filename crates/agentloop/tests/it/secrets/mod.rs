@@ -5,7 +5,7 @@ mod echo;
 mod listen;
 mod shown;
 
-/// A secret of its own for each place, so that what leaks says from where.
+/// A different secret for each place, which shows where a leak comes from.
 pub(crate) fn hush(place: &str) -> String {
     format!("hush-{place}-4711")
 }

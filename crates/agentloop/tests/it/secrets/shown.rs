@@ -9,7 +9,7 @@ use agentloop::{AgentLoop, ChatRequest, Config, EmbedRequest, Provider, inspect}
 use crate::secrets::echo::{Echo, Manner};
 use crate::secrets::{assert_silent, hush};
 
-/// A row with a secret wherever one fits.
+/// A provider with a secret wherever one fits.
 fn row() -> Provider {
     let address = format!(
         "https://{}:{}@lab.test/v1?api-key={}",
@@ -64,7 +64,7 @@ fn a_configuration_and_its_errors_show_no_key() {
     );
     let config = Config::parse(&text).unwrap();
     assert_silent("a configuration", &format!("{config:?} {config:#?}"));
-    // A row that a user wrote a key into, and addresses that are none.
+    // A provider with a key in its settings, and invalid URLs.
     for text in [
         format!("[providers.lab]\nbase_url = \"https://lab.test\"\nkey = \"{}\"\n", hush("file")),
         format!("[cache]\nredis = \"rediss://u:{}@h:1/0\"\n", hush("redis")),
@@ -114,7 +114,7 @@ async fn a_server_of_tools_shows_no_key() {
     assert_silent("an address", &format!("{server:?} {server:#?}"));
     let error = server.connect().await.unwrap_err();
     assert_silent("an error", &format!("{error} {error:?}"));
-    // A server that says it all again.
+    // A server that repeats everything.
     let echo = Echo::start(Manner::Status(401)).await;
     let address = format!("http://{}/mcp?key={}", echo.address, hush("query"));
     let server = McpServer::http(address).header("authorization", hush("mcp-header"));

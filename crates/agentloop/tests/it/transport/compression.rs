@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::transport::support::*;
 
-/// A server that sends one more of these pieces each time it is told to, as chunks of one body.
+/// A server that sends one more of these pieces on request, as chunks of one body.
 async fn serve(
     encoding: &'static str,
     pieces: Vec<Vec<u8>>,

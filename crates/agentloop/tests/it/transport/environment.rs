@@ -1,4 +1,4 @@
-//! What the environment says. Each test runs itself again in a process that has the variables set: a process
+//! Settings of the environment. Each test runs itself again in a process that has the variables set: a process
 //! cannot safely change its own.
 
 use std::env;
@@ -14,7 +14,7 @@ use crate::transport::support::*;
 /// Names what the process that was started again shall ask for.
 const ASK: &str = "AGENTLOOP_TEST_ASK";
 
-/// What it says when it got the answer that it wanted.
+/// What the process prints when it got the expected response.
 const SAID: &str = "as the environment said";
 
 /// Runs `child` in a process with these variables.

@@ -71,7 +71,7 @@ async fn a_request_is_sent_again_if_its_reused_connection_closes_at_the_same_tim
         let mut first = accept(&listener).await;
         read_request(&mut first).await.unwrap();
         answer(&mut first, "one").await;
-        // Read, but not answered with a single byte.
+        // Read, but without a single byte of a response.
         read_request(&mut first).await.unwrap();
         drop(first);
         let mut second = accept(&listener).await;
@@ -196,7 +196,7 @@ async fn chunks_arrive_one_by_one() {
     server.await.unwrap();
 }
 
-/// Serves one answer of these bytes and closes; the kind and text of the error that comes of it.
+/// Serves one response of these bytes and closes. Returns the kind and text of the error.
 async fn cut(bytes: &'static str) -> (ErrorKind, String) {
     let (listener, url) = listen().await;
     let server = tokio::spawn(async move {

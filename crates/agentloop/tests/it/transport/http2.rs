@@ -80,7 +80,7 @@ async fn three_hundred_streams_share_a_few_connections() {
     let connections = Arc::new(AtomicUsize::new(0));
     let counted = connections.clone();
     tokio::spawn(async move {
-        // None is answered before all are there, so all must be open at a time.
+        // No response is sent before all requests have arrived, so all must be open at the same time.
         let all = Arc::new(Barrier::new(300));
         while let Some((number, request, respond)) = arrived.recv().await {
             counted.fetch_max(number + 1, Ordering::SeqCst);
@@ -319,7 +319,7 @@ async fn a_connection_that_breaks_ends_all_its_streams_with_errors() {
         stream.send_data("half".into(), false).unwrap();
         streams.push(stream);
     }
-    // Sends what was said so far, and then the socket is gone.
+    // Sends what was written so far, and then closes the socket.
     let flushed = std::future::poll_fn(|context| connection.poll_closed(context));
     let _ = futures_util::poll!(std::pin::pin!(flushed));
     drop(connection);

@@ -1,4 +1,4 @@
-//! Proxies: tunnels, absolute URLs, and who is reached without one.
+//! Proxies: tunnels, absolute URLs, and hosts that are reached without one.
 
 use agentloop::ErrorKind;
 use agentloop::transport::HttpTransport;

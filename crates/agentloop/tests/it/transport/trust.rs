@@ -1,4 +1,4 @@
-//! TLS: who is trusted.
+//! TLS: which certificates are trusted.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ async fn requests_that_waited_for_a_server_without_http2_then_connect_at_the_sam
     let (listener, url) = listen().await;
     let url = url.replace("http://", "https://");
     tokio::spawn(async move {
-        // None is answered before all are there.
+        // No response is sent before all requests have arrived.
         let all = Arc::new(tokio::sync::Barrier::new(CALLS));
         let trust = Arc::new(trust);
         loop {

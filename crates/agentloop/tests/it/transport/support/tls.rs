@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A certificate authority that nobody knows, and a server with a certificate of it.
+/// An unknown certificate authority, and a server with a certificate of it.
 pub(crate) struct Trust {
     pub(crate) authority_pem: String,
     acceptor: TlsAcceptor,
