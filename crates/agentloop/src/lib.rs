@@ -66,6 +66,7 @@ mod hash;
 mod history;
 pub mod inspect;
 pub mod limits;
+mod lock;
 pub mod media;
 pub mod middleware;
 pub mod models;

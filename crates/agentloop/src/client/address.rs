@@ -1,11 +1,12 @@
 //! The addresses of calls.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use http::Uri;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_KNOWN_URLS;
+use crate::lock::lock;
 use crate::secret::mask;
 
 /// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
@@ -45,7 +46,7 @@ impl Addresses {
     ///
     /// When it is not an address; what may be secret in it is not shown.
     pub(crate) fn of(&self, base_url: &str, path: &str) -> Result<Uri> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&self.0);
         if let Some(found) = known.iter().find(|one| one.path == path && one.base_url == base_url) {
             return Ok(found.uri.clone());
         }

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::task::Poll;
 
 use ::redis::aio::MultiplexedConnection;
@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_REDIS_LINKS;
+use crate::lock::lock;
 
 /// A server, and idle connections to it.
 pub(super) struct Server {
@@ -69,7 +70,7 @@ impl Server {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Link>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.idle)
     }
 }
 

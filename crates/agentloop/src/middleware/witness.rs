@@ -1,8 +1,9 @@
 //! What a call reached, as seen from the middleware around it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::client::Target;
+use crate::lock::lock;
 
 /// Records which model a call reached in the end and how often it was sent, whatever the inner middleware did with the request.
 #[derive(Clone, Default)]
@@ -34,6 +35,6 @@ impl Witness {
     }
 
     fn lock(&self) -> MutexGuard<'_, Reached> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -1,7 +1,7 @@
 //! What one call costs, once its usage is known.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use serde_json::{Map, Value};
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{ModelCatalog, ModelData};
 use crate::chat::{Cost, Usage};
 use crate::limits::MAX_COST_MODELS;
+use crate::lock::lock;
 
 /// The name of the metadata field in which a provider reports the tier that served a call.
 const TIER: &str = "serviceTier";
@@ -58,7 +59,7 @@ impl PriceBook {
         model: &str,
     ) -> Option<Arc<ModelData>> {
         // Nothing that is done under the lock panics.
-        let mut pages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = lock(&self.0);
         if let Some(found) = pages.models.get(provider).and_then(|models| models.get(model)) {
             return found.clone();
         }

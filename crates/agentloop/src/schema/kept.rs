@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::{Converted, Dialect, convert};
 use crate::limits::{MAX_KEPT_SCHEMA_BYTES, MAX_KEPT_SCHEMAS};
+use crate::lock::lock;
 
 /// A conversion, with its original.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
     let mut hasher = DefaultHasher::new();
     let bytes = hash(schema, &mut hasher);
     let key = (hasher.finish(), dialect);
-    let find = || SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner).get(key);
+    let find = || lock(&SCHEMAS).get(key);
     // Schemas are compared without the lock.
     if let Some(kept) = find().filter(|kept| is_same(&kept.original, schema)) {
         return kept;
@@ -85,7 +86,7 @@ pub(crate) fn converted(schema: &Value, dialect: Dialect) -> Arc<Kept> {
     let bytes = bytes + text.as_ref().map_or(0, |text| 2 * text.get().len());
     let kept = Arc::new(Kept { original: schema.clone(), converted, text });
     if bytes <= MAX_KEPT_SCHEMA_BYTES / 8 {
-        let mut schemas = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut schemas = lock(&SCHEMAS);
         schemas.insert(key, Arc::clone(&kept), bytes);
     }
     kept

@@ -1,12 +1,14 @@
 //! Sends one of several equal calls that are made at the same time.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use tokio::sync::watch;
 
 use super::CacheKey;
+
+use crate::lock::lock;
 
 /// The calls under way.
 #[derive(Clone, Default)]
@@ -33,7 +35,7 @@ impl Flights {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<CacheKey, watch::Receiver<Option<Bytes>>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keeps a store from slowing calls down.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::{CacheKey, CacheStore};
 use crate::error::Result;
 use crate::limits::CACHE_STORE_REST;
+use crate::lock::lock;
 
 /// A store whose operations have a deadline. It is not used for a while after it fails or misses one.
 ///
@@ -64,6 +65,6 @@ impl Guarded {
     }
 
     fn resting_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.resting_until.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.resting_until)
     }
 }

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Cost, CostSource, Usage, Usd};
 use crate::client::Target;
 use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
+use crate::lock::lock;
 use crate::models::{ModelData, PriceBook};
 use crate::provider::Provider;
 
@@ -206,7 +207,7 @@ impl CostLedger {
 
     fn sums(&self) -> MutexGuard<'_, Sums> {
         // Nothing panics while the lock is held.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

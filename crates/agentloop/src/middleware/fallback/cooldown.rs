@@ -1,7 +1,7 @@
 //! Which providers and models are skipped for a while.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::client::Target;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{MAX_COOLDOWN_SECONDS, MAX_COOLDOWNS};
+use crate::lock::lock;
 
 /// When a provider or a model that fails is skipped, and for how long.
 ///
@@ -135,7 +136,7 @@ impl Health {
 
     fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<String, State>) -> T) -> T {
         // A panic cannot leave a change half made.
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.0))
     }
 }
 

@@ -13,7 +13,7 @@ mod through;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use bucket::Cost;
 use held::{Held, Spent};
@@ -27,6 +27,7 @@ use super::watch::{Ending, Seen, Watch};
 use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::EMBED_CONCURRENCY;
+use crate::lock::lock;
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
 
@@ -136,7 +137,7 @@ impl Limits {
     }
 
     fn scope(&self, name: &str, limit: &Limit) -> Arc<Scope> {
-        let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scopes = lock(&self.scopes);
         if let Some(scope) = scopes.get(name) {
             return Arc::clone(scope);
         }

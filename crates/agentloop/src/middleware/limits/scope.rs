@@ -1,7 +1,7 @@
 //! One account: its slots, its buckets, and the queue of calls that wait for them.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use super::place::Place;
 use super::shared::SharedLimits;
 use super::through::Asked;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::lock;
 
 /// The code of errors that come from our own limits.
 pub(super) const CODE: &str = "local_limit";
@@ -76,7 +77,7 @@ impl Scope {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Waits until the call can be sent.

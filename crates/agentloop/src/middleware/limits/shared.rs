@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::bucket::{Cost, Meter};
 use super::limit::Limit;
 use crate::error::Result;
+use crate::lock::lock;
 use crate::transport::BoxFuture;
 
 /// Counts the requests and tokens per minute that several clients share, in one process or in several.
@@ -71,7 +72,7 @@ pub struct InProcess(Mutex<HashMap<String, Meter>>);
 impl InProcess {
     fn answer(&self, ask: &SharedAsk<'_>) -> SharedAnswer {
         let now = Instant::now();
-        let mut meters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut meters = lock(&self.0);
         let meter = meters.entry(ask.scope.to_owned()).or_insert_with(|| {
             let mut limit = Limit::new().burst(ask.burst);
             limit.requests_per_minute = ask.requests_per_minute;

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::entry::LogEntry;
+
+use crate::lock::lock;
 
 /// Receives the entry of every call.
 #[derive(Clone, Default)]
@@ -35,7 +37,7 @@ impl Sink {
             Self::Unheard => {}
             Self::Function(function) => function(entry),
             Self::Writer(writer) => {
-                let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut writer = lock(writer);
                 drop(write_line(&mut *writer, entry));
             }
         }

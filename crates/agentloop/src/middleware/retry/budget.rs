@@ -1,8 +1,10 @@
 //! Limits the retries of all calls of a client.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
+
+use crate::lock::lock;
 
 /// Limits retries in proportion to calls, over all calls that share the budget. If many calls fail, retries only add to the load.
 ///
@@ -69,7 +71,7 @@ impl RetryBudget {
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         // A panic cannot leave a number half written.
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut lock(&self.0))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use ::http::uri::Authority;
@@ -13,6 +13,7 @@ use super::http1::Http1;
 use super::http2::{Http2, Lease};
 use super::origin::Origin;
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::lock;
 
 /// How many idle HTTP/1.1 connections are kept for one origin. Further ones are closed when they become idle.
 pub(super) const MAX_IDLE_PER_HOST: usize = 128;
@@ -174,9 +175,4 @@ impl Host {
     fn is_empty(&self) -> bool {
         lock(&self.idle).is_empty() && lock(&self.shared).is_empty()
     }
-}
-
-/// Locks a mutex, also after a panic: the data is never left half changed.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -25,8 +25,9 @@ use self::shared_waker::{SharedWaker, Watchdog};
 use super::fault;
 use super::io::Io;
 use super::origin::Origin;
-use super::pool::{MAX_IDLE_AGE, lock};
+use super::pool::MAX_IDLE_AGE;
 use crate::error::Result;
+use crate::lock::lock;
 
 /// The most streams that are opened on one connection, even if the server allows more. One lost packet delays all streams of a
 /// connection.

@@ -4,4 +4,4 @@
 pub(super) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(super) use std::sync::{Mutex, TryLockError};
 
-pub(super) use super::super::pool::lock;
+pub(super) use crate::lock::lock;
