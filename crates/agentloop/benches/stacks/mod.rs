@@ -2,6 +2,7 @@
 
 use agentloop::middleware::{Cache, Costs, Fallback, Limit, Limits, Logger, Retry};
 use agentloop::{AgentLoop, AgentLoopBuilder, CacheMode, ChatRequest, ModelCatalog};
+use tracing::subscriber::NoSubscriber;
 
 const PRICES: &str = r#"
     ["sim/echo"]
@@ -13,7 +14,7 @@ pub(crate) type Stack = (&'static str, fn(AgentLoopBuilder) -> AgentLoopBuilder)
 /// Each by itself, and all in the default order.
 pub(crate) const STACKS: [Stack; 9] = [
     ("nothing", |builder| builder),
-    ("logger", |builder| builder.layer(Logger::to(|_| ()))),
+    ("logger", |builder| builder.layer(Logger::new())),
     ("cache, passed by", |builder| builder.layer(Cache::new())),
     ("fallback", |builder| builder.layer(Fallback::new(["sim/think"]))),
     ("retry", |builder| builder.layer(Retry::new())),
@@ -21,7 +22,7 @@ pub(crate) const STACKS: [Stack; 9] = [
     ("limits", |builder| builder.layer(limits())),
     ("all", |builder| {
         builder
-            .layer(Logger::to(|_| ()))
+            .layer(Logger::new())
             .layer(Cache::new())
             .layer(Fallback::new(["sim/think"]))
             .layer(Retry::new())
@@ -41,8 +42,9 @@ pub(crate) fn request(stack: &str) -> ChatRequest {
     ChatRequest::new("sim/echo").system("Be brief.").user("Why is the sky blue?").cache(mode)
 }
 
-/// A client with that stack.
+/// Builds a client with that stack. The subscriber wants no records, so the logger writes none.
 pub(crate) fn client(stack: fn(AgentLoopBuilder) -> AgentLoopBuilder) -> AgentLoop {
+    let _ = tracing::subscriber::set_global_default(NoSubscriber::default());
     let catalog = ModelCatalog::embedded().with_overrides(PRICES).unwrap();
     let builder = AgentLoop::builder().provider(agentloop_sim::provider()).models(catalog);
     stack(builder).build().unwrap()
