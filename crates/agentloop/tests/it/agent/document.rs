@@ -1,4 +1,4 @@
-//! What the documentation says of tests and examples is so.
+//! The examples of the documentation are the examples that run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,24 +9,6 @@ fn root() -> PathBuf {
 fn read(path: impl AsRef<Path>) -> String {
     let path = root().join(path);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-/// Every `file.rs::name` of the guide.
-fn named(text: &str) -> Vec<(&str, &str)> {
-    text.split('`').filter_map(|word| word.split_once(".rs::")).collect()
-}
-
-#[test]
-fn every_test_that_the_guide_names_exists() {
-    let guide = read("docs/agent.md");
-    let tests = named(&guide);
-    assert!(tests.len() > 60, "only {} tests are named", tests.len());
-    for (file, name) in tests {
-        let source = read(format!("crates/{file}.rs"));
-        let at = source.find(&format!("fn {name}(")).unwrap_or_else(|| panic!("{file}.rs::{name}"));
-        let before = source[..at].lines().rev().take(4).collect::<String>();
-        assert!(before.contains("test"), "{file}.rs::{name} is no test");
-    }
 }
 
 #[test]
