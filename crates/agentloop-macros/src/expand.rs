@@ -1,4 +1,4 @@
-//! From the function to the tool.
+//! Expands `#[tool]`.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -12,28 +12,28 @@ use crate::options::Options;
 pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
     let options: Options = syn::parse2(attribute)?;
     let mut function: ItemFn = syn::parse2(item).map_err(|error| {
-        syn::Error::new(error.span(), format!("`#[tool]` stands above a function: {error}"))
+        syn::Error::new(error.span(), format!("`#[tool]` applies only to functions: {error}"))
     })?;
     function::check(&function)?;
-    let parameters = function::parameters(&mut function)?;
+    let parameters = function::take_parameters(&mut function)?;
     let description = match &options.description {
         Some(text) => text.value(),
         None => function::documentation(&function.attrs),
     };
     if description.trim().is_empty() {
-        let message = "the model has to be told what this tool does: write it above as `/// …`, or as \
+        let message = "the tool needs a description for the model: add a doc comment `/// …`, or \
                        `#[tool(description = \"…\")]`";
         return Err(syn::Error::new(function.sig.ident.span(), message));
     }
-    let making = making(&options, &function, &parameters, &description);
-    Ok(item_of(function, &making))
+    let body = make_tool(&options, &function, &parameters, &description);
+    Ok(make_item(function, &body))
 }
 
-/// A function that makes the tool, and beside it, under the same name, what holds the function that was written.
+/// Generates a function that makes the tool, and an enum of the same name that holds the original function as `call`.
 ///
-/// Both are named as the function was: one is a value and the other a type. (A unit struct would be both, and then no
-/// variable around could have that name.)
-fn item_of(function: ItemFn, making: &TokenStream) -> TokenStream {
+/// Functions and types have separate namespaces, so both can have the name of the original function. A unit struct would be
+/// in both, and a variable in scope could not have that name.
+fn make_item(function: ItemFn, body: &TokenStream) -> TokenStream {
     let ItemFn { attrs, vis, mut sig, block } = function;
     let name = std::mem::replace(&mut sig.ident, format_ident!("call"));
     let is = |attribute: &Attribute, name: &str| attribute.path().is_ident(name);
@@ -44,7 +44,7 @@ fn item_of(function: ItemFn, making: &TokenStream) -> TokenStream {
         #(#cfgs)*
         #(#docs)*
         #[allow(clippy::unit_arg, clippy::useless_conversion, unused_variables)]
-        #vis fn #name() -> ::agentloop::agent::Tool { #making }
+        #vis fn #name() -> ::agentloop::agent::Tool { #body }
 
         #(#cfgs)*
         #(#docs)*
@@ -55,15 +55,15 @@ fn item_of(function: ItemFn, making: &TokenStream) -> TokenStream {
         impl #name {
             #(#docs)*
             #(#others)*
-            // What the model gives is owned, and some tools have nothing to wait for.
+            // Arguments are always owned, and some tools have nothing to await.
             #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
             #vis #sig #block
         }
     }
 }
 
-/// What makes the `Tool`.
-fn making(
+/// Generates the expression that makes the tool.
+fn make_tool(
     options: &Options,
     function: &ItemFn,
     parameters: &[Parameter],
@@ -99,7 +99,7 @@ fn making(
             ::core::result::Result::<_, ::agentloop::agent::ToolError>::Ok(#output)
         },
     };
-    let settings = settings(options);
+    let settings = make_settings(options);
     quote! {
         #[derive(
             ::agentloop::agent::__private::serde::Deserialize,
@@ -117,8 +117,8 @@ fn making(
     }
 }
 
-/// The settings, as calls of the methods of the same names.
-fn settings(options: &Options) -> TokenStream {
+/// Generates the calls of the methods of `Tool` for the options.
+fn make_settings(options: &Options) -> TokenStream {
     let flags = [
         (options.ask, quote! { .policy(::agentloop::agent::Policy::Ask) }),
         (options.sequential, quote! { .sequential() }),

@@ -1,4 +1,4 @@
-//! The function of which a tool is made.
+//! Reads the function that becomes a tool.
 
 use syn::ext::IdentExt;
 use syn::{
@@ -6,53 +6,56 @@ use syn::{
     ReturnType, Type,
 };
 
-/// What a parameter is for.
+/// A parameter of the function.
 pub(crate) enum Parameter {
-    /// The model gives it.
+    /// An argument, which the model supplies.
     Argument { name: Ident, attributes: Vec<Attribute>, kind: Box<Type> },
-    /// The run's own context.
+    /// The `ToolContext` of the call.
     Context { by_reference: bool },
 }
 
-/// That a tool can be made of the function.
+/// Checks that the function can become a tool.
 pub(crate) fn check(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
-    let refuse = |what: &dyn quote::ToTokens, why: &str| Err(syn::Error::new_spanned(what, why));
+    let reject = |what: &dyn quote::ToTokens, why: &str| Err(syn::Error::new_spanned(what, why));
     if !signature.generics.params.is_empty() {
-        return refuse(
+        return reject(
             &signature.generics,
-            "a tool cannot be generic: the model has to be told its types",
+            "a tool cannot be generic: its schema needs concrete types",
         );
     }
     if let Some(clause) = &signature.generics.where_clause {
-        return refuse(clause, "a tool cannot be generic: the model has to be told its types");
+        return reject(clause, "a tool cannot be generic: its schema needs concrete types");
     }
     if let Some(word) = &signature.constness {
-        return refuse(word, "a tool cannot be `const`: it runs when it is called");
+        return reject(word, "a tool cannot be `const`");
     }
     if let Some(word) = &signature.unsafety {
-        return refuse(word, "a tool cannot be `unsafe`: the model cannot keep promises");
+        return reject(
+            word,
+            "a tool cannot be `unsafe`: the model cannot uphold its safety requirements",
+        );
     }
     if let Some(word) = &signature.abi {
-        return refuse(word, "a tool is a plain function");
+        return reject(word, "a tool must be a plain Rust function");
     }
     if let Some(dots) = &signature.variadic {
-        return refuse(dots, "a tool is a plain function");
+        return reject(dots, "a tool must be a plain Rust function");
     }
     Ok(())
 }
 
-/// The parameters, without the attributes that are ours: those move to the arguments.
-pub(crate) fn parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
-    function.sig.inputs.iter_mut().map(parameter).collect()
+/// Returns the parameters and removes their attributes, which move to the fields of the arguments.
+pub(crate) fn take_parameters(function: &mut ItemFn) -> Result<Vec<Parameter>> {
+    function.sig.inputs.iter_mut().map(take_parameter).collect()
 }
 
-fn parameter(input: &mut FnArg) -> Result<Parameter> {
+fn take_parameter(input: &mut FnArg) -> Result<Parameter> {
     let typed = match input {
         FnArg::Typed(typed) => typed,
         FnArg::Receiver(receiver) => {
-            let message = "a tool has no `self`: give it a resource of the agent through `ToolContext::resource`, or make \
-                           it with `Tool::new` of a closure";
+            let message = "a tool cannot have a `self` parameter: use `ToolContext::resource`, or make the tool from a \
+                           closure with `Tool::new`";
             return Err(syn::Error::new_spanned(receiver, message));
         }
     };
@@ -61,7 +64,7 @@ fn parameter(input: &mut FnArg) -> Result<Parameter> {
             pattern.ident.clone()
         }
         other => {
-            let message = "a parameter of a tool is a name, which the model is told";
+            let message = "a parameter of a tool must be a plain name, which the model sees";
             return Err(syn::Error::new_spanned(other, message));
         }
     };
@@ -76,24 +79,23 @@ fn parameter(input: &mut FnArg) -> Result<Parameter> {
         return Ok(Parameter::Context { by_reference });
     }
     if matches!(typed.ty.as_ref(), Type::Reference(_)) {
-        let message = "a parameter of a tool is owned: `String` rather than `&str`, for example";
+        let message = "a parameter of a tool must be owned: for example `String` instead of `&str`";
         return Err(syn::Error::new_spanned(&typed.ty, message));
     }
     if let Type::ImplTrait(kind) = typed.ty.as_ref() {
-        let message = "a tool cannot be generic: the model has to be told its types";
+        let message = "a tool cannot be generic: its schema needs concrete types";
         return Err(syn::Error::new_spanned(kind, message));
     }
     for attribute in &attributes {
         if !["doc", "serde", "schemars"].iter().any(|name| attribute.path().is_ident(name)) {
-            let message =
-                "a parameter of a tool takes comments, `#[serde(…)]` and `#[schemars(…)]`";
+            let message = "a parameter of a tool accepts only doc comments, `#[serde(…)]` and `#[schemars(…)]`";
             return Err(syn::Error::new_spanned(attribute, message));
         }
     }
     Ok(Parameter::Argument { name, attributes, kind: typed.ty.clone() })
 }
 
-/// Whether it may fail, as far as its words tell.
+/// Returns whether the return type is named `Result`.
 pub(crate) fn is_fallible(output: &ReturnType) -> bool {
     match output {
         ReturnType::Default => false,
@@ -108,7 +110,7 @@ fn last_name(kind: &Type) -> Option<String> {
     plain.then(|| last.ident.unraw().to_string())
 }
 
-/// What the comments say, as one text.
+/// Returns the doc comments as one text.
 pub(crate) fn documentation(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {

@@ -1,4 +1,5 @@
-//! The `#[tool]` attribute of [`agentloop`](https://docs.rs/agentloop), which re-exports it. Nothing here is used by itself.
+//! The `#[tool]` attribute of [`agentloop`](https://docs.rs/agentloop), which re-exports it as `agentloop::tool`. Depend on
+//! `agentloop`, not on this crate.
 
 mod expand;
 mod function;
@@ -8,19 +9,19 @@ mod tests;
 
 use proc_macro::TokenStream;
 
-/// Makes a tool of a function.
+/// Turns a function into a tool that a model can call.
 ///
-/// What stands above the function is told to the model, and its parameters are what the model gives: their comments are told
-/// too. A parameter of the type `ToolContext`, or a reference to one, is the run's own and the model does not see it. What the
-/// function returns is the result, or with a `Result` the result or why there is none.
+/// - The doc comment of the function becomes the description of the tool, and the doc comments of the parameters become the
+///   descriptions of its arguments.
+/// - Each parameter must be owned and of a type that implements `Deserialize` and `JsonSchema`. An `Option` is an optional
+///   argument. `#[serde(…)]` and `#[schemars(…)]` work as on the fields of a struct.
+/// - A parameter of the type `ToolContext` or `&ToolContext` receives the context of the call. The model does not see it.
+/// - The return value is the result of the call. A function that returns a `Result` can fail; the model receives the error.
+/// - The options are `name = "…"`, `description = "…"`, `ask`, `sequential`, `reviewed`, `strict`, `timeout_secs = 30` and
+///   `retries = 2`. They have the effect of the methods of `Tool` with these names; `ask` sets `Policy::Ask`.
 ///
-/// The name then stands for the tool, which everything that takes `impl Into<Tool>` takes: for a function `weather`, both
-/// `weather` and `weather()` do. The function that was written is `weather::call`.
-///
-/// - Each parameter is owned and has a type that is `Deserialize` and `JsonSchema`; an `Option` may be left out. `#[serde(…)]`
-///   and `#[schemars(…)]` on a parameter mean what they mean on a field.
-/// - `#[tool(…)]` takes `name = "…"`, `description = "…"`, `ask`, `sequential`, `reviewed`, `strict`, `timeout_secs = 30` and
-///   `retries = 2`, which do what the methods of `Tool` of those names do.
+/// The name of the function then refers to the tool: for a function `weather`, `weather` and `weather()` convert into a
+/// `Tool`. The original function is `weather::call`.
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand(attribute.into(), item.into())

@@ -1,9 +1,9 @@
-//! What stands in `#[tool(…)]`.
+//! The options of `#[tool(…)]`.
 
 use syn::parse::{Parse, ParseStream};
 use syn::{Ident, LitInt, LitStr, Result, Token};
 
-/// The longest name that all hosts take.
+/// The longest name that all providers accept.
 const MAX_NAME: usize = 64;
 
 #[derive(Default)]
@@ -25,20 +25,20 @@ impl Parse for Options {
             let key: Ident = input.parse()?;
             match key.to_string().as_str() {
                 "name" => {
-                    let name: LitStr = value(input)?;
+                    let name: LitStr = parse_value(input)?;
                     check_name(&name)?;
                     options.name = Some(name);
                 }
-                "description" => options.description = Some(value(input)?),
-                "timeout_secs" => options.timeout_secs = Some(number::<u64>(input)?),
-                "retries" => options.retries = Some(number::<u32>(input)?),
+                "description" => options.description = Some(parse_value(input)?),
+                "timeout_secs" => options.timeout_secs = Some(parse_number::<u64>(input)?),
+                "retries" => options.retries = Some(parse_number::<u32>(input)?),
                 "ask" => options.ask = true,
                 "sequential" => options.sequential = true,
                 "reviewed" => options.reviewed = true,
                 "strict" => options.strict = true,
                 other => {
                     let message = format!(
-                        "`{other}` is not known here; known are `name`, `description`, `ask`, `sequential`, `reviewed`, \
+                        "unknown option `{other}`; the options are `name`, `description`, `ask`, `sequential`, `reviewed`, \
                          `strict`, `timeout_secs` and `retries`"
                     );
                     return Err(syn::Error::new(key.span(), message));
@@ -52,29 +52,29 @@ impl Parse for Options {
     }
 }
 
-fn value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
+fn parse_value<T: Parse>(input: ParseStream<'_>) -> Result<T> {
     input.parse::<Token![=]>()?;
     input.parse()
 }
 
-/// A number that fits where it goes: it is checked here, where the span is right.
-fn number<T: std::str::FromStr>(input: ParseStream<'_>) -> Result<LitInt>
+/// Parses a number of this type. It is checked here, because the error then has the right span.
+fn parse_number<T: std::str::FromStr>(input: ParseStream<'_>) -> Result<LitInt>
 where
     T::Err: std::fmt::Display,
 {
-    let number: LitInt = value(input)?;
+    let number: LitInt = parse_value(input)?;
     number.base10_parse::<T>()?;
     Ok(number)
 }
 
 fn check_name(name: &LitStr) -> Result<()> {
     let text = name.value();
-    let known = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let is_accepted = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let begins = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    if begins && text.len() <= MAX_NAME && text.chars().all(known) {
+    if begins && text.len() <= MAX_NAME && text.chars().all(is_accepted) {
         return Ok(());
     }
-    let message = "the name of a tool begins with a letter and has up to 64 letters, digits, `_` and `-`: \
-                   some hosts take no others";
+    let message = "the name of a tool must begin with a letter or `_` and have at most 64 letters, digits, `_` and `-`: \
+                   some providers accept no others";
     Err(syn::Error::new(name.span(), message))
 }

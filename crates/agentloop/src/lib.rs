@@ -84,6 +84,33 @@ mod timeouts;
 pub mod transport;
 
 #[cfg(feature = "agent")]
+/// Makes a [`Tool`](agent::Tool) from a function.
+///
+/// ```
+/// use agentloop::agent::{Agent, ToolContext};
+/// use agentloop::{AgentLoop, ChatRequest, tool};
+///
+/// /// Returns the weather in a city.
+/// #[tool(timeout_secs = 10)]
+/// async fn weather(
+///     /// The name of the city.
+///     city: String,
+///     context: ToolContext,
+/// ) -> String {
+///     context.progress("looking out of the window");
+///     format!("It rains in {city}.")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let agent = Agent::new(ai).tool(weather);
+/// let outcome = agent.run(ChatRequest::new("sim/tools").user("How is the weather?")).await?;
+/// assert!(outcome.text().contains("It rains"));
+/// # Ok(())
+/// # }
+/// ```
+///
 pub use agentloop_macros::tool;
 pub use chat::{
     AudioInput, AudioOutput, AudioPart, BlockCitation, CacheControl, CacheMode, ChatMessage,

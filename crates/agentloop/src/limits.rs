@@ -284,6 +284,15 @@ pub(crate) const MCP_RECONNECTS: usize = 5;
 /// How many URLs of calls are kept so that they are not built again. With more, all are removed.
 pub(crate) const MAX_KNOWN_URLS: usize = 64;
 
+/// How many times a response that does not match its schema is requested again, unless
+/// [`StructuredRequest::retries`](crate::structured::StructuredRequest::retries) is set.
+#[cfg(feature = "structured")]
+pub const STRUCTURED_RETRIES: u32 = 2;
+
+/// The most times that a response that does not match its schema is requested again.
+#[cfg(feature = "structured")]
+pub const MAX_STRUCTURED_RETRIES: u32 = 10;
+
 /// The most steps that checking a value against a schema may take. A schema of a few kilobytes can take longer than any computer has time for,
 /// and a schema may come from an MCP server.
 pub const MAX_SCHEMA_CHECKS: u64 = 1 << 20;

@@ -70,7 +70,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Ok(mut waiting) = serde_json::from_slice::<Suspended>(json) else { return };
     let stored = serde_json::to_string(&waiting).unwrap();
     assert_eq!(serde_json::from_str::<Suspended>(&stored).unwrap(), waiting);
-    let _ = waiting.question();
+    let _ = waiting.initial_request();
     match how & 3 {
         0 => waiting.decide_all(&Decision::Allow),
         1 => waiting.decide_all(&Decision::deny("no")),

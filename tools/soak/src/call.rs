@@ -154,7 +154,7 @@ impl Call<'_> {
         let cancel = CancelToken::new();
         let mut request = RunRequest::new(self.request("echo")).cancel_token(&cancel);
         if whole {
-            request = request.whole_answers();
+            request = request.whole_responses();
         }
         let mut stream = agent.stream(request);
         let mut events = 0;

@@ -107,9 +107,9 @@ fn a_tool_that_is_denied_does_not_run_and_the_model_is_told() {
     insta::assert_snapshot!(agentloop(args).run().timeless(), @r#"
     exit 0
     --- stdout
-    time says: Error: denied: the tool `time` may not be used here
+    time says: Error: denied: the policy of the tool `time` does not allow calls
     --- stderr
-    tool: time ({"offset":"+02:00"}) was denied: the tool `time` may not be used here
+    tool: time ({"offset":"+02:00"}) was denied: the policy of the tool `time` does not allow calls
     note: finished: 2 steps, 32 tokens, 0 ms
     "#);
 }
@@ -155,7 +155,7 @@ fn wrong_options_say_what_is_right() {
         #[cfg(feature = "mcp")]
         (vec!["--mcp", "no-such-server --now"], "no-such-server"),
         #[cfg(feature = "mcp")]
-        (vec!["--mcp", "sh -c 'open"], "--mcp: the command line ends within a quote"),
+        (vec!["--mcp", "sh -c 'open"], "--mcp: the command line ends inside a quote"),
         #[cfg(not(feature = "mcp"))]
         (vec!["--mcp", "no-such-server --now"], "cargo install agentloop-cli --features mcp"),
     ] {

@@ -1,143 +1,170 @@
-//! Whether a tool may run, and whether its result may be seen.
+//! Approval of calls and review of results.
 
 use serde::{Deserialize, Serialize};
 
 use super::tool::{ToolOutput, ToolResult};
 use crate::transport::BoxFuture;
 
-/// Whether a tool may run unasked.
+/// Whether the calls of a tool need approval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Policy {
-    /// It may.
+    /// Calls run without approval.
     #[default]
     Allow,
-    /// The [`Approver`] is asked for each call; where there is none, the run [waits](super::StopReason::Waiting).
+    /// The [`Approver`] decides about each call. Without an approver the run [waits](super::StopReason::Waiting).
     Ask,
-    /// It may not. The model is told.
+    /// Calls do not run. The model receives the denial as the result.
     Deny,
 }
 
-/// What is said to a call that wants to run.
+/// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Decision {
-    /// It runs.
+    /// Runs the call.
     Allow,
-    /// It runs with these arguments (JSON text) in place of the model's.
+    /// Runs the call with these arguments instead of the model's.
     AllowWith {
-        /// The arguments.
+        /// The arguments as JSON text.
         arguments: String,
     },
-    /// It does not run; the model is told why, and the run goes on.
+    /// Does not run the call. The model receives the reason, and the run continues.
     Deny {
-        /// Why, in words for the model.
+        /// The reason, which the model receives.
         reason: String,
     },
-    /// It does not run; this is its result.
+    /// Does not run the call and uses this output as its result.
     Answer {
-        /// The result.
+        /// The output.
         output: ToolOutput,
     },
-    /// The run ends; nothing of this step runs.
+    /// Ends the run. No call of this step runs.
     Abort {
-        /// Why.
+        /// The reason, which [`StopReason::Aborted`](super::StopReason::Aborted) holds.
         reason: String,
     },
-    /// Nobody can say yet: the run waits, and is resumed when somebody can.
+    /// Suspends the run until the decision is made.
     Wait,
 }
 
 impl Decision {
-    /// It does not run; the model is told why.
+    /// Returns the decision not to run the call, with a reason for the model.
     pub fn deny(reason: impl Into<String>) -> Self {
         Self::Deny { reason: reason.into() }
     }
 
-    /// The run ends.
+    /// Returns the decision to end the run.
     pub fn abort(reason: impl Into<String>) -> Self {
         Self::Abort { reason: reason.into() }
     }
 
-    /// This is its result.
+    /// Returns the decision to use `output` as the result, without running the call.
     pub fn answer(output: ToolOutput) -> Self {
         Self::Answer { output }
     }
 }
 
-/// What is said to a result before the model sees it.
+/// The decision about a result before the model sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Review {
-    /// The model sees it.
+    /// Sends the result to the model.
     Keep,
-    /// The model sees this in its place.
+    /// Sends this output to the model instead.
     Replace {
-        /// What it sees.
+        /// The output.
         output: ToolOutput,
     },
-    /// The model is told that it may not see it, and why.
+    /// Withholds the result. The model receives the reason.
     Withhold {
-        /// Why, in words for the model.
+        /// The reason, which the model receives.
         reason: String,
     },
-    /// The run ends.
+    /// Ends the run.
     Abort {
-        /// Why.
+        /// The reason, which [`StopReason::Aborted`](super::StopReason::Aborted) holds.
         reason: String,
     },
-    /// Nobody can say yet: the run waits.
+    /// Suspends the run until the decision is made.
     Wait,
 }
 
-/// A call, or its result, that somebody has to say something to.
+/// A call or a result that needs a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Pending {
-    /// The step of the run, from 1.
+    /// The number of the step, from 1.
     pub step: u32,
-    /// Which of its calls, from 0.
+    /// The index of the call in its step, from 0.
     pub index: usize,
-    /// The call's id.
+    /// The id of the call.
     pub call_id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The arguments as JSON text: exactly what the tool receives if the call is allowed. They are what the model wrote,
-    /// parsed, checked and written again, so a field that the model wrote twice is here once.
+    /// The arguments as JSON text, exactly as the tool receives them if the call is allowed. They are the model's arguments
+    /// after parsing and validation, so a field that the model wrote twice is here once.
     pub arguments: String,
-    /// The [fingerprint](super::Tool::fingerprint) of the tool's definition. A decision holds for this definition: if the
-    /// tool is another one when the call is about to run, the decision does not count.
+    /// The [fingerprint](super::Tool::fingerprint) of the tool's definition. A decision applies to this definition: if the
+    /// definition has changed when the call is about to run, the decision is void.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition: Option<String>,
-    /// What is wanted.
+    /// What the run needs to know.
     pub wants: Wants,
 }
 
-/// What a run wants to know of a call.
+impl Pending {
+    /// Creates a call that needs a [`Decision`], for tests of an [`Approver`].
+    ///
+    /// ```
+    /// use agentloop::agent::{Pending, Wants};
+    ///
+    /// let call = Pending::new("call_1", "read_file", r#"{"path": "README.md"}"#);
+    /// assert_eq!((call.step, call.wants), (1, Wants::Decision));
+    /// ```
+    pub fn new(
+        call_id: impl Into<String>,
+        tool: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        Self {
+            step: 1,
+            index: 0,
+            call_id: call_id.into(),
+            tool: tool.into(),
+            arguments: arguments.into(),
+            definition: None,
+            wants: Wants::Decision,
+        }
+    }
+}
+
+/// What a run needs to know about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Wants {
-    /// Whether it may run: a [`Decision`].
+    /// Whether the call may run: a [`Decision`].
     Decision,
-    /// Its result, as a [`Decision::Answer`]: the tool is [the caller's](super::Tool::external).
+    /// The result of the call, as a [`Decision::Answer`]: the [caller](super::Tool::external) runs the tool.
     Answer,
-    /// Whether the model may see its result: a [`Review`].
+    /// Whether the model may see the result: a [`Review`].
     Review {
         /// The result.
         result: Box<ToolResult>,
     },
 }
 
-/// Who says whether tools may run. A function from a call to a [`Decision`] is one.
+/// Decides about the calls of tools whose [`Policy`] is [`Ask`](Policy::Ask). A function from a call to a [`Decision`] is an
+/// approver.
 ///
-/// Only calls of tools whose [`Policy`] is [`Ask`](Policy::Ask) come here, one after the other, in the order of the calls;
-/// nothing of a step runs before all of its calls have their decision. Waiting here is fine: the run waits, and can be
-/// cancelled.
+/// - Calls are decided one after the other, in their order.
+/// - No call of a step runs before all calls of the step have a decision.
+/// - The future may take any time. The run waits for it and can be cancelled meanwhile.
 ///
 /// ```
 /// use agentloop::agent::{Approver, Decision, Pending};
@@ -149,12 +176,14 @@ pub enum Wants {
 ///     }
 /// }
 /// let approver: Box<dyn Approver> = Box::new(reads_only);
+/// assert_eq!(reads_only(&Pending::new("call_1", "read_file", "{}")), Decision::Allow);
 /// ```
 pub trait Approver: Send + Sync {
-    /// Whether the call may run.
+    /// Decides whether a call may run.
     fn decide<'a>(&'a self, call: &'a Pending) -> BoxFuture<'a, Decision>;
 
-    /// Whether the model may see the result. Only those of [reviewed](super::Tool::reviewed) tools come here.
+    /// Decides whether the model may see a result. Only the results of [reviewed](super::Tool::reviewed) tools are passed to
+    /// it. The default implementation keeps every result.
     fn review<'a>(&'a self, result: &'a ToolResult) -> BoxFuture<'a, Review> {
         let _ = result;
         Box::pin(std::future::ready(Review::Keep))

@@ -1,20 +1,20 @@
-//! What the `#[tool]` attribute leans on.
+//! Support for the `#[tool]` attribute.
 
-/// What generated code names, so that its users need no other dependency. Not for use by hand.
+/// Re-exports for generated code, so its users need no other dependency. Not part of the public API.
 #[doc(hidden)]
 pub mod private {
     pub use schemars;
     pub use serde;
 }
 
-/// A tool says what it does.
+/// A tool needs a description.
 ///
 /// ```compile_fail
 /// #[agentloop::tool]
 /// fn silent() {}
 /// ```
 ///
-/// It has no `self`.
+/// A tool cannot have a `self` parameter.
 ///
 /// ```compile_fail
 /// struct Weather;
@@ -25,15 +25,15 @@ pub mod private {
 /// }
 /// ```
 ///
-/// It is not generic.
+/// A tool cannot be generic.
 ///
 /// ```compile_fail
-/// /// Says it again.
+/// /// Repeats a text.
 /// #[agentloop::tool]
 /// fn echo<T: Clone>(value: T) -> String { String::new() }
 /// ```
 ///
-/// Its parameters have names.
+/// Each parameter needs a name.
 ///
 /// ```compile_fail
 /// /// Adds numbers.
@@ -41,18 +41,18 @@ pub mod private {
 /// fn add((one, other): (f64, f64)) -> f64 { one + other }
 /// ```
 ///
-/// They are owned.
+/// Each parameter must be owned.
 ///
 /// ```compile_fail
-/// /// Says it again.
+/// /// Repeats a text.
 /// #[agentloop::tool]
 /// fn echo(text: &str) -> String { text.to_owned() }
 /// ```
 ///
-/// Without such faults it is taken.
+/// A function without these faults is accepted.
 ///
 /// ```
-/// /// Says it again.
+/// /// Repeats a text.
 /// #[agentloop::tool]
 /// fn echo(text: String) -> String { text }
 ///

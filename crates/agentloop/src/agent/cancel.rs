@@ -1,14 +1,14 @@
-//! Stopping what is under way.
+//! Cancellation.
 
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-/// Cancels a run from anywhere. Clones of it are the same token.
+/// Cancels a run from anywhere. Clones share their state.
 ///
-/// A cancelled token stays cancelled. A [run](super::Agent::run) that has one ends at once when it is cancelled: the model's
-/// response or the tools under way are dropped, and the outcome holds what there was by then.
+/// A cancelled token stays cancelled. A [run](super::RunRequest::cancel_token) with the token then ends at once: the model's
+/// response and the running tools are dropped, and the outcome holds what was done until then.
 ///
 /// ```
 /// use agentloop::agent::CancelToken;
@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// other.cancel();
 /// assert!(cancel.is_cancelled());
 /// ```
-// A type of our own around tokio-util's, so that a new major version of that crate is not one of this crate.
+// Wraps the type of tokio-util, so a new major version of that crate is not a breaking change of this one.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(CancellationToken);
 
@@ -28,7 +28,7 @@ impl CancelToken {
         Self::default()
     }
 
-    /// Creates a token that is cancelled with this one, or by itself alone.
+    /// Creates a token that is cancelled together with this one. Cancelling the child does not cancel this token.
     #[must_use]
     pub fn child(&self) -> Self {
         Self(self.0.child_token())
@@ -50,8 +50,11 @@ impl CancelToken {
     }
 
     /// Waits for `future`. Returns `None` if the token is cancelled, even if the future is ready as well: the caller cancelled first.
-    pub(super) async fn stops<T>(&self, future: impl Future<Output = T>) -> Option<T> {
-        // Not `run_until_cancelled`, which prefers the future. `select` polls its first argument first.
+    pub(super) async fn run_until_cancelled<T>(
+        &self,
+        future: impl Future<Output = T>,
+    ) -> Option<T> {
+        // The method of tokio-util with this name prefers the future. `select` polls its first argument first.
         match select(pin!(self.0.cancelled()), pin!(future)).await {
             Either::Left(_) => None,
             Either::Right((output, _)) => Some(output),
@@ -69,15 +72,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_child_ends_with_its_parent_and_not_the_other_way_round() {
+    async fn cancelling_a_parent_cancels_its_children_but_not_the_reverse() {
         let parent = CancelToken::new();
         let (one, other) = (parent.child(), parent.child());
         one.cancel();
         one.cancelled().await;
         assert!(!parent.is_cancelled() && !other.is_cancelled());
-        assert_eq!(other.stops(std::future::ready(7)).await, Some(7));
+        assert_eq!(other.run_until_cancelled(std::future::ready(7)).await, Some(7));
         let waits = other.child();
         let (_, ()) = tokio::join!(waits.cancelled(), async { parent.cancel() });
-        assert_eq!(other.stops(std::future::ready(7)).await, None);
+        assert_eq!(other.run_until_cancelled(std::future::ready(7)).await, None);
     }
 }

@@ -1,4 +1,4 @@
-//! An agent, and how it is set up.
+//! The agent and its settings.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,10 +15,10 @@ use crate::error::Result;
 use crate::limits::{AGENT_MAX_STEPS, AGENT_PARALLEL_TOOLS, MAX_TOOL_OUTPUT_CHARS};
 use crate::transport::BoxFuture;
 
-/// Asks a model, runs the tools that it calls, and asks again, until it has answered.
+/// Sends requests to a model and runs the tools that it calls, until the model responds without calls.
 ///
-/// It holds tools and rules and no conversation: one agent has any number of runs, at once if need be. It is cheap to
-/// clone. See the [module](super) for an example.
+/// An agent holds tools and rules but no conversation, so it can have any number of runs, also at the same time. It is
+/// cheap to clone. See the [module](super) for an example.
 #[derive(Clone)]
 pub struct Agent {
     pub(super) ai: AgentLoop,
@@ -37,7 +37,7 @@ pub(super) struct Settings {
     pub(super) parallel: usize,
     pub(super) default_policy: Policy,
     pub(super) policies: HashMap<String, Policy>,
-    /// By name, the fingerprints of the tools that may run without asking.
+    /// The fingerprints of the tools that may run without approval, by name.
     pub(super) allowed: HashMap<String, String>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) before_step: Option<BeforeStep>,
@@ -46,7 +46,7 @@ pub(super) struct Settings {
 }
 
 impl Agent {
-    /// An agent without tools, whose calls go through `ai`.
+    /// Creates an agent without tools that sends its requests through `ai`.
     pub fn new(ai: AgentLoop) -> Self {
         Self {
             ai,
@@ -81,78 +81,104 @@ impl Agent {
         self.set(|settings| settings.tools.insert(tool.into()))
     }
 
-    /// Adds tools.
+    /// Adds several tools.
     #[must_use]
     pub fn tools(self, tools: impl IntoIterator<Item = Tool>) -> Self {
         self.set(|settings| tools.into_iter().for_each(|tool| settings.tools.insert(tool)))
     }
 
-    /// Adds a tool that the provider runs itself, in the provider's own words: declared, and never run here.
+    /// Adds a tool that the provider runs itself. The definition is sent unchanged, and the agent never runs the tool.
     #[must_use]
     pub fn provider_tool(self, tool: ToolDefinition) -> Self {
         self.set(|settings| settings.tools.insert_provider_tool(tool))
     }
 
-    /// Adds tools that come from elsewhere and may change from step to step.
+    /// Adds a source of tools, such as an MCP server. Its tools may change from step to step.
     #[must_use]
     pub fn tool_source(self, source: impl ToolSource + 'static) -> Self {
         self.set(|settings| settings.tools.insert_source(Arc::new(source)))
     }
 
-    /// Gives the tools something to work with: a pool of connections, for example. One of each type; they find it with
-    /// [`ToolContext::resource`](super::ToolContext::resource).
+    /// Adds a value that the tools can use, such as a pool of connections. Tools get it by its type with
+    /// [`ToolContext::resource`](super::ToolContext::resource); a second value of the same type replaces the first.
+    ///
+    /// ```
+    /// use agentloop::agent::{Agent, Tool, ToolContext, ToolError};
+    /// use serde_json::{Value, json};
+    ///
+    /// struct Inventory(u32);
+    ///
+    /// # fn example(agent: Agent) -> Agent {
+    /// let count = Tool::dynamic("count", "Counts the stock", json!({"type": "object"}), |_: Value, context: ToolContext| async move {
+    ///     let inventory = context.resource::<Inventory>().ok_or_else(|| ToolError::new("no inventory"))?;
+    ///     Ok(inventory.0)
+    /// });
+    /// agent.tool(count).resource::<Inventory>(Inventory(42))
+    /// # }
+    /// ```
     #[must_use]
     pub fn resource<T: Send + Sync + 'static>(self, value: impl Into<Arc<T>>) -> Self {
         self.set(|settings| settings.resources.insert(value.into()))
     }
 
-    /// Sets how often the model is asked in one run; [`AGENT_MAX_STEPS`] without this, and at least once. Calls of the
-    /// last answer do not run then: they get a result that says so.
+    /// Sets how many requests one run may send to the model. The default is [`AGENT_MAX_STEPS`], the minimum 1. Calls of
+    /// the last response do not run; their results say that the limit was reached.
     #[must_use]
     pub fn max_steps(self, steps: u32) -> Self {
         self.set(|settings| settings.max_steps = steps.max(1))
     }
 
-    /// When the model was asked as often as it may be and still calls tools, asks it once more for an answer without.
+    /// Sends one more request, without tools, if the model still calls tools when [`max_steps`](Self::max_steps) is
+    /// reached.
     #[must_use]
     pub fn final_answer(self) -> Self {
         self.set(|settings| settings.final_answer = true)
     }
 
-    /// Stops a run that has used so many tokens, before the tools of its last answer run. Answers whose tokens nobody
-    /// counted stop it too.
+    /// Stops a run that has used this many tokens, before the tools of its last response run. A response without a token
+    /// count stops the run as well.
     #[must_use]
     pub fn max_tokens(self, tokens: u64) -> Self {
         self.set(|settings| settings.max_tokens = Some(tokens))
     }
 
-    /// Stops a run that has cost so much, before the tools of its last answer run. An answer whose cost nobody knows
-    /// stops it too.
+    /// Stops a run that has cost this much, before the tools of its last response run. A response whose cost is unknown
+    /// stops the run as well.
     #[must_use]
     pub fn max_cost(self, cost: Usd) -> Self {
         self.set(|settings| settings.max_cost = Some(cost))
     }
 
-    /// Sets how much text of a result the model sees, in characters, where the tool does not say it;
-    /// [`MAX_TOOL_OUTPUT_CHARS`] without this.
+    /// Sets how many characters of a result the model sees, for tools that do not
+    /// [set](super::Tool::max_output_chars) it themselves. The default is 64,000.
     #[must_use]
     pub fn max_output_chars(self, chars: usize) -> Self {
         self.set(|settings| settings.max_output_chars = chars)
     }
 
-    /// Sets how many tools run at once; [`AGENT_PARALLEL_TOOLS`] without this, and 1 for one after the other.
+    /// Sets how many tools may run at the same time. The default is 8; 1 runs them one after the
+    /// other.
     #[must_use]
     pub fn parallel_tools(self, tools: usize) -> Self {
         self.set(|settings| settings.parallel = tools.max(1))
     }
 
-    /// Sets whether tools that say nothing of it may run unasked. They may, without this.
+    /// Sets the policy of tools that do not set one themselves. The default is [`Policy::Allow`].
     #[must_use]
     pub fn default_policy(self, policy: Policy) -> Self {
         self.set(|settings| settings.default_policy = policy)
     }
 
-    /// Sets whether the tool of that name may run unasked, whatever it says itself.
+    /// Sets the policy of the tool with this name. It overrides the policy that the tool sets itself.
+    ///
+    /// ```
+    /// # use agentloop::agent::Agent;
+    /// use agentloop::agent::Policy;
+    ///
+    /// # fn example(agent: Agent) -> Agent {
+    /// agent.default_policy(Policy::Ask).policy("read_file", Policy::Allow).policy("delete_file", Policy::Deny)
+    /// # }
+    /// ```
     #[must_use]
     pub fn policy(self, tool: impl Into<String>, policy: Policy) -> Self {
         self.set(|settings| {
@@ -160,10 +186,10 @@ impl Agent {
         })
     }
 
-    /// Lets this tool run without asking for as long as its [definition](Tool::fingerprint) stays the same.
+    /// Lets this tool run without approval as long as its [definition](Tool::fingerprint) stays the same.
     ///
-    /// For tools of servers, prefer it to [`policy`](Self::policy), which holds for a name: if a server puts another
-    /// definition behind the name, each call of it is asked for.
+    /// Prefer this to [`policy`](Self::policy) for tools of servers, because `policy` applies to a name: if a server changes
+    /// the definition behind the name, each call needs approval again.
     #[must_use]
     pub fn allow(self, tool: &Tool) -> Self {
         let (name, definition) = (tool.name().to_owned(), tool.fingerprint());
@@ -172,14 +198,14 @@ impl Agent {
         })
     }
 
-    /// Sets who is asked whether tools may run.
+    /// Sets the approver, which decides about the calls of tools whose policy is [`Policy::Ask`].
     #[must_use]
     pub fn approver(self, approver: impl Approver + 'static) -> Self {
         self.set(|settings| settings.approver = Some(Arc::new(approver)))
     }
 
-    /// Stops the run when the steps so far meet a condition: it is asked after each step whose tools have run. The
-    /// outcome tells its name.
+    /// Stops the run when its steps meet a condition. The condition is checked after each step whose tools have run, and
+    /// [`StopReason::Condition`](super::StopReason::Condition) holds its name.
     ///
     /// ```
     /// # use agentloop::agent::Agent;
@@ -198,7 +224,7 @@ impl Agent {
         self.set(|settings| settings.conditions.push((name.into(), Arc::new(met))))
     }
 
-    /// Looks at each step before it is taken, and may change the model, the tools, the choice and the messages of it.
+    /// Calls `hook` before each step. It may change the model, the tools, the tool choice and the messages of that step.
     /// An error ends the run.
     ///
     /// ```
@@ -224,7 +250,8 @@ impl Agent {
         })
     }
 
-    /// The same, for a look that has to wait for something: a summary of a long conversation, for example.
+    /// Calls an asynchronous `hook` before each step, for example to summarize a long conversation. See
+    /// [`before_step`](Self::before_step).
     #[must_use]
     pub fn before_step_async(
         self,
@@ -236,37 +263,52 @@ impl Agent {
         self.set(|settings| settings.before_step = Some(Arc::new(hook)))
     }
 
-    /// Tries to mend a call that cannot run: one of a tool that is not there, or with arguments that are no JSON or do not
-    /// match. The mended call runs, and stands so in the conversation; without one the model is told what is wrong.
+    /// Calls `hook` with each call that cannot run: the tool is unknown, or the arguments are not JSON or do not match the
+    /// schema. If the hook returns a call, that call runs and replaces the original in the conversation. If it returns
+    /// `None`, the model receives the error.
+    ///
+    /// ```
+    /// # use agentloop::agent::Agent;
+    /// use agentloop::agent::ToolStatus;
+    ///
+    /// # fn example(agent: Agent) -> Agent {
+    /// agent.repair(|broken| {
+    ///     let mut call = broken.call.clone();
+    ///     call.name = call.name.to_lowercase();
+    ///     let known = broken.problem == ToolStatus::UnknownTool && broken.tools.get(&call.name).is_some();
+    ///     Box::pin(std::future::ready(known.then_some(call)))
+    /// })
+    /// # }
+    /// ```
     #[must_use]
     pub fn repair(
         self,
-        mend: impl for<'a> Fn(BrokenCall<'a>) -> BoxFuture<'a, Option<ToolCallPart>>
+        hook: impl for<'a> Fn(BrokenCall<'a>) -> BoxFuture<'a, Option<ToolCallPart>>
         + Send
         + Sync
         + 'static,
     ) -> Self {
-        self.set(|settings| settings.repair = Some(Arc::new(mend)))
+        self.set(|settings| settings.repair = Some(Arc::new(hook)))
     }
 }
 
 impl Settings {
-    /// Whether a tool may run unasked.
+    /// Returns the policy that applies to a tool.
     pub(super) fn policy_of(&self, tool: &Tool) -> Policy {
-        let said = self.policies.get(tool.name()).copied();
-        let usual = said.or(tool.policy).unwrap_or(self.default_policy);
+        let named = self.policies.get(tool.name()).copied();
+        let usual = named.or(tool.policy).unwrap_or(self.default_policy);
         match self.allowed.get(tool.name()) {
             None => usual,
-            Some(_) if said == Some(Policy::Deny) => Policy::Deny,
+            Some(_) if named == Some(Policy::Deny) => Policy::Deny,
             Some(definition) if *definition == tool.fingerprint() => Policy::Allow,
-            // The name was allowed with another definition.
+            // The name was allowed, but with another definition.
             Some(_) if usual == Policy::Deny => Policy::Deny,
             Some(_) => Policy::Ask,
         }
     }
 
-    /// Whether what was decided on a tool holds for its definition, not for its name alone.
-    pub(super) fn is_bound(&self, tool: &Tool) -> bool {
+    /// Returns whether a decision about a tool applies to its definition, not to its name alone.
+    pub(super) fn is_bound_to_definition(&self, tool: &Tool) -> bool {
         self.allowed.contains_key(tool.name()) || self.policy_of(tool) != Policy::Allow
     }
 

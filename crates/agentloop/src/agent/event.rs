@@ -1,4 +1,4 @@
-//! The vocabulary of a run.
+//! The events of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,127 +7,129 @@ use super::outcome::{Outcome, Step};
 use super::tool::ToolResult;
 use crate::chat::ChatStreamEvent;
 
-/// A step of a run: what the model says, and what becomes of its calls.
+/// An event of a run: an event of the model's response, or a change in the state of a call.
 ///
 /// ```text
-/// (step.start  model's events, tool.preparing …  approval.needed?  tool.running, tool.progress … tool.completed …  step.done)*
+/// (step.start  events of the response, tool.preparing …  approval.needed?  tool.running, tool.progress … tool.completed …  step.done)*
 /// run.done
 /// ```
 ///
-/// - A step ends with `step.done`, unless the model never began to answer.
-/// - The events of the model are [`ChatStreamEvent`]s as they are everywhere, one message a step. A model that fails
-///   ends with an `error` event.
-/// - Each call goes through `tool.preparing` (again whenever its status line changes), then, if it runs, `tool.running`
-///   and any number of `tool.progress`, and ends with exactly one of `tool.completed`, `tool.failed` and
-///   `tool.canceled`. Those of several calls interleave. A call that waits for a decision ends in the run that is resumed.
-/// - `run.done` comes once, and last, whatever happened; it holds the [`Outcome`], which is the sum of all events before.
+/// - A step ends with `step.done`, unless the model's response never started.
+/// - The events of the model are ordinary [`ChatStreamEvent`]s, one response per step. A response that fails ends with an
+///   `error` event.
+/// - Each call goes through `tool.preparing` (again whenever its status line changes). If it runs, `tool.running` and any
+///   number of `tool.progress` follow. It ends with exactly one of `tool.completed`, `tool.failed` and `tool.canceled`. The
+///   events of several calls interleave. A call that waits for a decision ends in the resumed run.
+/// - `run.done` comes exactly once and last. It holds the [`Outcome`], which is the sum of all events before it.
+///
+/// See [`RunStream`](super::RunStream) for an example.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum RunEvent {
-    /// The model is asked.
+    /// A step starts: a request is sent to the model.
     #[serde(rename = "step.start", rename_all = "camelCase")]
     StepStart {
-        /// Which step, from 1.
+        /// The number of the step, from 1.
         step: u32,
         /// The model.
         model: String,
     },
-    /// The model writes a call, or a line about it has changed.
+    /// The model is writing a call, or the status line of the call has changed.
     #[serde(rename = "tool.preparing", rename_all = "camelCase")]
     ToolPreparing {
-        /// Which step.
+        /// The number of the step.
         step: u32,
-        /// Which of its calls, from 0.
+        /// The index of the call in its step, from 0.
         index: usize,
         /// The call's id.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// What the call is about, from as much of its arguments as is there.
+        /// The status line of the call, made from the arguments so far.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
     },
-    /// A call runs.
+    /// A call starts to run.
     #[serde(rename = "tool.running", rename_all = "camelCase")]
     ToolRunning {
-        /// Which step.
+        /// The number of the step.
         step: u32,
-        /// Which of its calls.
+        /// The index of the call in its step.
         index: usize,
         /// The call's id.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// The arguments, as JSON text.
+        /// The arguments as JSON text.
         arguments: String,
-        /// What the call is about.
+        /// The status line of the call.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         status: Option<String>,
     },
-    /// A call says how far it is.
+    /// A call reports its progress.
     #[serde(rename = "tool.progress", rename_all = "camelCase")]
     ToolProgress {
-        /// Which step.
+        /// The number of the step.
         step: u32,
-        /// Which of its calls.
+        /// The index of the call in its step.
         index: usize,
         /// The call's id.
         call_id: String,
-        /// The tool.
+        /// The name of the tool.
         tool: String,
-        /// In words.
+        /// A description of the progress.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
-        /// What share is done: 0 to 1.
+        /// The fraction that is done, from 0 to 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fraction: Option<f64>,
     },
-    /// A call has its result.
+    /// A call has completed.
     #[serde(rename = "tool.completed")]
     ToolCompleted {
-        /// Which step.
+        /// The number of the step.
         step: u32,
         /// The result.
         result: ToolResult,
     },
-    /// A call failed, was denied, or could not run. The model is told.
+    /// A call failed, was denied or could not run. The model receives the reason as its result.
     #[serde(rename = "tool.failed")]
     ToolFailed {
-        /// Which step.
+        /// The number of the step.
         step: u32,
-        /// What the model is told.
+        /// The result that the model receives.
         result: ToolResult,
     },
-    /// A call was cancelled, or never ran since the run or the answer ended.
+    /// A call was cancelled, or did not run because the run or the response ended.
     #[serde(rename = "tool.canceled")]
     ToolCanceled {
-        /// Which step.
+        /// The number of the step.
         step: u32,
-        /// What the model would be told.
+        /// The result of the call in the conversation.
         result: ToolResult,
     },
-    /// Somebody has to say something to calls, or to results.
+    /// Calls or results need a decision.
     #[serde(rename = "approval.needed")]
     ApprovalNeeded {
-        /// Which step.
+        /// The number of the step.
         step: u32,
-        /// The calls.
+        /// The calls that need a decision.
         calls: Vec<Pending>,
     },
-    /// A step is over: the answer is there, and all of its calls have their results.
+    /// A step is complete: the response has arrived and all of its calls have results.
     #[serde(rename = "step.done")]
     StepDone {
         /// The step.
         step: Box<Step>,
     },
-    /// The run is over, or waits.
+    /// The run has ended, or waits for decisions.
     #[serde(rename = "run.done")]
     RunDone {
-        /// What became of it.
+        /// The outcome of the run.
         outcome: Box<Outcome>,
     },
-    /// What the model says.
+    /// An event of the model's response.
     #[serde(untagged)]
     Model(ChatStreamEvent),
 }

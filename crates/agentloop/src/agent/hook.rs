@@ -1,4 +1,4 @@
-//! What the caller may change on the way.
+//! Hooks that change a run while it is under way.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use crate::chat::{ChatRequest, ToolCallPart};
 use crate::error::Result;
 use crate::transport::BoxFuture;
 
-/// A step before it is taken: what it changes holds for this step alone.
+/// The next step, as [`Agent::before_step`](super::Agent::before_step) sees it. Changes apply to this step alone.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct NextStep<'a> {
-    /// Which step, from 1.
+    /// The number of the step, from 1.
     pub number: u32,
-    /// The steps before.
+    /// The steps before this one.
     pub steps: &'a [Step],
-    /// What the model will be asked: another model, another choice of tools, fewer messages may stand here. Its
-    /// `tools` are added from [`tools`](Self::tools) afterwards.
+    /// The request that will be sent. The hook may change its model, its tool choice or its messages. The definitions of
+    /// [`tools`](Self::tools) are added to it afterwards.
     pub request: ChatRequest,
     /// The tools of this step.
     pub tools: ToolSet,
 }
 
-/// A call that cannot run as it is.
+/// A call that cannot run, as [`Agent::repair`](super::Agent::repair) sees it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BrokenCall<'a> {
@@ -31,9 +31,9 @@ pub struct BrokenCall<'a> {
     pub call: &'a ToolCallPart,
     /// [`UnknownTool`](ToolStatus::UnknownTool) or [`InvalidArguments`](ToolStatus::InvalidArguments).
     pub problem: ToolStatus,
-    /// What is wrong, as the model would be told.
+    /// The error message that the model would receive.
     pub message: &'a str,
-    /// The tools that there are.
+    /// The available tools.
     pub tools: &'a ToolSet,
 }
 

@@ -1,8 +1,9 @@
-//! The agent loop: tools that run here, for every provider.
+//! The agent loop: runs the tools that a model calls, with every provider.
 //!
-//! An [`Agent`] asks a model, runs the [tools](Tool) that it calls, tells it the results, and asks again, until the model
-//! has answered or something says stop. Whole and streamed answers, and all protocols, go through one loop:
-//! [`run`](Agent::run) is the end of [`stream`](Agent::stream).
+//! An [`Agent`] sends a request to a model, runs the [tools](Tool) that the model calls, sends the results back, and repeats
+//! this until the model responds without calls or something else [stops](StopReason) the run. Complete and streamed
+//! responses of all protocols go through one loop: [`run`](Agent::run) returns the last event of
+//! [`stream`](Agent::stream).
 //!
 //! ```
 //! use agentloop::agent::{Agent, Tool};
@@ -28,12 +29,13 @@
 //! # }
 //! ```
 //!
-//! - **What goes wrong in a tool is told to the model**, and the run goes on: a failure, a timeout, arguments that do not
-//!   match, a name that nobody knows.
-//! - **Nothing runs twice**, and nothing runs that was not wholly asked for: the calls of an answer that was cut, filtered
-//!   or failed do not.
-//! - **A run can wait** for a person: it is then a [value](Suspended) that can be stored and resumed elsewhere.
-//! - **Whatever ends a run**, its [messages](Outcome::messages) can be sent again: each call has its result.
+//! - **A failing tool does not end the run.** The model receives the failure as the result of its call: an error, a timeout,
+//!   arguments that do not match the schema, the name of an unknown tool.
+//! - **No call runs twice, and no incomplete call runs.** The calls of a response that was cut off, filtered or failed do not
+//!   run.
+//! - **A run can wait** for a person. It is then a [value](Suspended) that can be stored and resumed in another process.
+//! - **The conversation stays valid.** Whatever ends a run, its [messages](Outcome::messages) can be sent again, because each
+//!   call has its result.
 
 mod approval;
 mod attribute;

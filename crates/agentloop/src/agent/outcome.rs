@@ -1,4 +1,4 @@
-//! What became of a run.
+//! The outcome of a run.
 
 use std::fmt;
 
@@ -10,68 +10,68 @@ use super::tool::ToolResult;
 use crate::chat::{ChatMessage, ChatResponse, Cost, Usage, Usd};
 use crate::error::Error;
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Why it stopped.
+    /// Why the run stopped.
     pub stop: StopReason,
-    /// The last answer of the model, or as much of it as came; `None` when none did.
+    /// The last response of the model, or the part of it that arrived; `None` if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<ChatResponse>,
-    /// What the run adds to the conversation: append it to go on.
+    /// The messages that the run adds to the conversation. Append them to the request to continue the conversation.
     ///
-    /// Unless the run [waits](StopReason::Waiting), each call in it has its result.
+    /// Unless the run [waits](StopReason::Waiting), each call in them has its result.
     pub messages: Vec<ChatMessage>,
-    /// The steps, in order: an answer of the model each, with the results of its calls.
+    /// The steps in order. Each is a response of the model with the results of its calls.
     pub steps: Vec<Step>,
-    /// The tokens of all steps together.
+    /// The tokens of all steps, added up.
     pub usage: Usage,
-    /// What all steps cost together; absent when that of one is not known.
+    /// The cost of all steps, added up; `None` if the cost of one of them is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// The answer in the form that was asked for, if [one was](super::RunRequest::output) and the run got to it.
+    /// The structured output, if it was [requested](super::RunRequest::output) and the run produced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// What the tools kept in [`RunData`](super::RunData).
+    /// The content of [`RunData`](super::RunData) at the end of the run.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub data: Map<String, Value>,
-    /// How long it took, in milliseconds, without the time that it lay stored.
+    /// The duration of the run in milliseconds, without the time for which it was stored.
     pub elapsed_ms: u64,
-    /// The run itself, when it waits: store it, and [resume](super::Agent::resume) it.
+    /// The suspended run, if it waits: store it, and [resume](super::Agent::resume) it later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspended: Option<Box<Suspended>>,
-    /// Why it failed, when it did.
+    /// The error, if the run failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Error>,
 }
 
 impl Outcome {
-    /// The text of the last answer.
+    /// Returns the text of the last response; empty if there is none.
     pub fn text(&self) -> String {
         self.response.as_ref().map(ChatResponse::text).unwrap_or_default()
     }
 }
 
-/// One answer of the model, with the results of its calls.
+/// One response of the model with the results of its calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Step {
-    /// Which step, from 1.
+    /// The number of the step, from 1.
     pub number: u32,
-    /// The answer, with its usage and cost.
+    /// The response, with its usage and cost.
     pub response: ChatResponse,
-    /// Whether only a piece of the answer came, before the run was cancelled or failed.
+    /// Whether only a part of the response arrived before the run was cancelled or failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// What became of its calls, in the order of the calls.
+    /// The results of the calls, in the order of the calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub results: Vec<ToolResult>,
-    /// How long the answer took, in milliseconds.
+    /// The duration of the response in milliseconds.
     pub model_ms: u64,
-    /// How long its tools took, in milliseconds, from the first to the last.
+    /// The time in milliseconds from the start of the first tool to the end of the last one.
     pub tools_ms: u64,
 }
 
@@ -80,59 +80,60 @@ pub struct Step {
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum StopReason {
-    /// The model has answered and calls nothing more.
+    /// The model responded without calls.
     Finished,
     /// One of the agent's [conditions](super::Agent::stop_when) was met.
     Condition {
-        /// Its name.
+        /// The name of the condition.
         name: String,
     },
-    /// The model was asked as often as it may be. Calls that it still made did not run.
+    /// The run reached its limit of steps. The calls of the last response did not run.
     MaxSteps {
-        /// How often.
+        /// The limit.
         limit: u32,
     },
-    /// The run used as many tokens as it may. Calls of the last answer did not run.
+    /// The run reached its limit of tokens. The calls of the last response did not run.
     TokenLimit {
-        /// How many it may.
+        /// The limit.
         limit: u64,
-        /// How many it used.
+        /// The tokens that the run used.
         used: u64,
     },
-    /// The run cost as much as it may. Calls of the last answer did not run.
+    /// The run reached its limit of cost. The calls of the last response did not run.
     CostLimit {
-        /// How much it may.
+        /// The limit.
         limit: Usd,
-        /// How much it did.
+        /// The cost of the run.
         spent: Usd,
     },
-    /// The run has a limit of this, and nobody knows how much of it the last answer took. Calls of it did not run.
+    /// The run has a limit of tokens or cost, and the last response does not report how much it used. Its calls did not
+    /// run.
     Unmeasured {
         /// `tokens` or `cost`.
         what: String,
     },
-    /// The last answer was cut by a token limit. Its calls did not run.
+    /// A token limit cut off the last response. Its calls did not run.
     Length,
-    /// The last answer was filtered or refused. Its calls did not run.
+    /// The last response was filtered or refused. Its calls did not run.
     ContentFilter,
-    /// The provider ended the last answer as failed. Its calls did not run.
+    /// The provider reported that the last response failed. Its calls did not run.
     AnswerFailed,
     /// The run was cancelled.
     Cancelled,
     /// An approver ended the run.
     Aborted {
-        /// Why.
+        /// The reason that the approver gave.
         reason: String,
     },
-    /// The run waits for decisions or results: see [`Outcome::suspended`].
+    /// The run waits for decisions or results. [`Outcome::suspended`] holds the run.
     Waiting,
-    /// A call of the model failed, or there could be no run: see [`Outcome::error`].
+    /// A request to the model failed, or the run could not start. [`Outcome::error`] holds the error.
     #[default]
     Failed,
 }
 
 impl StopReason {
-    /// The word as it stands in JSON.
+    /// Returns the name of the reason, as in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -152,15 +153,15 @@ impl StopReason {
     }
 }
 
-/// A run that failed: why, and all that there was by then.
+/// The error of a failed run, with the outcome up to the failure.
 ///
-/// `?` makes an [`Error`] of it where one is wanted.
+/// It converts into an [`Error`], so `?` works in functions that return one.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RunError {
-    /// Why.
+    /// The error.
     pub error: Error,
-    /// What there was by then: the history can be sent again.
+    /// The outcome up to the failure. Its messages can be sent again.
     pub outcome: Box<Outcome>,
 }
 

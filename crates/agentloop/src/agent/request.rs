@@ -1,4 +1,4 @@
-//! What a run begins with.
+//! The request that starts a run.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -8,11 +8,12 @@ use super::machine::{OutputRule, RunState};
 use super::suspended::Suspended;
 use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{MAX_STRUCTURED_RETRIES, STRUCTURED_RETRIES};
 use crate::nesting;
-use crate::structured::{DEFAULT_RETRIES, MAX_RETRIES, Shape, StructuredRequest};
+use crate::structured::{Shape, StructuredRequest};
 
-/// What a run begins with: a question, or a run that waited. A [`ChatRequest`] and a [`Suspended`] are one, with
-/// everything at its default.
+/// The request that starts a run or resumes a suspended one. A [`ChatRequest`] and a [`Suspended`] convert into one with
+/// default settings.
 ///
 /// ```
 /// use agentloop::ChatRequest;
@@ -26,42 +27,45 @@ use crate::structured::{DEFAULT_RETRIES, MAX_RETRIES, Shape, StructuredRequest};
 pub struct RunRequest {
     pub(super) state: RunState,
     pub(super) cancel: CancelToken,
-    /// Whether the model's answers are asked for whole also where the run is streamed.
+    /// Whether the model's responses are requested complete even if the run is streamed.
     pub(super) whole: bool,
-    /// Why there can be no run.
+    /// Why the run cannot start.
     pub(super) problem: Option<Error>,
 }
 
 impl RunRequest {
-    /// A run that begins with this question.
+    /// Creates a run that starts with this request.
     ///
-    /// Its `tools` are declared beside those of the agent: functions among them are the caller's to run, and a run in which
-    /// they are called waits for their results.
+    /// The `tools` of the request are declared in addition to those of the agent. The caller runs the functions among them: a
+    /// run in which one is called [waits](super::StopReason::Waiting) for its result.
     pub fn new(mut request: ChatRequest) -> Self {
         let deep = nesting::check(&mut request).err();
-        let several = (request.n.unwrap_or(1) > 1).then(|| {
-            Error::new(ErrorKind::Unsupported, "a run follows one answer, and `n` asks for several")
+        let choices = request.n.unwrap_or(1);
+        let several = (choices > 1).then(|| {
+            let message =
+                format!("an agent run cannot use `n` = {choices}: it follows one response");
+            Error::new(ErrorKind::Unsupported, message).with_hint("remove `n` from the request")
         });
         let problem = deep.or(several);
         Self { state: RunState::new(request), cancel: CancelToken::new(), whole: false, problem }
     }
 
-    /// The run ends when this is thrown.
+    /// Sets the token that cancels the run.
     #[must_use]
     pub fn cancel_token(mut self, cancel: &CancelToken) -> Self {
         self.cancel = cancel.clone();
         self
     }
 
-    /// Asks for the model's answers whole also when the run is [streamed](super::Agent::stream), for hosts that cannot
-    /// stream: its events are the same, and those of an answer come all at once.
+    /// Requests complete responses from the model even if the run is [streamed](super::Agent::stream), for providers that
+    /// cannot stream. The events are the same, but those of one response arrive together.
     #[must_use]
-    pub fn whole_answers(mut self) -> Self {
+    pub fn whole_responses(mut self) -> Self {
         self.whole = true;
         self
     }
 
-    /// What the tools find in [`RunData`](super::RunData) when it begins.
+    /// Sets the initial content of [`RunData`](super::RunData), which the tools of the run share.
     #[must_use]
     pub fn data(mut self, mut data: Map<String, Value>) -> Self {
         let deep = nesting::check_fields("data", &mut data).err();
@@ -70,32 +74,58 @@ impl RunRequest {
         self
     }
 
-    /// The run must end in a `T`: its last answer is asked for in that form, checked, and asked for again if it does not
-    /// match. It is in [`Outcome::output`](super::Outcome::output); [`run_structured`](super::Agent::run_structured) gives
-    /// it as a `T`.
+    /// Requires the last response of the run to match the schema of `T`. A response that does not match is requested again,
+    /// up to [`output_retries`](Self::output_retries) times.
+    ///
+    /// The value is in [`Outcome::output`](super::Outcome::output);
+    /// [`run_structured`](super::Agent::run_structured) returns it as a `T`.
     #[must_use]
-    pub fn output<T: JsonSchema>(mut self) -> Self {
-        let asked = StructuredRequest::new(ChatRequest::default());
-        match Shape::of::<T>(&asked) {
+    pub fn output<T: JsonSchema>(self) -> Self {
+        let request = StructuredRequest::new(ChatRequest::default());
+        self.set_output(Shape::of::<T>(&request))
+    }
+
+    /// Requires the last response of the run to match a JSON Schema. The value is in
+    /// [`Outcome::output`](super::Outcome::output).
+    ///
+    /// ```
+    /// use agentloop::ChatRequest;
+    /// use agentloop::agent::RunRequest;
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({ "type": "object", "properties": { "wet": { "type": "boolean" } }, "required": ["wet"] });
+    /// let request = RunRequest::new(ChatRequest::new("openai/gpt-5.5").user("Is it wet in Rome?"))
+    ///     .output_as(schema)
+    ///     .output_retries(1);
+    /// ```
+    #[must_use]
+    pub fn output_as(self, schema: Value) -> Self {
+        let request = StructuredRequest::new(ChatRequest::default());
+        self.set_output(Shape::new(schema, &request))
+    }
+
+    fn set_output(mut self, shape: Result<Shape>) -> Self {
+        match shape {
             Ok(shape) => {
-                self.state.request = shape.request(std::mem::take(&mut self.state.request));
-                self.state.output = Some(OutputRule { retries: DEFAULT_RETRIES });
+                self.state.request = shape.apply_to(std::mem::take(&mut self.state.request));
+                self.state.output = Some(OutputRule { retries: STRUCTURED_RETRIES });
             }
             Err(error) => self.problem = Some(error),
         }
         self
     }
 
-    /// Sets how often an [`output`](Self::output) that does not match is asked for again.
+    /// Sets how many times a response that does not match the [`output`](Self::output) is requested again. At most
+    /// [`MAX_STRUCTURED_RETRIES`] retries are made.
     #[must_use]
     pub fn output_retries(mut self, retries: u32) -> Self {
         if let Some(rule) = &mut self.state.output {
-            rule.retries = retries.min(MAX_RETRIES);
+            rule.retries = retries.min(MAX_STRUCTURED_RETRIES);
         }
         self
     }
 
-    /// The form that the last answer must have.
+    /// Returns the schema that the last response must match, if there is one.
     pub(super) fn shape(&self) -> Result<Option<Shape>> {
         if let Some(problem) = &self.problem {
             return Err(problem.clone());

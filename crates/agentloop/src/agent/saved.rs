@@ -1,4 +1,4 @@
-//! Runs and conversations that were saved as JSON.
+//! Runs and conversations saved as JSON.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -8,10 +8,10 @@ use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_SAVED_BYTES, MAX_SAVED_VALUES};
 
-/// A run that waits, or a conversation, as it was saved.
+/// A saved run or conversation.
 ///
-/// Both are values that `serde_json` reads and writes. This reads text from a place that is not trusted, a file or a
-/// database that others write to: what is too large is refused before it takes memory.
+/// [`Suspended`] and [`ChatRequest`] can also be read with `serde_json`. This type reads them from sources that are not
+/// trusted, such as a file or a database that others write to: text that is too large is rejected before it uses memory.
 ///
 /// ```
 /// use agentloop::ChatRequest;
@@ -27,19 +27,19 @@ use crate::limits::{MAX_SAVED_BYTES, MAX_SAVED_VALUES};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Saved {
-    /// A run that waits.
+    /// A suspended run.
     Run(Box<Suspended>),
     /// A conversation, with the model and the settings of its request.
     Conversation(Box<ChatRequest>),
 }
 
 impl Saved {
-    /// Reads what [`Suspended`] or [`ChatRequest`] was written as.
+    /// Reads a [`Suspended`] or a [`ChatRequest`] from JSON.
     ///
     /// # Errors
     ///
-    /// Of kind [`TooLarge`](ErrorKind::TooLarge) when the text is longer than [`MAX_SAVED_BYTES`] or has more than
-    /// [`MAX_SAVED_VALUES`] values; of kind [`InvalidRequest`](ErrorKind::InvalidRequest) when it is neither of them.
+    /// Returns an error of kind [`TooLarge`](ErrorKind::TooLarge) if the text is longer than [`MAX_SAVED_BYTES`] or has more
+    /// than [`MAX_SAVED_VALUES`] values, and of kind [`InvalidRequest`](ErrorKind::InvalidRequest) if it is neither of them.
     pub fn from_json(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Kind {
@@ -47,32 +47,36 @@ impl Saved {
             messages: Option<IgnoredAny>,
         }
         check_size(text)?;
-        let kind: Kind = serde_json::from_str(text).map_err(unreadable)?;
+        let kind: Kind = serde_json::from_str(text).map_err(parse_error)?;
         match (kind.run, kind.messages) {
             (Some(_), _) => serde_json::from_str(text).map(|run| Self::Run(Box::new(run))),
             (None, Some(_)) => {
                 serde_json::from_str(text).map(|request| Self::Conversation(Box::new(request)))
             }
             (None, None) => {
-                let message = "it is neither a saved run nor a saved conversation";
-                return Err(Error::new(ErrorKind::InvalidRequest, message));
+                let message = "the JSON is neither a saved run nor a saved conversation";
+                return Err(Error::new(ErrorKind::InvalidRequest, message)
+                    .with_hint("a run has the field `run`, a conversation the field `messages`"));
             }
         }
-        .map_err(unreadable)
+        .map_err(parse_error)
     }
 }
 
-fn unreadable(error: serde_json::Error) -> Error {
-    let message = format!("it is neither a saved run nor a saved conversation ({error})");
+fn parse_error(error: serde_json::Error) -> Error {
+    let message = format!("the text is neither a saved run nor a saved conversation: {error}");
     Error::new(ErrorKind::InvalidRequest, message).with_source(error)
 }
 
-/// A value of two bytes takes a hundred in memory, so values are counted before they are read.
+/// Checks the size of the text. A value of two bytes takes a hundred in memory, so values are counted before parsing.
 fn check_size(text: &str) -> Result<()> {
-    let hint = "begin a new conversation, with a summary of this one or its last messages";
+    let hint = "start a new conversation with a summary or the last messages of this one";
     let too_large = |message: String| Error::new(ErrorKind::TooLarge, message).with_hint(hint);
     if text.len() > MAX_SAVED_BYTES {
-        return Err(too_large(format!("it is larger than {MAX_SAVED_BYTES} bytes")));
+        let length = text.len();
+        let message =
+            format!("the saved text has {length} bytes; the limit is {MAX_SAVED_BYTES} bytes");
+        return Err(too_large(message));
     }
     let (mut values, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in text.bytes() {
@@ -85,7 +89,10 @@ fn check_size(text: &str) -> Result<()> {
         }
     }
     if values > MAX_SAVED_VALUES {
-        return Err(too_large(format!("it has more than {MAX_SAVED_VALUES} values")));
+        let message = format!(
+            "the saved text has {values} JSON values; the limit is {MAX_SAVED_VALUES} values"
+        );
+        return Err(too_large(message));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Where the events of a run wait to be read.
+//! The queue between a run and the reader of its events.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,21 +9,21 @@ use super::event::RunEvent;
 use super::tool::ToolContext;
 use crate::limits::MAX_WAITING_PROGRESS;
 
-/// Where the events of a run wait to be read. Clones are the same.
+/// The queue of events between a run and its reader. Clones share the queue.
 ///
-/// The run hands on one event at a time and goes on when that one is taken; only what tools tell of their progress may
-/// wait in numbers.
+/// The run emits one event at a time and continues when the reader has taken it. Only progress events of tools may
+/// accumulate.
 #[derive(Clone, Default)]
 pub(super) struct Sink(Arc<Mutex<Queue>>);
 
 #[derive(Default)]
 struct Queue {
     events: VecDeque<RunEvent>,
-    /// Who reads.
+    /// Wakes the reader.
     reader: Option<Waker>,
-    /// The calls that run, by step and place: only they have progress.
+    /// The running calls, by step and index. Only they may report progress.
     running: Vec<(u32, usize)>,
-    /// How much progress waits.
+    /// The number of progress events in the queue.
     progress: usize,
 }
 
@@ -32,13 +32,13 @@ impl Sink {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands an event on, and waits until it is taken.
+    /// Adds an event and waits until the reader has taken it.
     pub(super) async fn emit(&self, event: RunEvent) {
         let mut event = Some(event);
         std::future::poll_fn(|_| match event.take() {
             Some(event) => {
                 self.push(event);
-                // The reader takes it and asks again: nobody else needs to be woken.
+                // The reader takes it and polls again, so no other task needs to be woken.
                 Poll::Pending
             }
             None => Poll::Ready(()),
@@ -46,7 +46,7 @@ impl Sink {
         .await;
     }
 
-    /// Hands an event on.
+    /// Adds an event.
     pub(super) fn push(&self, event: RunEvent) {
         let mut queue = self.lock();
         match &event {
@@ -61,8 +61,8 @@ impl Sink {
         queue.events.push_back(event);
     }
 
-    /// Tells of a call's progress. When too much of it waits, the news takes the place of the call's last, or is left out.
-    pub(super) fn progress(
+    /// Adds a progress event of a call. If the queue is full, the event replaces the last one of the call or is dropped.
+    pub(super) fn push_progress(
         &self,
         call: &ToolContext,
         message: Option<String>,
@@ -72,7 +72,7 @@ impl Sink {
         if !queue.running.contains(&(call.step, call.index)) {
             return;
         }
-        let news = RunEvent::ToolProgress {
+        let event = RunEvent::ToolProgress {
             step: call.step,
             index: call.index,
             call_id: (*call.call_id).to_owned(),
@@ -82,14 +82,14 @@ impl Sink {
         };
         if queue.progress < MAX_WAITING_PROGRESS {
             queue.progress += 1;
-            queue.events.push_back(news);
+            queue.events.push_back(event);
         } else {
             let last = queue.events.iter_mut().rev().find(|event| {
                 matches!(event, RunEvent::ToolProgress { step, index, .. }
                     if (*step, *index) == (call.step, call.index))
             });
             if let Some(last) = last {
-                *last = news;
+                *last = event;
             }
         }
         let reader = queue.reader.take();
@@ -99,7 +99,7 @@ impl Sink {
         }
     }
 
-    /// The next event, if one waits; else `reader` is woken when there is news.
+    /// Returns the next event. If there is none, wakes `reader` when one is added.
     pub(super) fn take(&self, reader: &Waker) -> Option<RunEvent> {
         let mut queue = self.lock();
         let event = queue.events.pop_front();

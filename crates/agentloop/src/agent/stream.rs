@@ -1,4 +1,4 @@
-//! A run as it happens.
+//! Runs and their event streams.
 
 use std::fmt;
 use std::pin::Pin;
@@ -20,37 +20,58 @@ use crate::error::{Error, ErrorKind};
 
 /// The events of a run, as they happen.
 ///
-/// - The last event is [`RunDone`](RunEvent::RunDone); nothing follows.
-/// - The run goes on while it is read: between two events nothing waits but what the tools started elsewhere.
-/// - Dropping it cancels what is under way.
+/// - The last event is [`RunDone`](RunEvent::RunDone).
+/// - The run makes progress only while the stream is read. Only work that a tool started elsewhere continues between reads.
+/// - Dropping the stream cancels the run.
 ///
-/// It is a [`Stream`]; [`next`](Self::next) is there so that no other crate is needed to read one.
+/// It implements [`Stream`]; [`next`](Self::next) reads it without another crate.
+///
+/// ```
+/// use agentloop::agent::{Agent, RunEvent};
+/// use agentloop::{AgentLoop, ChatRequest};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let agent = Agent::new(ai);
+/// let mut run = agent.stream(ChatRequest::new("sim/echo").user("Hello"));
+/// while let Some(event) = run.next().await {
+///     match event {
+///         RunEvent::StepStart { step, model } => println!("step {step} with {model}"),
+///         RunEvent::ToolRunning { tool, .. } => println!("running {tool}"),
+///         RunEvent::RunDone { outcome } => println!("{}", outcome.text()),
+///         _ => {}
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct RunStream {
     run: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     sink: Sink,
     cancel: CancelToken,
 }
 
-/// The outcome of a run that was to end in a `T`.
+/// The outcome of a run with structured output.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Typed<T> {
-    /// The answer; `None` when the run stopped before there was one: [`Outcome::stop`] says why.
+    /// The value; `None` if the run stopped before it produced one. [`Outcome::stop`] holds the reason.
     pub data: Option<T>,
-    /// The outcome.
+    /// The outcome of the run.
     pub outcome: Outcome,
 }
 
 impl<T> Typed<T> {
-    /// The answer.
+    /// Returns the value.
     ///
     /// # Errors
     ///
-    /// When the run stopped before there was one.
+    /// Returns an error if the run stopped before it produced one.
     pub fn into_data(self) -> Result<T, RunError> {
         self.data.ok_or_else(|| {
             let why = self.outcome.stop.as_str();
-            let message = format!("the run stopped ({why}) before its answer was there");
+            let message = format!("the run stopped before it produced structured output: {why}");
             RunError {
                 error: Error::new(ErrorKind::Other, message),
                 outcome: Box::new(self.outcome),
@@ -60,41 +81,42 @@ impl<T> Typed<T> {
 }
 
 impl Agent {
-    /// Runs to the end: until the model has answered, or something else [stops](super::StopReason) it.
+    /// Runs until the model responds without calls, or something else [stops](super::StopReason) the run.
     ///
-    /// The model's answers are asked for whole; [`stream`](Self::stream) asks for them as they come. Everything else is
+    /// The model's responses are requested complete; [`stream`](Self::stream) requests them as streams. Everything else is
     /// the same.
     ///
     /// # Errors
     ///
-    /// When a call of the model fails, or there can be no run. What was done by then is in the error. Tools that fail are
-    /// no errors: the model is told.
+    /// Returns an error if a request to the model fails or the run cannot start. [`RunError::outcome`] holds what was done
+    /// until then. A failing tool is not an error: the model receives the failure.
     pub async fn run(&self, request: impl Into<RunRequest>) -> Result<Outcome, RunError> {
-        self.begin(request.into(), false).outcome().await
+        self.start_run(request.into(), false).outcome().await
     }
 
-    /// Runs, and hands on what happens as it does.
+    /// Starts a run and returns its events as they happen.
     pub fn stream(&self, request: impl Into<RunRequest>) -> RunStream {
-        self.begin(request.into(), true)
+        self.start_run(request.into(), true)
     }
 
-    /// Goes on with a run that waited, with what was said to it. What ran before does not run again.
+    /// Resumes a suspended run with the decisions that were made about it. Calls that have run do not run again.
     ///
-    /// The agent must have the tools of the one that began the run. [`stream`](Self::stream) takes a [`Suspended`] too.
+    /// The agent must have the same tools as the one that started the run. [`stream`](Self::stream) accepts a [`Suspended`]
+    /// as well.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run).
+    /// Returns the errors of [`run`](Self::run).
     pub async fn resume(&self, suspended: Suspended) -> Result<Outcome, RunError> {
         self.run(suspended).await
     }
 
-    /// Runs to an answer of the type `T`. A [`Suspended`] run that was begun so is gone on with.
+    /// Runs until the last response is a valid `T`. Also resumes a [`Suspended`] run that was started this way.
     ///
     /// # Errors
     ///
-    /// As [`run`](Self::run); and when the answer does not match, also after it was
-    /// [asked for again](RunRequest::output_retries).
+    /// Returns the errors of [`run`](Self::run), and an error if the response still does not match after its
+    /// [retries](RunRequest::output_retries).
     pub async fn run_structured<T: DeserializeOwned + JsonSchema>(
         &self,
         request: impl Into<RunRequest>,
@@ -107,14 +129,14 @@ impl Agent {
         match outcome.output.clone().map(serde_json::from_value::<T>).transpose() {
             Ok(data) => Ok(Typed { data, outcome }),
             Err(error) => {
-                let message = format!("the answer does not fit the type: {error}");
+                let message = format!("the output of the run cannot be read as the type: {error}");
                 let error = Error::new(ErrorKind::OutputMismatch, message);
                 Err(RunError { error, outcome: Box::new(outcome) })
             }
         }
     }
 
-    fn begin(&self, request: RunRequest, streamed: bool) -> RunStream {
+    fn start_run(&self, request: RunRequest, streamed: bool) -> RunStream {
         let sink = Sink::default();
         let cancel = request.cancel.clone();
         let streamed = streamed && !request.whole;
@@ -124,21 +146,22 @@ impl Agent {
 }
 
 impl RunStream {
-    /// What ends the run.
+    /// Returns the token that cancels the run.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// The next event; `None` after the last.
+    /// Returns the next event; `None` after the last one.
     pub async fn next(&mut self) -> Option<RunEvent> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// What becomes of the run: reads it to its end.
+    /// Reads the run to its end and returns its outcome.
     ///
     /// # Errors
     ///
-    /// When a call of the model fails, or there can be no run.
+    /// Returns an error if a request to the model fails, if the run cannot start, or if [`next`](Self::next) has already
+    /// returned the outcome.
     pub async fn outcome(mut self) -> Result<Outcome, RunError> {
         let mut done = None;
         while let Some(event) = self.next().await {
@@ -147,8 +170,9 @@ impl RunStream {
             }
         }
         let Some(outcome) = done else {
-            // Only a reader that has taken the last event gets here.
-            let error = Error::new(ErrorKind::Other, "the run's outcome was read before");
+            // `next` has already returned the last event.
+            let error =
+                Error::new(ErrorKind::Other, "the outcome of the run has already been read");
             return Err(RunError { error, outcome: Box::default() });
         };
         match &outcome.error {
@@ -170,7 +194,7 @@ impl Stream for RunStream {
             match run.as_mut().poll(context) {
                 Poll::Ready(()) => self.run = None,
                 Poll::Pending => {
-                    // It waits for its event to be taken, or for something outside.
+                    // The run waits until its event is taken, or for something outside.
                     return match self.sink.take(context.waker()) {
                         Some(event) => Poll::Ready(Some(event)),
                         None => Poll::Pending,

@@ -1,4 +1,4 @@
-//! A run that waits.
+//! Suspended runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,10 +8,11 @@ use super::tool::ToolOutput;
 use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
 
-/// A run that waits: for decisions, for results of the caller's own tools, or for reviews.
+/// A run that waits for decisions, for results of tools that the caller runs, or for reviews.
 ///
-/// It is a value: store it as JSON, read it in another process, say what is to be said, and [resume](super::Agent::resume)
-/// it there with the same tools. What ran before does not run again. It holds the whole conversation, and no key.
+/// It is a value: store it as JSON, read it in another process, decide about its [pending](Self::pending) calls, and
+/// [resume](super::Agent::resume) it with an agent that has the same tools. Calls that have run do not run again. It holds
+/// the whole conversation but no keys.
 ///
 /// ```no_run
 /// # use agentloop::agent::{Agent, Decision, Suspended};
@@ -31,12 +32,13 @@ pub struct Suspended {
 }
 
 impl Suspended {
-    /// What somebody has to say something to, in the order of the calls.
+    /// Returns the calls and results that need a decision, in the order of the calls.
     pub fn pending(&self) -> Vec<Pending> {
-        self.run.waiting()
+        self.run.pending_calls()
     }
 
-    /// What the run began with. What it added since is in its outcome's [messages](super::Outcome::messages).
+    /// Returns the request that started the run. The messages that the run has added are in
+    /// [`Outcome::messages`](super::Outcome::messages).
     ///
     /// ```
     /// # use agentloop::agent::{Agent, Policy, Tool};
@@ -49,62 +51,67 @@ impl Suspended {
     /// let agent = Agent::new(ai).tool(send.policy(Policy::Ask));
     /// let outcome = agent.run(ChatRequest::new("sim/tools").user("Send it.")).await?;
     /// let run = outcome.suspended.unwrap();
-    /// assert_eq!(run.question(), ChatRequest::new("sim/tools").user("Send it."));
+    /// assert_eq!(run.initial_request(), ChatRequest::new("sim/tools").user("Send it."));
     /// # Ok(())
     /// # }
     /// ```
-    pub fn question(&self) -> ChatRequest {
+    pub fn initial_request(&self) -> ChatRequest {
         let mut request = self.run.request.clone();
         request.messages.truncate(self.run.given);
         request
     }
 
-    /// What the tools of the run kept.
+    /// Returns the content of [`RunData`](super::RunData).
     pub fn data(&self) -> &serde_json::Map<String, serde_json::Value> {
         &self.run.data
     }
 
-    /// Says what becomes of a call that waits.
+    /// Decides about a pending call.
     ///
     /// # Errors
     ///
-    /// When no call of that id waits for a decision, or it waits for a result and is given none.
-    #[expect(clippy::needless_pass_by_value, reason = "what is said is said once")]
+    /// Returns an error if no call with this id is pending, or if the call needs a result and `decision` does not contain
+    /// one.
+    #[expect(clippy::needless_pass_by_value, reason = "a decision is made once")]
     pub fn decide(&mut self, call_id: &str, decision: Decision) -> Result<()> {
-        self.run.decide_waiting(call_id, &decision)
+        self.run.decide_pending(call_id, &decision)
     }
 
-    /// Gives the result of a call of the caller's own tool.
+    /// Sets the result of a pending call, usually of a tool that the caller runs.
     ///
     /// # Errors
     ///
-    /// When no call of that id waits.
+    /// Returns an error if no call with this id is pending.
     pub fn answer(&mut self, call_id: &str, output: ToolOutput) -> Result<()> {
         self.decide(call_id, Decision::Answer { output })
     }
 
-    /// Says what becomes of a result that waits.
+    /// Decides about a pending result.
     ///
     /// # Errors
     ///
-    /// When no result of that call waits for a review.
-    #[expect(clippy::needless_pass_by_value, reason = "what is said is said once")]
+    /// Returns an error if the call with this id has no result that waits for a review.
+    #[expect(clippy::needless_pass_by_value, reason = "a review is made once")]
     pub fn review(&mut self, call_id: &str, review: Review) -> Result<()> {
-        self.run.review_waiting(call_id, &review)
+        self.run.review_pending(call_id, &review)
     }
 
-    /// Says the same to all calls that wait for a decision.
+    /// Applies one decision to all calls that need a decision.
     pub fn decide_all(&mut self, decision: &Decision) {
         for call in self.pending() {
-            // Those that wait for something else are left as they are.
-            let _ = self.run.decide_waiting(&call.call_id, decision);
+            // Calls that need something else stay pending.
+            let _ = self.run.decide_pending(&call.call_id, decision);
         }
     }
 }
 
-/// No call waits for what is said to it.
-pub(super) fn nothing_waits(call_id: &str, waiting: &[Pending]) -> Error {
-    let known: Vec<&str> = waiting.iter().map(|call| call.call_id.as_str()).collect();
-    Error::new(ErrorKind::InvalidRequest, format!("the call `{call_id}` does not wait for this"))
-        .with_hint(format!("those that wait are: {}", known.join(", ")))
+/// Returns the error for a decision that no pending call accepts.
+pub(super) fn not_pending(call_id: &str, pending: &[Pending]) -> Error {
+    let known: Vec<&str> = pending.iter().map(|call| call.call_id.as_str()).collect();
+    let hint = match known.is_empty() {
+        true => "no call is pending".to_owned(),
+        false => format!("the pending calls are: {}", known.join(", ")),
+    };
+    let message = format!("the call `{call_id}` is not pending or does not accept this decision");
+    Error::new(ErrorKind::InvalidRequest, message).with_hint(hint)
 }

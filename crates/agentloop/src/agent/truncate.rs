@@ -1,11 +1,11 @@
-//! The beginning and the end of what is too long.
+//! Truncates results that are too long.
 
 use super::tool::ToolOutput;
 use crate::chat::{ContentPart, MessageContent};
 
-/// The output with at most about `limit` characters of text: the beginning and the end; `None` when it is not longer.
-/// Parts that are no text stay.
-pub(super) fn shorten(output: &ToolOutput, limit: usize) -> Option<ToolOutput> {
+/// Returns the beginning and the end of an output, together about `limit` characters; `None` if the output is not longer.
+/// Parts other than text are kept.
+pub(super) fn truncate_to_chars(output: &ToolOutput, limit: usize) -> Option<ToolOutput> {
     match &output.content {
         MessageContent::Text(text) => head_and_tail(text, limit).map(ToolOutput::text),
         MessageContent::Parts(parts) => {
@@ -30,8 +30,8 @@ pub(super) fn shorten(output: &ToolOutput, limit: usize) -> Option<ToolOutput> {
     }
 }
 
-/// How many bytes an output takes: its text, and its other parts as JSON.
-pub(super) fn bytes(output: &ToolOutput) -> usize {
+/// Returns the size of an output in bytes: its text, and its other parts as JSON.
+pub(super) fn output_bytes(output: &ToolOutput) -> usize {
     match &output.content {
         MessageContent::Text(text) => text.len(),
         MessageContent::Parts(parts) => parts.iter().map(part_bytes).sum(),
@@ -39,9 +39,9 @@ pub(super) fn bytes(output: &ToolOutput) -> usize {
 }
 
 fn part_bytes(part: &ContentPart) -> usize {
-    /// What a part takes beside its text.
+    /// The size of a part without its text.
     const PART: usize = 64;
-    /// Counts what is written.
+    /// Counts the bytes that are written.
     struct Count(usize);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -58,17 +58,17 @@ fn part_bytes(part: &ContentPart) -> usize {
         }
         other => {
             let mut count = Count(PART);
-            // What cannot be written cannot be sent either; its size does not matter then.
+            // A part that cannot be written cannot be sent either, so its size does not matter.
             let _ = serde_json::to_writer(&mut count, other);
             count.0
         }
     }
 }
 
-/// The output cut to about `left` bytes, with a note that the results of this `of` (a step, a run) are too large together;
-/// `None` when it fits.
-pub(super) fn fit(output: &ToolOutput, left: usize, of: &str) -> Option<ToolOutput> {
-    if bytes(output) <= left {
+/// Returns the output cut to about `left` bytes, with a note that the results of this `of` (a step or a run) are too large
+/// together; `None` if it fits.
+pub(super) fn truncate_to_bytes(output: &ToolOutput, left: usize, of: &str) -> Option<ToolOutput> {
+    if output_bytes(output) <= left {
         return None;
     }
     let note = |what: String| {
@@ -97,7 +97,7 @@ pub(super) fn fit(output: &ToolOutput, left: usize, of: &str) -> Option<ToolOutp
             ContentPart::Text(text) => ContentPart::text(cut(&text.text, left)),
             other => ContentPart::text(note(format!("a part of the kind `{}`", other.kind()))),
         });
-        // A medium without room leaves room for the text behind it.
+        // A media part that does not fit leaves its room to the text after it.
         let is_text = matches!(part, ContentPart::Text(_));
         left = left.saturating_sub(if size <= left || is_text { size } else { 256 });
     }
@@ -112,7 +112,7 @@ fn ceil_boundary(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// Two thirds from the beginning, one from the end.
+/// Returns two thirds of the limit from the beginning and one third from the end; `None` if the text is not longer.
 fn head_and_tail(text: &str, limit: usize) -> Option<String> {
     // A text has no more characters than bytes.
     if text.len() <= limit {
@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn pictures_stay_and_texts_share_the_room() {
+    fn images_are_kept_and_texts_share_the_limit() {
         let output = ToolOutput::parts([
             ContentPart::text("a".repeat(20)),
             ContentPart::image_url("data:image/png;base64,AAAA"),
             ContentPart::text("b".repeat(20)),
         ]);
-        let short = shorten(&output, 25).unwrap();
+        let short = truncate_to_chars(&output, 25).unwrap();
         assert!(short.to_text().starts_with(&"a".repeat(20)));
         assert!(short.to_text().contains("15 characters left out"));
         let MessageContent::Parts(parts) = short.content else { unreachable!() };

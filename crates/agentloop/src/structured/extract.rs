@@ -1,16 +1,16 @@
-//! Finds the JSON in an answer: models put fences and words around it.
+//! Finds the JSON in a response: models put fences and prose around it.
 
 use serde_json::Value;
 
 use super::strict::{self, Strict};
 
-/// How many places of one text are tried.
-const MAX_TRIES: usize = 64;
+/// The most candidates that are examined in one text.
+const MAX_CANDIDATES: usize = 64;
 
-/// The value in these texts. One that `fits` is preferred; what else is JSON is the next best.
+/// Returns the JSON value in these texts: the first one that `fits`, otherwise the first one.
 pub(super) fn extract(texts: &[&str], fits: impl Fn(&Value) -> bool) -> Result<Value, String> {
     let joined = texts.concat();
-    let joined = without_thoughts(&joined);
+    let joined = strip_thinking(&joined);
     let mut second = None;
     let mut reason = None;
     let mut take = |found: Result<Value, String>| match found {
@@ -27,29 +27,29 @@ pub(super) fn extract(texts: &[&str], fits: impl Fn(&Value) -> bool) -> Result<V
     if joined.is_empty() {
         return Err("it is empty".to_owned());
     }
-    // As it is, each text by itself, and then without what stands around.
+    // First all texts joined, then each text by itself, then fenced blocks, then values within prose.
     let whole = std::iter::once(joined).chain(texts.iter().copied().filter(|_| texts.len() > 1));
     for text in whole {
         if let Some(value) = take(strict::parse(text.trim())) {
             return Ok(value);
         }
     }
-    for text in fenced(joined) {
+    for text in find_fenced(joined) {
         if let Some(value) = take(strict::parse(text.trim())) {
             return Ok(value);
         }
     }
-    if let Some(value) = in_prose(joined).into_iter().find_map(|value| take(Ok(value))) {
+    if let Some(value) = find_in_prose(joined).into_iter().find_map(|value| take(Ok(value))) {
         return Ok(value);
     }
     match second {
         Some(value) => Ok(value),
-        None => Err(format!("it is no JSON: {}", reason.unwrap_or_default())),
+        None => Err(format!("it is not JSON: {}", reason.unwrap_or_default())),
     }
 }
 
-/// The text after thoughts that a model wrote between tags.
-fn without_thoughts(text: &str) -> &str {
+/// Returns the text after a leading `<think>` block.
+fn strip_thinking(text: &str) -> &str {
     let text = text.trim();
     match text.strip_prefix("<think>").and_then(|rest| rest.split_once("</think>")) {
         Some((_, rest)) => rest.trim(),
@@ -57,8 +57,8 @@ fn without_thoughts(text: &str) -> &str {
     }
 }
 
-/// What stands between fences.
-fn fenced(text: &str) -> Vec<&str> {
+/// Returns the contents of all fenced blocks.
+fn find_fenced(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("```") {
@@ -71,15 +71,16 @@ fn fenced(text: &str) -> Vec<&str> {
         };
         found.push(body);
         rest = after;
-        if found.len() == MAX_TRIES {
+        if found.len() == MAX_CANDIDATES {
             break;
         }
     }
     found
 }
 
-/// Objects and lists among words. One that is broken ends the search: what stands inside it is not the answer.
-fn in_prose(text: &str) -> Vec<Value> {
+/// Returns the objects and arrays within prose. A malformed one ends the search, because a value inside it is not the
+/// response.
+fn find_in_prose(text: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(next) = text[at..].find(['{', '[']) {
@@ -102,7 +103,7 @@ fn in_prose(text: &str) -> Vec<Value> {
             }
             _ => break,
         }
-        if found.len() == MAX_TRIES {
+        if found.len() == MAX_CANDIDATES {
             break;
         }
     }
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fences_and_words_are_peeled_off() {
+    fn fences_and_prose_around_the_json_are_removed() {
         for text in [
             r#"{"a":1}"#,
             " \n{\"a\": 1}\n",
@@ -135,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn several_texts_are_read_together_and_each_by_itself() {
+    fn several_texts_are_parsed_joined_and_one_by_one() {
         assert_eq!(extract(&["{\"a\":", "1}"], |_| true).unwrap(), json!({ "a": 1 }));
         assert_eq!(extract(&["Let me see.", "[1]"], |_| true).unwrap(), json!([1]));
     }
 
     #[test]
-    fn a_broken_value_is_not_searched_for_smaller_ones() {
+    fn a_malformed_value_is_not_searched_for_smaller_ones() {
         for text in ["{\"a\": {\"b\": 1}, oops}", "no", "", "{\"a\":1,\"a\":2}"] {
             assert!(extract(&[text], |_| true).is_err(), "{text}");
         }

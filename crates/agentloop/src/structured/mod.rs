@@ -1,12 +1,13 @@
-//! Answers of a given type: asked for in the best way that the model has, checked, and asked for again.
+//! Structured output: responses that are parsed into a Rust type or checked against a JSON Schema.
 //!
-//! The schema of the type goes to the provider in one of three ways (see [`OutputStrategy`]), the answer is parsed
-//! strictly and validated against the schema as it was given, and an answer that does not match is sent back with the
-//! reason, a bounded number of times.
+//! - The schema is sent in the best way that the model supports (see [`OutputStrategy`]).
+//! - The response is parsed strictly and validated against the schema exactly as the caller gave it.
+//! - A response that does not match is sent back to the model with the reason, up to
+//!   [`retries`](StructuredRequest::retries) times.
 //!
-//! ```no_run
-//! # async fn example() -> agentloop::Result<()> {
+//! ```
 //! use agentloop::{AgentLoop, ChatRequest};
+//! # use agentloop_sim::{Model, Script, Simulator, Turn};
 //! use schemars::JsonSchema;
 //! use serde::Deserialize;
 //!
@@ -16,10 +17,15 @@
 //!     inhabitants: u64,
 //! }
 //!
-//! let ai = AgentLoop::from_env();
-//! let request = ChatRequest::new("openai/gpt-5.5").user("The largest city of Norway?");
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> agentloop::Result<()> {
+//! # let script = Script::new([Turn::text(r#"{"name": "Oslo", "inhabitants": 717710}"#)]);
+//! # let simulator = Simulator::new().with_model(Model::from_script(script));
+//! # let provider = simulator.provider_named("sim", agentloop::Protocol::OpenAiChat);
+//! # let ai = AgentLoop::builder().provider(provider).build()?;
+//! let request = ChatRequest::new("sim/any").user("The largest city of Norway?");
 //! let city = ai.chat_structured::<City>(request).await?;
-//! println!("{} has {} inhabitants", city.data.name, city.data.inhabitants);
+//! assert_eq!(city.data.name, "Oslo");
 //! # Ok(())
 //! # }
 //! ```
@@ -42,57 +48,59 @@ use serde_json::Value;
 pub(crate) use nulls::drop_optional as drop_optional_nulls;
 #[cfg(feature = "agent")]
 pub(crate) use partial::Partial;
-pub use request::{DEFAULT_RETRIES, MAX_RETRIES, StructuredRequest};
+pub use request::StructuredRequest;
 pub(crate) use shape::Shape;
 pub use stream::{StructuredEvent, StructuredStream};
 
 use crate::chat::{ChatMessage, ChatRequest, ChatResponse, Cost, OutputStrategy, Usage};
 use crate::client::AgentLoop;
 use crate::error::{Error, Result};
+use crate::limits::MAX_STRUCTURED_RETRIES;
 use crate::nesting;
 
-/// An answer of the type that was asked for.
+/// A response parsed into the requested type.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Structured<T> {
-    /// The answer.
+    /// The parsed value.
     pub data: T,
-    /// The response that it was read from.
+    /// The response that the value was parsed from.
     pub response: ChatResponse,
-    /// How the schema was asked for; `None` when something other than this library's encoders answered.
+    /// How the schema was sent; `None` if the response did not come from one of this library's codecs.
     pub strategy: Option<OutputStrategy>,
-    /// How many calls it took.
+    /// The number of calls that were made.
     pub attempts: u32,
-    /// The tokens of all calls together.
+    /// The tokens of all calls, added up.
     pub usage: Usage,
-    /// What all calls cost together; absent when that of one is not known.
+    /// The cost of all calls, added up; `None` if the cost of one of them is unknown.
     pub cost: Option<Cost>,
 }
 
 impl AgentLoop {
-    /// Asks for an answer of the type `T`.
+    /// Sends the request and returns the response as a `T`. See the [module](crate::structured) for an example.
     ///
     /// # Errors
     ///
-    /// What [`chat`](Self::chat) fails with; and, when the answer is not what was asked for, an error of kind
+    /// Returns the errors of [`chat`](Self::chat). If the response does not match, returns an error of kind
     /// [`OutputTruncated`](crate::ErrorKind::OutputTruncated), [`OutputRefused`](crate::ErrorKind::OutputRefused),
     /// [`OutputCalledTools`](crate::ErrorKind::OutputCalledTools), [`OutputNotJson`](crate::ErrorKind::OutputNotJson) or
-    /// [`OutputMismatch`](crate::ErrorKind::OutputMismatch). [`Error::partial`] is the answer then, with its text and its
-    /// usage, and [`Error::causes`] the errors of the tries before.
+    /// [`OutputMismatch`](crate::ErrorKind::OutputMismatch). [`Error::partial`] then holds the last response with its
+    /// text and usage, and [`Error::causes`] the errors of the earlier attempts.
     pub async fn chat_structured<T: DeserializeOwned + JsonSchema>(
         &self,
         request: impl Into<StructuredRequest>,
     ) -> Result<Structured<T>> {
         let request = request.into();
         let shape = Shape::of::<T>(&request)?;
-        self.ask(&shape, request).await
+        self.chat_until_valid(&shape, request).await
     }
 
-    /// Asks for an answer that matches a JSON Schema.
+    /// Sends the request and returns the response as JSON that matches `schema`.
     ///
     /// # Errors
     ///
-    /// As [`chat_structured`](Self::chat_structured); and when `schema` is none.
+    /// Returns the errors of [`chat_structured`](Self::chat_structured), and an error of kind
+    /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if `schema` is not a valid JSON Schema.
     pub async fn chat_structured_as(
         &self,
         schema: Value,
@@ -100,29 +108,33 @@ impl AgentLoop {
     ) -> Result<Structured<Value>> {
         let request = request.into();
         let shape = Shape::new(schema, &request)?;
-        self.ask(&shape, request).await
+        self.chat_until_valid(&shape, request).await
     }
 
-    /// Asks for an answer of the type `T`, and hands it on as it grows.
+    /// Sends the request and returns a stream of partial values and of all other events, which ends with the complete
+    /// `T`. See [`StructuredStream`] for an example.
     ///
     /// # Errors
     ///
-    /// When the answer never began. Nothing is asked again once it has.
+    /// Returns the errors of [`stream`](Self::stream). A streamed response that does not match is not requested again:
+    /// the stream ends with the error.
     pub async fn stream_structured<T: DeserializeOwned + JsonSchema>(
         &self,
         request: impl Into<StructuredRequest>,
     ) -> Result<StructuredStream<T>> {
         let request = request.into();
         let shape = Shape::of::<T>(&request)?;
-        let stream = self.stream(shape.request(request.request)).await?;
+        let stream = self.stream(shape.apply_to(request.request)).await?;
         Ok(StructuredStream::new(stream, shape))
     }
 
-    /// Asks for an answer that matches a JSON Schema, and hands it on as it grows.
+    /// Sends the request and returns a stream of partial values and of all other events, which ends with JSON that
+    /// matches `schema`.
     ///
     /// # Errors
     ///
-    /// As [`stream_structured`](Self::stream_structured); and when `schema` is none.
+    /// Returns the errors of [`stream_structured`](Self::stream_structured), and an error of kind
+    /// [`InvalidRequest`](crate::ErrorKind::InvalidRequest) if `schema` is not a valid JSON Schema.
     pub async fn stream_structured_as(
         &self,
         schema: Value,
@@ -130,43 +142,47 @@ impl AgentLoop {
     ) -> Result<StructuredStream<Value>> {
         let request = request.into();
         let shape = Shape::new(schema, &request)?;
-        let stream = self.stream(shape.request(request.request)).await?;
+        let stream = self.stream(shape.apply_to(request.request)).await?;
         Ok(StructuredStream::new(stream, shape))
     }
 
-    async fn ask<T: DeserializeOwned>(
+    /// Sends the request until a response matches or the retries are used up.
+    async fn chat_until_valid<T: DeserializeOwned>(
         &self,
         shape: &Shape,
-        asked: StructuredRequest,
+        structured: StructuredRequest,
     ) -> Result<Structured<T>> {
-        let retries = asked.retries.min(MAX_RETRIES);
-        let mut request = shape.request(asked.request);
-        // It is sent more than once, and copied for it.
+        let retries = structured.retries.min(MAX_STRUCTURED_RETRIES);
+        let mut request = shape.apply_to(structured.request);
+        // Checked before the copies that further attempts need.
         nesting::check(&mut request)?;
-        let mut before: Vec<Error> = Vec::new();
+        let mut failures: Vec<Error> = Vec::new();
         let mut spent: Option<(Usage, Option<Cost>)> = None;
         loop {
-            let attempts = u32::try_from(before.len()).unwrap_or(u32::MAX).saturating_add(1);
+            let attempts = u32::try_from(failures.len()).unwrap_or(u32::MAX).saturating_add(1);
             let response = self.chat(request.clone()).await?;
-            let (usage, cost) = add(spent.take(), &response);
-            match shape.read(&response, None) {
+            let (usage, cost) = add_spent(spent.take(), &response);
+            match shape.parse(&response, None) {
                 Ok(data) => {
                     let strategy = response.output_strategy;
                     return Ok(Structured { data, response, strategy, attempts, usage, cost });
                 }
-                Err(wrong) if wrong.again && attempts <= retries => {
-                    again(&mut request, &response, &wrong.message);
-                    before.push(wrong.into_error(response));
+                Err(invalid) if invalid.is_correctable && attempts <= retries => {
+                    append_correction(&mut request, &response, &invalid.message);
+                    failures.push(invalid.into_error(response));
                     spent = Some((usage, cost));
                 }
-                Err(wrong) => return Err(wrong.into_error(response).with_causes(before)),
+                Err(invalid) => return Err(invalid.into_error(response).with_causes(failures)),
             }
         }
     }
 }
 
-/// The tokens and the money of all calls so far.
-fn add(spent: Option<(Usage, Option<Cost>)>, response: &ChatResponse) -> (Usage, Option<Cost>) {
+/// Returns the tokens and the cost of all calls so far.
+fn add_spent(
+    spent: Option<(Usage, Option<Cost>)>,
+    response: &ChatResponse,
+) -> (Usage, Option<Cost>) {
     match spent {
         None => (response.usage.clone(), response.cost.clone()),
         Some((usage, cost)) => {
@@ -176,15 +192,15 @@ fn add(spent: Option<(Usage, Option<Cost>)>, response: &ChatResponse) -> (Usage,
     }
 }
 
-/// The conversation goes on: what was said, and why it will not do.
-fn again(request: &mut ChatRequest, response: &ChatResponse, why: &str) {
+/// Appends the response and the reason why it was rejected to the conversation.
+fn append_correction(request: &mut ChatRequest, response: &ChatResponse, why: &str) {
     request.messages.push(response.clone().into_message());
     request.messages.push(correction(why));
 }
 
-/// What the model is told of an answer that will not do.
+/// Returns the message that asks the model to correct its response.
 pub(crate) fn correction(why: &str) -> ChatMessage {
     ChatMessage::user(format!(
-        "That answer cannot be used: {why}. Answer again, with the whole JSON and nothing else."
+        "Your response could not be used: {why}. Respond again with the complete JSON and nothing else."
     ))
 }

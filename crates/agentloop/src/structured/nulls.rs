@@ -1,17 +1,17 @@
-//! Optional properties that strict hosts had to fill in.
+//! Optional properties that a provider's strict mode filled with null.
 
 use serde_json::Value;
 
-/// How many schemas are looked at for one place of a value.
+/// The most schemas that are examined for one value.
 const MAX_SCHEMAS: usize = 64;
 
-/// How deep is looked.
+/// The deepest level that is examined.
 const MAX_DEPTH: usize = 64;
 
-/// Takes properties out that are null, that need not be there, and that cannot be null.
+/// Removes properties that are null although the schema makes them optional and does not accept null.
 ///
-/// Strict hosts want every property, so that optional ones were asked for as "or null"; in the schema as it was given such
-/// a null may be wrong.
+/// Strict modes require every property, so optional ones are sent as "or null". The schema as the caller gave it may
+/// reject such a null.
 pub(crate) fn drop_optional(schema: &Value, value: &mut Value) {
     drop_in(schema, &[schema], value, 0);
 }
@@ -24,7 +24,7 @@ fn drop_in(root: &Value, schemas: &[&Value], value: &mut Value, depth: usize) {
     schemas.iter().for_each(|schema| flatten(root, schema, &mut all));
     match value {
         Value::Object(fields) => fields.retain(|name, value| {
-            let of = property(&all, name);
+            let of = property_schemas(&all, name);
             let required = all.iter().any(|schema| {
                 schema
                     .get("required")
@@ -34,7 +34,7 @@ fn drop_in(root: &Value, schemas: &[&Value], value: &mut Value, depth: usize) {
             if value.is_null() && !required && !of.is_empty() {
                 let mut flat = Vec::new();
                 of.iter().for_each(|schema| flatten(root, schema, &mut flat));
-                return flat.iter().any(|schema| takes_null(schema));
+                return flat.iter().any(|schema| accepts_null(schema));
             }
             drop_in(root, &of, value, depth + 1);
             true
@@ -47,12 +47,12 @@ fn drop_in(root: &Value, schemas: &[&Value], value: &mut Value, depth: usize) {
     }
 }
 
-/// What is said of a property.
-fn property<'s>(schemas: &[&'s Value], name: &str) -> Vec<&'s Value> {
+/// Returns the schemas of a property.
+fn property_schemas<'s>(schemas: &[&'s Value], name: &str) -> Vec<&'s Value> {
     schemas.iter().filter_map(|schema| schema.get("properties")?.get(name)).collect()
 }
 
-/// A schema, what it refers to, and what it is made of.
+/// Collects a schema, the schemas that it refers to and the schemas that it is composed of.
 fn flatten<'s>(root: &'s Value, schema: &'s Value, all: &mut Vec<&'s Value>) {
     if all.len() == MAX_SCHEMAS || all.iter().any(|known| std::ptr::eq(*known, schema)) {
         return;
@@ -68,8 +68,8 @@ fn flatten<'s>(root: &'s Value, schema: &'s Value, all: &mut Vec<&'s Value>) {
     }
 }
 
-/// Whether a schema by itself takes null; one that only refers to others says nothing.
-fn takes_null(schema: &Value) -> bool {
+/// Returns whether a schema itself accepts null. A schema that only refers to others does not.
+fn accepts_null(schema: &Value) -> bool {
     let null = |value: &Value| value == "null";
     let parts = ["$ref", "anyOf", "oneOf", "allOf"];
     match (schema.get("type"), schema.get("enum"), schema.get("const")) {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_nulls_that_cannot_be_are_dropped() {
+    fn only_nulls_that_the_schema_rejects_are_dropped() {
         let schema = json!({
             "type": "object",
             "properties": {

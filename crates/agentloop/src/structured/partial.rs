@@ -1,37 +1,38 @@
-//! JSON while it comes: what is certain of a value whose text has not ended.
+//! Incremental JSON parsing: the part of a value that is certain before its text is complete.
 //!
-//! A value only grows: objects gain properties, lists gain items, texts gain letters. Numbers, `true`, `false` and `null`
-//! appear when their last letter is certain.
+//! A value only grows: objects gain properties, arrays gain items, strings gain characters. Numbers, `true`, `false` and
+//! `null` appear when their last character is certain.
 
 use serde_json::{Map, Value};
 
-/// As deep as the strict parser goes.
+/// The nesting depth that the strict parser accepts.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a text piece by piece.
+/// Parses a text piece by piece.
 #[derive(Debug, Default)]
 pub(crate) struct Partial {
     state: State,
     stack: Vec<Frame>,
-    /// The root, when it is a single value or has ended.
+    /// The root value, if it is complete.
     root: Option<Value>,
-    /// How often the value has grown.
+    /// How many times the value has grown.
     version: u64,
-    /// Whether a fence stands before the value.
+    /// Whether a fence precedes the value.
     fenced: bool,
 }
 
 #[derive(Debug, Default)]
 enum State {
-    /// Nothing but white space so far, or a fence of so many ticks.
+    /// Only white space so far.
     #[default]
     Start,
+    /// This many backticks of a fence.
     Ticks(u8),
-    /// The rest of the line of a fence.
+    /// The rest of the line that opens a fence.
     FenceLine,
-    /// A value may begin; in a list that is still empty, it may also end.
+    /// A value may begin; an empty array may also end.
     Value,
-    /// A key may begin; in an object that is still empty, it may also end.
+    /// A key may begin; an empty object may also end.
     Key,
     Colon,
     /// A comma or an end may follow.
@@ -41,11 +42,11 @@ enum State {
         key: bool,
         escape: Escape,
     },
-    /// A number or a word.
+    /// A number, `true`, `false` or `null`.
     Word(String),
     Done,
-    /// It is no JSON, or not at once.
-    Off,
+    /// The text is not JSON, or does not begin with it.
+    Failed,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +59,7 @@ enum Escape {
         digits: u8,
         code: u32,
     },
-    /// The first half of a pair is there, and so much of `\u`.
+    /// The first half of a surrogate pair was read, and this much of the second `\u`.
     Pair {
         high: u32,
         seen: u8,
@@ -73,29 +74,29 @@ enum Escape {
 #[derive(Debug)]
 enum Frame {
     Object { fields: Map<String, Value>, key: Option<String> },
-    List(Vec<Value>),
+    Array(Vec<Value>),
 }
 
 impl Partial {
-    /// Takes the next piece.
+    /// Parses the next piece.
     pub(crate) fn feed(&mut self, text: &str) {
-        for letter in text.chars() {
-            if matches!(self.state, State::Done | State::Off) {
+        for character in text.chars() {
+            if matches!(self.state, State::Done | State::Failed) {
                 return;
             }
-            if self.step(letter).is_none() {
-                self.state = State::Off;
+            if self.step(character).is_none() {
+                self.state = State::Failed;
             }
         }
     }
 
-    /// How often the value has grown; 0 while there is none.
+    /// Returns how many times the value has grown; 0 if there is no value yet.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Whether a value has begun.
-    pub(crate) fn began(&self) -> bool {
+    /// Returns whether a value has begun.
+    pub(crate) fn has_value(&self) -> bool {
         self.version > 0
     }
 
@@ -103,16 +104,16 @@ impl Partial {
         self.fenced
     }
 
-    /// The value so far; `None` where there is none, or none any more.
+    /// Returns the value so far; `None` if there is none yet or the text turned out not to be JSON.
     pub(crate) fn value(&self) -> Option<Value> {
         let mut inner = match &self.state {
-            State::Off => return None,
+            State::Failed => return None,
             State::Text { text, key: false, .. } => Some(Value::String(text.clone())),
             _ => self.root.clone(),
         };
         for frame in self.stack.iter().rev() {
             inner = Some(match frame {
-                Frame::List(items) => items.iter().cloned().chain(inner).collect(),
+                Frame::Array(items) => items.iter().cloned().chain(inner).collect(),
                 Frame::Object { fields, key } => {
                     let mut fields = fields.clone();
                     if let (Some(key), Some(value)) = (key, inner) {
@@ -125,13 +126,13 @@ impl Partial {
         inner
     }
 
-    fn step(&mut self, letter: char) -> Option<()> {
-        let blank = matches!(letter, ' ' | '\t' | '\n' | '\r');
+    fn step(&mut self, character: char) -> Option<()> {
+        let blank = matches!(character, ' ' | '\t' | '\n' | '\r');
         match &mut self.state {
             State::Start if blank => {}
-            State::Start if letter == '`' => self.state = State::Ticks(1),
-            State::Start => return self.begin(letter),
-            State::Ticks(ticks) if letter == '`' => {
+            State::Start if character == '`' => self.state = State::Ticks(1),
+            State::Start => return self.begin_value(character),
+            State::Ticks(ticks) if character == '`' => {
                 *ticks += 1;
                 if *ticks == 3 {
                     self.fenced = true;
@@ -139,44 +140,44 @@ impl Partial {
                 }
             }
             State::Ticks(_) => return None,
-            State::FenceLine if letter == '\n' => self.state = State::Value,
+            State::FenceLine if character == '\n' => self.state = State::Value,
             State::FenceLine => {}
             State::Value if blank => {}
-            State::Value => return self.begin(letter),
+            State::Value => return self.begin_value(character),
             State::Key if blank => {}
-            State::Key if letter == '"' => self.state = text(true),
-            State::Key if letter == '}' => return self.end(letter),
+            State::Key if character == '"' => self.state = begin_string(true),
+            State::Key if character == '}' => return self.end_container(character),
             State::Key => return None,
             State::Colon if blank => {}
-            State::Colon if letter == ':' => self.state = State::Value,
+            State::Colon if character == ':' => self.state = State::Value,
             State::Colon => return None,
             State::After if blank => {}
-            State::After if letter == ',' => {
+            State::After if character == ',' => {
                 self.state = match self.stack.last()? {
                     Frame::Object { .. } => State::Key,
-                    Frame::List(_) => State::Value,
+                    Frame::Array(_) => State::Value,
                 }
             }
-            State::After => return self.end(letter),
-            State::Text { .. } => return self.letter(letter),
+            State::After => return self.end_container(character),
+            State::Text { .. } => return self.push_char(character),
             State::Word(word) => {
-                if letter.is_ascii_alphanumeric() || matches!(letter, '+' | '-' | '.') {
-                    word.push(letter);
+                if character.is_ascii_alphanumeric() || matches!(character, '+' | '-' | '.') {
+                    word.push(character);
                     return Some(());
                 }
                 let value = serde_json::from_str(word).ok()?;
                 self.version += 1;
-                self.put(value)?;
-                return self.step(letter);
+                self.put_value(value)?;
+                return self.step(character);
             }
-            State::Done | State::Off => {}
+            State::Done | State::Failed => {}
         }
         Some(())
     }
 
-    /// A value begins.
-    fn begin(&mut self, letter: char) -> Option<()> {
-        match letter {
+    /// Begins a value.
+    fn begin_value(&mut self, character: char) -> Option<()> {
+        match character {
             '{' | '[' if self.stack.len() == MAX_DEPTH => return None,
             '{' => {
                 self.stack.push(Frame::Object { fields: Map::new(), key: None });
@@ -184,40 +185,40 @@ impl Partial {
                 self.version += 1;
             }
             '[' => {
-                self.stack.push(Frame::List(Vec::new()));
+                self.stack.push(Frame::Array(Vec::new()));
                 self.state = State::Value;
                 self.version += 1;
             }
             '"' => {
-                self.state = text(false);
+                self.state = begin_string(false);
                 self.version += 1;
             }
-            ']' => return self.end(letter),
-            '-' | 't' | 'f' | 'n' | '0'..='9' => self.state = State::Word(letter.to_string()),
+            ']' => return self.end_container(character),
+            '-' | 't' | 'f' | 'n' | '0'..='9' => self.state = State::Word(character.to_string()),
             _ => return None,
         }
         Some(())
     }
 
-    /// An object or a list ends.
-    fn end(&mut self, letter: char) -> Option<()> {
-        let value = match (self.stack.pop()?, letter) {
+    /// Ends an object or an array.
+    fn end_container(&mut self, character: char) -> Option<()> {
+        let value = match (self.stack.pop()?, character) {
             (Frame::Object { fields, key: None }, '}') => Value::Object(fields),
-            (Frame::List(items), ']') => Value::Array(items),
+            (Frame::Array(items), ']') => Value::Array(items),
             _ => return None,
         };
-        self.put(value)
+        self.put_value(value)
     }
 
-    /// A value is whole.
-    fn put(&mut self, value: Value) -> Option<()> {
+    /// Adds a complete value to its container.
+    fn put_value(&mut self, value: Value) -> Option<()> {
         self.state = State::After;
         match self.stack.last_mut() {
             None => {
                 self.root = Some(value);
                 self.state = State::Done;
             }
-            Some(Frame::List(items)) => items.push(value),
+            Some(Frame::Array(items)) => items.push(value),
             Some(Frame::Object { fields, key }) => {
                 fields.insert(key.take()?, value);
             }
@@ -225,12 +226,12 @@ impl Partial {
         Some(())
     }
 
-    /// A letter of a text.
-    fn letter(&mut self, letter: char) -> Option<()> {
+    /// Adds a character to a string.
+    fn push_char(&mut self, character: char) -> Option<()> {
         let State::Text { text, key, escape } = &mut self.state else { return None };
         let plain = match escape {
-            Escape::None => match letter {
-                '"' => return self.text_ends(),
+            Escape::None => match character {
+                '"' => return self.end_string(),
                 '\\' => {
                     *escape = Escape::Slash;
                     return Some(());
@@ -238,8 +239,8 @@ impl Partial {
                 '\0'..='\x1f' => return None,
                 other => other,
             },
-            Escape::Slash => match letter {
-                '"' | '\\' | '/' => letter,
+            Escape::Slash => match character {
+                '"' | '\\' | '/' => character,
                 'b' => '\u{8}',
                 'f' => '\u{c}',
                 'n' => '\n',
@@ -252,7 +253,7 @@ impl Partial {
                 _ => return None,
             },
             Escape::Hex { digits, code } => {
-                *code = *code * 16 + letter.to_digit(16)?;
+                *code = *code * 16 + character.to_digit(16)?;
                 *digits += 1;
                 if *digits < 4 {
                     return Some(());
@@ -264,7 +265,7 @@ impl Partial {
                 char::from_u32(*code)?
             }
             Escape::Pair { high, seen } => {
-                match (*seen, letter) {
+                match (*seen, character) {
                     (0, '\\') => *seen = 1,
                     (1, 'u') => *escape = Escape::PairHex { high: *high, digits: 0, code: 0 },
                     _ => return None,
@@ -272,7 +273,7 @@ impl Partial {
                 return Some(());
             }
             Escape::PairHex { high, digits, code } => {
-                *code = *code * 16 + letter.to_digit(16)?;
+                *code = *code * 16 + character.to_digit(16)?;
                 *digits += 1;
                 if *digits < 4 {
                     return Some(());
@@ -289,13 +290,13 @@ impl Partial {
         Some(())
     }
 
-    fn text_ends(&mut self) -> Option<()> {
+    fn end_string(&mut self) -> Option<()> {
         let State::Text { text, key, .. } = std::mem::take(&mut self.state) else { return None };
         if !key {
-            return self.put(Value::String(text));
+            return self.put_value(Value::String(text));
         }
         match self.stack.last_mut() {
-            // Which of the two was meant, nobody could say.
+            // With a duplicate key it is ambiguous which value is meant.
             Some(Frame::Object { fields, .. }) if fields.contains_key(&text) => None,
             Some(Frame::Object { key, .. }) => {
                 *key = Some(text);
@@ -307,7 +308,7 @@ impl Partial {
     }
 }
 
-fn text(key: bool) -> State {
+fn begin_string(key: bool) -> State {
     State::Text { text: String::new(), key, escape: Escape::None }
 }
 

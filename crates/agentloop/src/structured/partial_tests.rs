@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Whether `later` is `earlier` or something that grew out of it.
+/// Returns whether `later` contains `earlier`.
 pub(super) fn grew(earlier: &Value, later: &Value) -> bool {
     match (earlier, later) {
         (Value::Object(a), Value::Object(b)) => {
@@ -17,13 +17,13 @@ pub(super) fn grew(earlier: &Value, later: &Value) -> bool {
     }
 }
 
-/// Every value on the way through a text, letter by letter.
-fn all(text: &str) -> Vec<Value> {
+/// Returns every value on the way through a text, character by character.
+fn all_values(text: &str) -> Vec<Value> {
     let mut partial = Partial::default();
     let mut values = Vec::new();
     let mut version = 0;
-    for letter in text.chars() {
-        partial.feed(letter.encode_utf8(&mut [0; 4]));
+    for character in text.chars() {
+        partial.feed(character.encode_utf8(&mut [0; 4]));
         if partial.version() != version {
             version = partial.version();
             values.extend(partial.value());
@@ -33,8 +33,8 @@ fn all(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn a_value_grows_letter_by_letter() {
-    let values = all(r#"{"a":"xy","b":[12,true],"c":{}}"#);
+fn a_value_grows_character_by_character() {
+    let values = all_values(r#"{"a":"xy","b":[12,true],"c":{}}"#);
     let expected = [
         json!({}),
         json!({ "a": "" }),
@@ -49,14 +49,14 @@ fn a_value_grows_letter_by_letter() {
 }
 
 #[test]
-fn a_fence_is_looked_through_and_other_words_are_not() {
-    assert_eq!(all("```json\n[1]\n```").last(), Some(&json!([1])));
-    assert!(all("Sure: [1]").is_empty());
-    assert!(all("``[1]").is_empty());
+fn a_fence_before_the_value_is_skipped_and_prose_is_not() {
+    assert_eq!(all_values("```json\n[1]\n```").last(), Some(&json!([1])));
+    assert!(all_values("Sure: [1]").is_empty());
+    assert!(all_values("``[1]").is_empty());
 }
 
 #[test]
-fn what_is_broken_stops_growing() {
+fn a_malformed_value_stops_growing() {
     for (text, last) in [
         (r#"{"a":1,"a":2}"#, json!({ "a": 1 })),
         ("[1,2}", json!([1])),
@@ -65,7 +65,7 @@ fn what_is_broken_stops_growing() {
         (r#"["\ud800x"]"#, json!([""])),
         (r#"{"a":[1],"b":]"#, json!({ "a": [1] })),
     ] {
-        assert_eq!(all(text).last(), Some(&last), "{text}");
+        assert_eq!(all_values(text).last(), Some(&last), "{text}");
     }
 }
 
@@ -87,13 +87,13 @@ fn json_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The same JSON with every letter beyond ASCII escaped.
+/// Returns the JSON with every character beyond ASCII escaped.
 fn escaped(text: &str) -> String {
-    text.chars().fold(String::new(), |mut out, letter| {
-        if letter.is_ascii() {
-            out.push(letter);
+    text.chars().fold(String::new(), |mut out, character| {
+        if character.is_ascii() {
+            out.push(character);
         } else {
-            for unit in letter.encode_utf16(&mut [0; 2]) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
                 out.push_str(&format!("\\u{unit:04x}"));
             }
         }
@@ -103,19 +103,19 @@ fn escaped(text: &str) -> String {
 
 proptest! {
     #[test]
-    fn values_only_grow_and_end_as_the_strict_parser_reads_them(value in json_value(), pretty: bool) {
+    fn values_only_grow_and_end_as_the_strict_parser_returns_them(value in json_value(), pretty: bool) {
         let text = if pretty { format!("{value:#}") } else { value.to_string() };
         for text in [escaped(&text), text] {
             let whole: Value = serde_json::from_str(&text).unwrap();
-            let values = all(&format!("{text}\n"));
+            let values = all_values(&format!("{text}\n"));
             prop_assert!(values.windows(2).all(|pair| grew(&pair[0], &pair[1])));
             prop_assert_eq!(values.last(), Some(&whole));
         }
     }
 
     #[test]
-    fn no_text_breaks_it(text in "[\\[\\]{}\",:0-9a-f\\\\u`\n ]{0,40}") {
-        let values = all(&text);
+    fn any_text_gives_values_that_only_grow(text in "[\\[\\]{}\",:0-9a-f\\\\u`\n ]{0,40}") {
+        let values = all_values(&text);
         prop_assert!(values.windows(2).all(|pair| grew(&pair[0], &pair[1])));
         if let (Ok(whole), Some(last)) = (crate::structured::strict::parse(&text), values.last()) {
             prop_assert!(grew(last, &whole));

@@ -1,4 +1,4 @@
-//! Why a value does not match a schema, for a model to read.
+//! Describes to a model why a value does not match a schema.
 
 use jsonschema::Validator;
 use serde_json::Value;
@@ -7,45 +7,45 @@ use super::work::Work;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_SCHEMA_CHECKS;
 
-/// How many reasons are told to the model.
+/// The most reasons that are reported to the model.
 const MAX_REASONS: usize = 8;
 
-/// The longest reason that is told.
+/// The most characters of one reason.
 const MAX_REASON_CHARS: usize = 300;
 
-/// Checks values against a schema, and says why one does not match.
+/// Checks values against a schema and reports why one does not match.
 pub(crate) struct Matcher {
     validator: Validator,
     work: Work,
 }
 
 impl Matcher {
-    /// Compiles a schema, which the error calls `whose` if it is not one.
+    /// Compiles a schema. `whose` names it in the error if it is not valid.
     pub(crate) fn new(whose: &str, schema: &Value) -> Result<Self> {
         let validator = jsonschema::validator_for(schema).map_err(|error| {
             let place = place(&error.instance_path().to_string());
-            let message = format!("{whose} cannot be used, at {place}: {error}");
+            let message = format!("{whose} is not a valid JSON Schema, at {place}: {error}");
             Error::new(ErrorKind::InvalidRequest, message)
         })?;
         Ok(Self { validator, work: Work::new(schema) })
     }
 
-    /// Returns the schema as it was given.
+    /// Returns the schema as the caller gave it.
     #[cfg(feature = "agent")]
     pub(crate) fn schema(&self) -> &Value {
         self.work.schema()
     }
 
-    /// Returns whether the value matches. One that would take more than
-    /// [`MAX_SCHEMA_CHECKS`](crate::limits::MAX_SCHEMA_CHECKS) to check does not.
+    /// Returns whether the value matches. A value that takes more than
+    /// [`MAX_SCHEMA_CHECKS`](crate::limits::MAX_SCHEMA_CHECKS) steps to check does not match.
     pub(crate) fn matches(&self, value: &Value) -> bool {
         self.work.is_bounded(value) && self.validator.is_valid(value)
     }
 
-    /// Returns the first reasons why a value does not match, each with its place.
+    /// Returns the first reasons why a value does not match, each with its JSON pointer.
     pub(crate) fn reasons(&self, value: &Value) -> String {
         if !self.work.is_bounded(value) {
-            return format!("it takes more than {MAX_SCHEMA_CHECKS} steps to check");
+            return format!("checking it takes more than {MAX_SCHEMA_CHECKS} steps");
         }
         let reasons: Vec<String> = self
             .validator

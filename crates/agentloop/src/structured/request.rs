@@ -1,14 +1,9 @@
-//! What is asked.
+//! The request for structured output.
 
 use crate::chat::{ChatRequest, OutputStrategy};
+use crate::limits::STRUCTURED_RETRIES;
 
-/// How often an answer that does not match is asked for again, unless told otherwise.
-pub const DEFAULT_RETRIES: u32 = 2;
-
-/// An answer is never asked for again more often than this.
-pub const MAX_RETRIES: u32 = 10;
-
-/// A request for an answer of a given type. A [`ChatRequest`] is one, with everything at its default.
+/// A request for structured output. A [`ChatRequest`] converts into one with default settings.
 ///
 /// ```
 /// use agentloop::structured::StructuredRequest;
@@ -22,44 +17,46 @@ pub const MAX_RETRIES: u32 = 10;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StructuredRequest {
-    /// The question. Its `response_format` is replaced.
+    /// The request to send. Its `response_format` is replaced.
     pub request: ChatRequest,
-    /// What the answer is called; without this, what its type is called.
+    /// The name of the schema that is sent to the provider; the name of the type if `None`.
     pub name: Option<String>,
-    /// What the answer is for.
+    /// The description of the schema that is sent to the provider.
     pub description: Option<String>,
-    /// How often an answer that does not match is asked for again.
+    /// How many times a response that does not match is requested again.
     pub retries: u32,
 }
 
 impl StructuredRequest {
-    /// `request`, with everything at its default.
+    /// Creates a structured request with default settings: [`STRUCTURED_RETRIES`] retries and the best strategy that the
+    /// model supports.
     pub fn new(request: ChatRequest) -> Self {
-        Self { request, name: None, description: None, retries: DEFAULT_RETRIES }
+        Self { request, name: None, description: None, retries: STRUCTURED_RETRIES }
     }
 
-    /// Sets what the answer is called.
+    /// Sets the name of the schema that is sent to the provider.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Sets what the answer is for.
+    /// Sets the description of the schema that is sent to the provider.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Insists on a way to ask, instead of the best that the model has.
+    /// Sets how the schema is sent, instead of the best way that the model supports.
     #[must_use]
     pub fn strategy(mut self, strategy: OutputStrategy) -> Self {
         self.request.output_strategy = Some(strategy);
         self
     }
 
-    /// Sets how often an answer that does not match is asked for again, up to [`MAX_RETRIES`].
+    /// Sets how many times a response that does not match is requested again. At most
+    /// [`MAX_STRUCTURED_RETRIES`](crate::limits::MAX_STRUCTURED_RETRIES) retries are made.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;

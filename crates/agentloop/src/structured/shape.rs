@@ -1,4 +1,4 @@
-//! The schema of an answer, and whether an answer matches it.
+//! The schema of a response, and how a response is matched against it.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -16,41 +16,42 @@ use crate::limits::MAX_KEPT_DEPTH;
 use crate::nesting;
 use crate::schema;
 
-/// The longest name that every host takes.
+/// The longest schema name that every provider accepts.
 const MAX_NAME_CHARS: usize = 64;
 
-/// What an answer must be.
+/// The schema that a response must match.
 pub(crate) struct Shape {
     format: JsonSchemaFormat,
     matcher: Matcher,
-    /// Whether hosts may be sent an object around it.
+    /// Whether the value may be wrapped in an object: some providers accept only objects at the root.
     wraps: bool,
 }
 
-/// Why an answer cannot be used.
+/// Why a response is not valid.
 #[derive(Debug)]
-pub(crate) struct Wrong {
+pub(crate) struct Invalid {
     kind: ErrorKind,
     pub(crate) message: String,
-    /// Whether the model may do better when it is told.
-    pub(crate) again: bool,
+    /// Whether asking the model again, with the reason, can help.
+    pub(crate) is_correctable: bool,
 }
 
-impl Wrong {
-    fn final_one(kind: ErrorKind, message: &str) -> Self {
-        Self { kind, message: message.to_owned(), again: false }
+impl Invalid {
+    fn new(kind: ErrorKind, message: &str) -> Self {
+        Self { kind, message: message.to_owned(), is_correctable: false }
     }
 
     pub(crate) fn into_error(self, response: ChatResponse) -> Error {
-        let error = Error::new(self.kind, format!("the answer cannot be used: {}", self.message))
+        let message = format!("the response is not valid structured output: {}", self.message);
+        let error = Error::new(self.kind, message)
             .with_provider(&response.provider)
             .with_model(&response.model)
             .with_request_id(response.request_id.clone());
         let error = match self.kind {
-            ErrorKind::OutputTruncated => error.with_hint("allow more tokens with `max_tokens`"),
-            ErrorKind::OutputCalledTools => {
-                error.with_hint("answer the calls and ask again, or ask without tools")
-            }
+            ErrorKind::OutputTruncated => error.with_hint("raise `max_tokens`"),
+            ErrorKind::OutputCalledTools => error.with_hint(
+                "send the results of the calls and try again, or remove the tools from the request",
+            ),
             _ => error,
         };
         error.with_partial(response)
@@ -62,27 +63,27 @@ impl Shape {
         let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
         let mut shape = Self::new(schema.to_value(), request)?;
         if request.name.is_none() {
-            shape.format.name = name(&T::schema_name());
+            shape.format.name = sanitize_name(&T::schema_name());
         }
         Ok(shape)
     }
 
-    pub(super) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
-        nesting::check_schema("the schema of the answer", &mut schema)?;
+    pub(crate) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
+        nesting::check_schema("the schema of the response", &mut schema)?;
         let matcher = Matcher::new("the schema", &schema)?;
         let title = match &mut schema {
             Value::Object(fields) => {
-                // It says which words are meant, which hosts know anyway, or refuse.
+                // Providers do not need the dialect, and some reject it.
                 fields.remove("$schema");
                 fields.get("title").and_then(Value::as_str).map(str::to_owned)
             }
             _ => None,
         };
-        let called = request.name.clone().or(title).unwrap_or_default();
+        let given = request.name.clone().or(title).unwrap_or_default();
         Ok(Self {
             wraps: !schema::is_object(&schema),
             format: JsonSchemaFormat {
-                name: name(&called),
+                name: sanitize_name(&given),
                 description: request.description.clone(),
                 strict: Some(true),
                 schema,
@@ -91,77 +92,83 @@ impl Shape {
         })
     }
 
-    /// The shape that a request asks for already; an answer of any form has none.
+    /// Returns the shape for the response format of a request, which must be a JSON Schema.
     #[cfg(feature = "agent")]
     pub(crate) fn of_format(format: &ResponseFormat) -> Result<Self> {
         match format {
             ResponseFormat::JsonSchema { json_schema } => {
-                let asked = StructuredRequest::new(ChatRequest::default());
-                let shape = Self::new(json_schema.schema.clone(), &asked)?;
+                let request = StructuredRequest::new(ChatRequest::default());
+                let shape = Self::new(json_schema.schema.clone(), &request)?;
                 Ok(Self { format: json_schema.clone(), ..shape })
             }
-            _ => Err(Error::new(ErrorKind::InvalidRequest, "the request asks for no schema")),
+            _ => {
+                let message = "the `response_format` of the request is not a JSON Schema";
+                Err(Error::new(ErrorKind::InvalidRequest, message))
+            }
         }
     }
 
-    /// The request, with the schema.
-    pub(crate) fn request(&self, mut request: ChatRequest) -> ChatRequest {
+    /// Returns the request with the schema as its response format.
+    pub(crate) fn apply_to(&self, mut request: ChatRequest) -> ChatRequest {
         request.response_format =
             Some(ResponseFormat::JsonSchema { json_schema: self.format.clone() });
         request
     }
 
-    /// Whether an answer that stands in a fence may still be wrapped.
+    /// Returns whether the value may be wrapped in an object.
     pub(super) fn wraps(&self) -> bool {
         self.wraps
     }
 
-    /// The value as the caller shall see it.
-    pub(super) fn tidy(&self, value: &mut Value) {
+    /// Removes nulls that only a provider's strict mode put into the value.
+    pub(super) fn drop_nulls(&self, value: &mut Value) {
         nulls::drop_optional(&self.format.schema, value);
     }
 
-    /// Reads the answer: from the part of that number, if one is given.
-    pub(crate) fn read<T: DeserializeOwned>(
+    /// Parses the response, or only its part with the index `part` if that is given.
+    pub(crate) fn parse<T: DeserializeOwned>(
         &self,
         response: &ChatResponse,
         part: Option<usize>,
-    ) -> Result<T, Wrong> {
-        let wrong = |kind, message| Err(Wrong::final_one(kind, message));
+    ) -> Result<T, Invalid> {
+        let invalid = |kind, message| Err(Invalid::new(kind, message));
         let Some(choice) = response.choices.first() else {
-            return wrong(ErrorKind::OutputNotJson, "there is none");
+            return invalid(ErrorKind::OutputNotJson, "it is empty");
         };
         match choice.finish_reason {
             FinishReason::Length => {
-                return wrong(ErrorKind::OutputTruncated, "it was cut by a token limit");
+                return invalid(ErrorKind::OutputTruncated, "a token limit cut it off");
             }
             FinishReason::ContentFilter => {
-                return wrong(ErrorKind::OutputRefused, "it was refused or filtered");
+                return invalid(
+                    ErrorKind::OutputRefused,
+                    "the model refused, or a filter removed it",
+                );
             }
-            FinishReason::Error => return wrong(ErrorKind::Server, "the provider failed"),
+            FinishReason::Error => {
+                return invalid(ErrorKind::Server, "the provider reported a failure");
+            }
             _ => {}
         }
         if choice.tool_calls().next().is_some() {
-            return wrong(ErrorKind::OutputCalledTools, "tools were called instead");
+            return invalid(ErrorKind::OutputCalledTools, "the model called tools instead");
         }
-        let value = self.value(choice, part)?;
+        let value = self.find_value(choice, part)?;
         serde_json::from_value(value)
             .map_err(|error| self.mismatch(format!("it does not fit the type: {error}")))
     }
 
-    /// The value of an answer that matches the schema.
-    fn value(&self, choice: &Choice, part: Option<usize>) -> Result<Value, Wrong> {
-        let texts = texts(choice, part);
-        let found = extract(&texts, |value| self.fitting(value).is_ok()).map_err(|why| Wrong {
-            kind: ErrorKind::OutputNotJson,
-            message: why,
-            again: true,
+    /// Returns the value in the response that matches the schema.
+    fn find_value(&self, choice: &Choice, part: Option<usize>) -> Result<Value, Invalid> {
+        let texts = candidate_texts(choice, part);
+        let found = extract(&texts, |value| self.match_value(value).is_ok()).map_err(|why| {
+            Invalid { kind: ErrorKind::OutputNotJson, message: why, is_correctable: true }
         })?;
         if nesting::is_deeper(&found, MAX_KEPT_DEPTH) {
-            let why = format!("it nests deeper than {MAX_KEPT_DEPTH} levels");
+            let why = format!("it is nested deeper than {MAX_KEPT_DEPTH} levels");
             return Err(self.mismatch(why));
         }
-        let found = match self.fitting(&found) {
+        let found = match self.match_value(&found) {
             Ok(value) => return Ok(value),
             Err(found) => found,
         };
@@ -169,10 +176,11 @@ impl Shape {
         Err(self.mismatch(format!("it does not match the schema ({reasons})")))
     }
 
-    /// The value as the caller shall see it, if it matches the schema: itself, or what it is wrapped around.
-    fn fitting(&self, value: &Value) -> Result<Value, Value> {
+    /// Returns the value without added nulls if it, or the value that it wraps, matches the schema. Otherwise returns the
+    /// value that was compared.
+    fn match_value(&self, value: &Value) -> Result<Value, Value> {
         let mut whole = value.clone();
-        self.tidy(&mut whole);
+        self.drop_nulls(&mut whole);
         if self.matcher.matches(&whole) {
             return Ok(whole);
         }
@@ -180,7 +188,7 @@ impl Shape {
             && let Some(inner) = value.get(schema::WRAPPER)
         {
             let mut inner = inner.clone();
-            self.tidy(&mut inner);
+            self.drop_nulls(&mut inner);
             if self.matcher.matches(&inner) {
                 return Ok(inner);
             }
@@ -188,15 +196,15 @@ impl Shape {
         Err(whole)
     }
 
-    fn mismatch(&self, message: String) -> Wrong {
-        Wrong { kind: ErrorKind::OutputMismatch, message, again: true }
+    fn mismatch(&self, message: String) -> Invalid {
+        Invalid { kind: ErrorKind::OutputMismatch, message, is_correctable: true }
     }
 }
 
-/// The texts that may hold the answer.
-fn texts(choice: &Choice, part: Option<usize>) -> Vec<&str> {
-    let text = |part: &ResponsePart| matches!(part, ResponsePart::Text(_));
-    let chosen = part.and_then(|at| choice.content.get(at)).filter(|part| text(part));
+/// Returns the texts that may contain the value.
+fn candidate_texts(choice: &Choice, part: Option<usize>) -> Vec<&str> {
+    let is_text = |part: &ResponsePart| matches!(part, ResponsePart::Text(_));
+    let chosen = part.and_then(|at| choice.content.get(at)).filter(|part| is_text(part));
     let parts = match chosen {
         Some(part) => std::slice::from_ref(part),
         None => &choice.content,
@@ -210,10 +218,10 @@ fn texts(choice: &Choice, part: Option<usize>) -> Vec<&str> {
         .collect()
 }
 
-/// A name that every host takes.
-fn name(called: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+/// Replaces the characters that some provider rejects in a schema name.
+fn sanitize_name(name: &str) -> String {
+    let is_accepted = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String =
-        called.chars().map(|c| if fits(c) { c } else { '_' }).take(MAX_NAME_CHARS).collect();
-    if name.is_empty() { "answer".to_owned() } else { name }
+        name.chars().map(|c| if is_accepted(c) { c } else { '_' }).take(MAX_NAME_CHARS).collect();
+    if name.is_empty() { "response".to_owned() } else { name }
 }

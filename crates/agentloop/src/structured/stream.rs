@@ -1,4 +1,4 @@
-//! An answer of a given type, as it grows.
+//! A structured response while it arrives.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -15,48 +15,103 @@ use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta, PartStart};
 use crate::error::{Error, ErrorKind, Result};
 use crate::stream::ChatStream;
 
-/// While more text is there to be read, a value is only returned when the text has grown by this share of itself.
+/// The share by which the text must have grown before the next partial value, while more events are ready to be read.
 const BURST_SHARE: usize = 16;
 
-/// The share by which the text must have grown when nothing more is there to be read.
+/// The share by which the text must have grown before the next partial value, when no further event is ready.
 ///
 /// Each value is a copy of all before it. A copy per delta would cost the square of the response's length; copies at
 /// lengths that grow by a fixed share cost at most `IDLE_SHARE + 1` times the length together, however the deltas arrive.
-/// Up to 32 bytes every delta is shown, at 1 kB every 32 bytes, at 100 kB every 3 kB.
+/// Up to 32 bytes every delta gives a value, at 1 kB every 32 bytes, at 100 kB every 3 kB.
 const IDLE_SHARE: usize = 32;
 
-/// A step of an answer of the type `T`.
+/// An event of a structured response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum StructuredEvent<T> {
-    /// What is certain of the response so far. Each contains the one before: objects gain properties, lists items, texts
-    /// letters.
+    /// An event of the response, when it arrives: thinking, tool calls, warnings, usage, and the text that the value is
+    /// parsed from. Every event of the stream is reported except `message.done`, which [`Done`](Self::Done) replaces.
+    Event(ChatStreamEvent),
+    /// The part of the value that is certain so far. Each partial value contains the one before it: objects gain
+    /// properties, arrays gain items, strings gain characters.
     ///
-    /// Values are not made for every delta: the text must have grown by a 32nd part since the last one, because each
-    /// is a copy of the whole. The cost of a stream is therefore linear in its length.
+    /// It follows the [`Event`](Self::Event) whose text completed it. Not every delta gives a value: the text must have
+    /// grown by a 32nd since the last one, because each value is a copy of the whole. The cost of a stream is therefore
+    /// linear in its length.
     Partial(Value),
-    /// The answer, whole and checked. The last event.
+    /// The complete, validated value. The last event.
     Done(Box<Structured<T>>),
 }
 
-/// An answer of the type `T` as it grows.
+/// The events of a structured response, while it arrives.
 ///
-/// - Partial values come while the answer begins with JSON, or with a fence around it; where words stand first, only the
-///   final value comes.
-/// - The last event is [`StructuredEvent::Done`], or an error as of
-///   [`chat_structured`](crate::AgentLoop::chat_structured); nothing follows either.
-/// - Dropping it closes the connection.
+/// - [`next`](Self::next) returns everything: the events of the response, the partial values and the complete value.
+/// - [`next_partial`](Self::next_partial) returns only the partial values. [`finish`](Self::finish) returns the complete
+///   value, before or after them.
+/// - Partial values are reported if the response begins with JSON, or with a fence around it. If prose precedes the JSON,
+///   only the complete value is reported.
+/// - The last event is [`StructuredEvent::Done`] or an error of the kinds that
+///   [`chat_structured`](crate::AgentLoop::chat_structured) documents.
+/// - Dropping the stream closes the connection.
+///
+/// ```
+/// use agentloop::structured::StructuredEvent;
+/// use agentloop::{AgentLoop, ChatRequest, ChatStreamEvent};
+/// # use agentloop_sim::{Model, Script, Simulator, Turn};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct City {
+///     name: String,
+///     inhabitants: u64,
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let turn = Turn::text(r#"{"name": "Oslo", "inhabitants": 717710}"#);
+/// # let script = Script::new([turn.clone(), turn]);
+/// # let simulator = Simulator::new().with_model(Model::from_script(script));
+/// # let provider = simulator.provider_named("sim", agentloop::Protocol::OpenAiChat);
+/// # let ai = AgentLoop::builder().provider(provider).build()?;
+/// let request = ChatRequest::new("sim/any").user("The largest city of Norway?");
+///
+/// // Only the values.
+/// let mut stream = ai.stream_structured::<City>(request.clone()).await?;
+/// while let Some(partial) = stream.next_partial().await {
+///     println!("{}", partial?);
+/// }
+/// assert_eq!(stream.finish().await?.data.name, "Oslo");
+///
+/// // Everything.
+/// let mut stream = ai.stream_structured::<City>(request).await?;
+/// while let Some(event) = stream.next().await {
+///     match event? {
+///         StructuredEvent::Partial(value) => println!("{value}"),
+///         StructuredEvent::Event(ChatStreamEvent::Usage { usage, .. }) => println!("{usage:?}"),
+///         StructuredEvent::Done(city) => assert_eq!(city.data.inhabitants, 717_710),
+///         _ => {}
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct StructuredStream<T> {
     events: ChatStream,
     shape: Shape,
     partial: Partial,
-    /// The part of the first choice that is read.
+    /// The index of the part of the first choice that is parsed.
     part: Option<u32>,
-    /// How much of it was there when the last value was handed on, and how much is.
-    shown: (u64, usize),
+    /// The version and the text length of the last partial value.
+    reported: (u64, usize),
+    /// The length of the text so far.
     length: usize,
-    ended: bool,
-    of: PhantomData<fn() -> T>,
+    /// A partial value to return before the next event is read.
+    queued: Option<Value>,
+    /// How the stream ended, if `next_partial` read its end: kept for `finish`.
+    end: Option<Result<Box<Structured<T>>>>,
+    is_ended: bool,
+    value: PhantomData<fn() -> T>,
 }
 
 impl<T: DeserializeOwned> StructuredStream<T> {
@@ -66,39 +121,69 @@ impl<T: DeserializeOwned> StructuredStream<T> {
             shape,
             partial: Partial::default(),
             part: None,
-            shown: (0, 0),
+            reported: (0, 0),
             length: 0,
-            ended: false,
-            of: PhantomData,
+            queued: None,
+            end: None,
+            is_ended: false,
+            value: PhantomData,
         }
     }
 
-    /// The next step; `None` after the last.
+    /// Returns the next event; `None` after the last one.
     pub async fn next(&mut self) -> Option<Result<StructuredEvent<T>>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The whole answer.
+    /// Returns the next partial value and skips all other events; `None` when the response is complete.
+    ///
+    /// [`finish`](Self::finish) then returns the complete value. See [`StructuredStream`] for an example.
     ///
     /// # Errors
     ///
-    /// When the stream fails, or the answer is not what was asked for.
-    pub async fn finish(mut self) -> Result<Structured<T>> {
+    /// Returns the error that ends the stream. [`finish`](Self::finish) returns it as well.
+    pub async fn next_partial(&mut self) -> Option<Result<Value>> {
         while let Some(event) = self.next().await {
-            if let StructuredEvent::Done(answer) = event? {
-                return Ok(*answer);
+            match event {
+                Ok(StructuredEvent::Partial(value)) => return Some(Ok(value)),
+                Ok(StructuredEvent::Event(_)) => {}
+                Ok(StructuredEvent::Done(value)) => self.end = Some(Ok(value)),
+                Err(error) => {
+                    self.end = Some(Err(error.clone()));
+                    return Some(Err(error));
+                }
             }
         }
-        Err(Error::new(ErrorKind::IncompleteStream, "the stream ended before the answer did"))
+        None
     }
 
-    fn look(&mut self, event: &ChatStreamEvent) {
+    /// Reads the stream to its end and returns the complete value.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the stream fails, if the response does not match, or if [`next`](Self::next) has already
+    /// returned the complete value.
+    pub async fn finish(mut self) -> Result<Structured<T>> {
+        if let Some(end) = self.end.take() {
+            return end.map(|value| *value);
+        }
+        while let Some(event) = self.next().await {
+            if let StructuredEvent::Done(value) = event? {
+                return Ok(*value);
+            }
+        }
+        let message = "the stream ended before the response was complete";
+        Err(Error::new(ErrorKind::IncompleteStream, message))
+    }
+
+    /// Parses the text of an event.
+    fn parse_event(&mut self, event: &ChatStreamEvent) {
         match event {
             ChatStreamEvent::ContentStart {
                 choice_index: 0,
                 part_index,
                 part: PartStart::Text {},
-            } if !self.partial.began() => {
+            } if !self.partial.has_value() => {
                 self.partial = Partial::default();
                 self.part = Some(*part_index);
                 self.length = 0;
@@ -115,33 +200,39 @@ impl<T: DeserializeOwned> StructuredStream<T> {
         }
     }
 
-    /// Whether there is a value to hand on, and whether it is worth its copy while more is there to be read.
-    fn due(&self, more: bool) -> bool {
-        let fenced = self.partial.is_fenced() && self.shape.wraps();
-        let grown = self.length.saturating_sub(self.shown.1);
-        self.partial.version() > self.shown.0
-            && !fenced
-            && grown.saturating_mul(if more { BURST_SHARE } else { IDLE_SHARE }) >= self.length
+    /// Returns whether the value has grown, and by enough to be worth a copy.
+    fn is_partial_due(&self, share: usize) -> bool {
+        let is_wrapped = self.partial.is_fenced() && self.shape.wraps();
+        let grown = self.length.saturating_sub(self.reported.1);
+        self.partial.version() > self.reported.0
+            && !is_wrapped
+            && grown.saturating_mul(share) >= self.length
     }
 
-    fn show(&mut self) -> Option<StructuredEvent<T>> {
+    /// Returns the next partial value if it is due.
+    fn take_partial(&mut self, share: usize) -> Option<Value> {
+        if !self.is_partial_due(share) {
+            return None;
+        }
         let mut value = self.partial.value()?;
-        self.shown = (self.partial.version(), self.length);
-        self.shape.tidy(&mut value);
-        Some(StructuredEvent::Partial(value))
+        self.reported = (self.partial.version(), self.length);
+        self.shape.drop_nulls(&mut value);
+        Some(value)
     }
 
-    fn done(&self, response: ChatResponse) -> Result<StructuredEvent<T>> {
-        // What was shown is what counts; else the answer may stand anywhere.
-        let part = self.part.filter(|_| self.shown.0 > 0).and_then(|at| usize::try_from(at).ok());
-        let data = match self.shape.read(&response, part) {
+    /// Validates the complete response.
+    fn complete(&self, response: ChatResponse) -> Result<StructuredEvent<T>> {
+        // The part that gave partial values is the one that counts. Otherwise the value may be in any part.
+        let part =
+            self.part.filter(|_| self.reported.0 > 0).and_then(|at| usize::try_from(at).ok());
+        let data = match self.shape.parse(&response, part) {
             Ok(data) => data,
-            Err(wrong) => return Err(wrong.into_error(response)),
+            Err(invalid) => return Err(invalid.into_error(response)),
         };
         let (strategy, usage) = (response.output_strategy, response.usage.clone());
         let cost = response.cost.clone();
-        let whole = Structured { data, response, strategy, attempts: 1, usage, cost };
-        Ok(StructuredEvent::Done(Box::new(whole)))
+        let structured = Structured { data, response, strategy, attempts: 1, usage, cost };
+        Ok(StructuredEvent::Done(Box::new(structured)))
     }
 }
 
@@ -150,44 +241,40 @@ impl<T: DeserializeOwned> Stream for StructuredStream<T> {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        loop {
-            if this.ended {
-                return Poll::Ready(None);
+        if let Some(value) = this.queued.take() {
+            return Poll::Ready(Some(Ok(StructuredEvent::Partial(value))));
+        }
+        if this.is_ended {
+            return Poll::Ready(None);
+        }
+        match Pin::new(&mut this.events).poll_next(context) {
+            Poll::Ready(Some(Ok(ChatStreamEvent::MessageDone { response }))) => {
+                this.is_ended = true;
+                Poll::Ready(Some(this.complete(*response)))
             }
-            match Pin::new(&mut this.events).poll_next(context) {
-                Poll::Ready(Some(Ok(ChatStreamEvent::MessageDone { response }))) => {
-                    this.ended = true;
-                    return Poll::Ready(Some(this.done(*response)));
-                }
-                Poll::Ready(Some(Ok(event))) => {
-                    this.look(&event);
-                    if this.due(true)
-                        && let Some(event) = this.show()
-                    {
-                        return Poll::Ready(Some(Ok(event)));
-                    }
-                }
-                Poll::Ready(Some(Err(error))) => {
-                    this.ended = true;
-                    return Poll::Ready(Some(Err(error)));
-                }
-                Poll::Ready(None) => {
-                    this.ended = true;
-                    return Poll::Ready(None);
-                }
-                Poll::Pending => {
-                    return match this.due(false).then(|| this.show()).flatten() {
-                        Some(event) => Poll::Ready(Some(Ok(event))),
-                        None => Poll::Pending,
-                    };
-                }
+            Poll::Ready(Some(Ok(event))) => {
+                this.parse_event(&event);
+                this.queued = this.take_partial(BURST_SHARE);
+                Poll::Ready(Some(Ok(StructuredEvent::Event(event))))
             }
+            Poll::Ready(Some(Err(error))) => {
+                this.is_ended = true;
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(None) => {
+                this.is_ended = true;
+                Poll::Ready(None)
+            }
+            Poll::Pending => match this.take_partial(IDLE_SHARE) {
+                Some(value) => Poll::Ready(Some(Ok(StructuredEvent::Partial(value)))),
+                None => Poll::Pending,
+            },
         }
     }
 }
 
 impl<T> std::fmt::Debug for StructuredStream<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StructuredStream").field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("StructuredStream").field("is_ended", &self.is_ended).finish_non_exhaustive()
     }
 }

@@ -1,14 +1,14 @@
-//! JSON, read strictly: one value, and no key twice.
+//! Strict JSON parsing: one value, and no duplicate keys.
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value in which no object has a key twice: which of the two was meant, nobody could say.
+/// A value without duplicate keys. With duplicates it is ambiguous which value is meant.
 pub(super) struct Strict(pub(super) Value);
 
-/// Reads a text that is one value.
+/// Parses a text that consists of one value.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|value| value.0).map_err(|error| error.to_string())
 }
@@ -69,7 +69,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
         while let Some(key) = fields.next_key::<String>()? {
             let Strict(value) = fields.next_value()?;
             if object.contains_key(&key) {
-                return Err(de::Error::custom(format!("the key `{key}` stands twice")));
+                return Err(de::Error::custom(format!("duplicate key `{key}`")));
             }
             object.insert(key, value);
         }
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_json_is_and_nothing_else() {
+    fn json_is_accepted_and_anything_else_is_an_error() {
         let text = r#"{"a":[1,-2,2.5,"x",true,null],"b":{}}"#;
         assert_eq!(parse(text).unwrap(), serde_json::from_str::<Value>(text).unwrap());
         for bad in ["", "{", "[1,]", "{'a':1}", "1 2", r#"{"a":1,"a":2}"#, "NaN"] {

@@ -1,8 +1,8 @@
-//! How much work it is to check a value against a schema.
+//! Counts the steps that checking a value against a schema takes.
 //!
 //! A validator applies every subschema again wherever it is referred to. Two references per definition, forty definitions
-//! deep, are a few kilobytes of schema and 2^40 checks, so the work is counted before it is done: each pair of a
-//! subschema and a place of the value is looked at once, however often the validator would.
+//! deep, are a few kilobytes of schema and 2^40 checks, so the steps are counted first: each pair of a subschema and a
+//! value is examined once, however often the validator would check it.
 
 use std::collections::HashMap;
 
@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::limits::{MAX_SCHEMA_CHECKS, MAX_SCHEMA_DEPTH};
 use crate::percent;
 
-/// A schema with the places that its references lead to.
+/// A schema with the targets of its references.
 #[derive(Debug)]
 pub(crate) struct Work {
     schema: Value,
-    /// The JSON pointers of subschemas that have a name of their own.
+    /// The JSON pointers of named subschemas.
     names: HashMap<String, String>,
 }
 
 impl Work {
     pub(crate) fn new(schema: &Value) -> Self {
         let mut names = HashMap::new();
-        name(schema, &mut String::new(), &mut names);
+        collect_names(schema, &mut String::new(), &mut names);
         Self { schema: schema.clone(), names }
     }
 
@@ -33,11 +33,11 @@ impl Work {
 
     /// Returns whether checking `value` takes at most [`MAX_SCHEMA_CHECKS`] steps.
     pub(crate) fn is_bounded(&self, value: &Value) -> bool {
-        let mut count = Count { work: self, known: HashMap::new() };
-        count.of(&self.schema, value, 0).is_some_and(|checks| checks <= MAX_SCHEMA_CHECKS)
+        let mut counter = Counter { work: self, known: HashMap::new() };
+        counter.count(&self.schema, value, 0).is_some_and(|checks| checks <= MAX_SCHEMA_CHECKS)
     }
 
-    fn target(&self, reference: &str) -> Option<&Value> {
+    fn resolve(&self, reference: &str) -> Option<&Value> {
         let pointer = match reference.strip_prefix('#') {
             Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => pointer.to_owned(),
             _ => match (self.names.get(reference), reference.split_once('#')) {
@@ -57,12 +57,12 @@ impl Work {
 }
 
 /// Collects the subschemas that can be referred to by a name.
-fn name(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) {
+fn collect_names(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) {
     let length = path.len();
     match schema {
         Value::Object(fields) => {
             for (word, value) in fields {
-                if let (true, Some(text)) = (is_name(word), value.as_str()) {
+                if let (true, Some(text)) = (is_naming_keyword(word), value.as_str()) {
                     let text = if word == "$id" || word == "id" {
                         text.to_owned()
                     } else {
@@ -74,14 +74,14 @@ fn name(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) 
                 }
                 path.push('/');
                 path.push_str(&word.replace('~', "~0").replace('/', "~1"));
-                name(value, path, names);
+                collect_names(value, path, names);
                 path.truncate(length);
             }
         }
         Value::Array(items) => {
             for (number, item) in items.iter().enumerate() {
                 path.push_str(&format!("/{number}"));
-                name(item, path, names);
+                collect_names(item, path, names);
                 path.truncate(length);
             }
         }
@@ -89,19 +89,19 @@ fn name(schema: &Value, path: &mut String, names: &mut HashMap<String, String>) 
     }
 }
 
-fn is_name(word: &str) -> bool {
+fn is_naming_keyword(word: &str) -> bool {
     matches!(word, "$id" | "id" | "$anchor" | "$dynamicAnchor")
 }
 
-struct Count<'a> {
+struct Counter<'a> {
     work: &'a Work,
-    /// What was counted, by the addresses of subschema and value; `None` while it is being counted.
+    /// The counts so far, by the addresses of subschema and value; `None` while one is being counted.
     known: HashMap<(usize, usize), Option<u64>>,
 }
 
-impl<'a> Count<'a> {
-    /// Returns the checks of a schema on a value; `None` when there is no end to them, or too many to count.
-    fn of(&mut self, schema: &'a Value, value: &'a Value, depth: usize) -> Option<u64> {
+impl<'a> Counter<'a> {
+    /// Returns the number of checks of a schema on a value; `None` if it is infinite or too large.
+    fn count(&mut self, schema: &'a Value, value: &'a Value, depth: usize) -> Option<u64> {
         let Value::Object(words) = schema else { return Some(1) };
         let key = (std::ptr::from_ref(schema).addr(), std::ptr::from_ref(value).addr());
         if let Some(known) = self.known.get(&key) {
@@ -113,20 +113,20 @@ impl<'a> Count<'a> {
         self.known.insert(key, None);
         let mut sum: u64 = 1;
         for (word, inner) in words {
-            sum = sum.saturating_add(self.word(word, inner, value, depth)?);
+            sum = sum.saturating_add(self.count_keyword(word, inner, value, depth)?);
             if sum > MAX_SCHEMA_CHECKS {
                 return None;
             }
         }
         if words.contains_key("unevaluatedProperties") || words.contains_key("unevaluatedItems") {
-            // What is evaluated is found out by evaluating it once more.
+            // The validator evaluates the schema twice to find out what is evaluated.
             sum = sum.saturating_mul(2);
         }
         self.known.insert(key, Some(sum));
         Some(sum)
     }
 
-    fn word(
+    fn count_keyword(
         &mut self,
         word: &str,
         inner: &'a Value,
@@ -136,31 +136,31 @@ impl<'a> Count<'a> {
         let next = depth + 1;
         match (word, inner) {
             ("$ref" | "$dynamicRef" | "$recursiveRef", Value::String(reference)) => {
-                // The schemas of the standard are no part of this one.
+                // The meta-schemas of the standard are not part of this schema.
                 if reference.contains("://json-schema.org/") {
                     return Some(1_000);
                 }
-                let target = self.work.target(reference)?;
-                self.of(target, value, next)
+                let target = self.work.resolve(reference)?;
+                self.count(target, value, next)
             }
-            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => self.each(all, value, next),
-            ("not" | "if" | "then" | "else", inner) => self.of(inner, value, next),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => self.count_all(all, value, next),
+            ("not" | "if" | "then" | "else", inner) => self.count(inner, value, next),
             ("dependentSchemas" | "dependencies", Value::Object(all)) => {
-                self.each(all.values(), value, next)
+                self.count_all(all.values(), value, next)
             }
             ("properties", Value::Object(properties)) => {
                 let Value::Object(fields) = value else { return Some(0) };
                 let mut sum: u64 = 0;
-                // The shorter of the two leads: both can be long.
+                // Iterates over the shorter of the two, because both can be long.
                 for (name, schema) in properties.iter().filter(|_| properties.len() <= fields.len())
                 {
                     if let Some(field) = fields.get(name) {
-                        sum = sum.saturating_add(self.of(schema, field, next)?);
+                        sum = sum.saturating_add(self.count(schema, field, next)?);
                     }
                 }
                 for (name, field) in fields.iter().filter(|_| properties.len() > fields.len()) {
                     if let Some(schema) = properties.get(name) {
-                        sum = sum.saturating_add(self.of(schema, field, next)?);
+                        sum = sum.saturating_add(self.count(schema, field, next)?);
                     }
                 }
                 Some(sum)
@@ -168,7 +168,7 @@ impl<'a> Count<'a> {
             ("patternProperties", Value::Object(all)) => {
                 let mut sum: u64 = 0;
                 for schema in all.values() {
-                    sum = sum.saturating_add(self.children(schema, value, next)?);
+                    sum = sum.saturating_add(self.count_children(schema, value, next)?);
                 }
                 Some(sum)
             }
@@ -176,13 +176,13 @@ impl<'a> Count<'a> {
                 let Value::Array(items) = value else { return Some(0) };
                 let mut sum: u64 = 0;
                 for (schema, item) in tuple.iter().zip(items) {
-                    sum = sum.saturating_add(self.of(schema, item, next)?);
+                    sum = sum.saturating_add(self.count(schema, item, next)?);
                 }
                 Some(sum)
             }
             ("propertyNames", schema) => match value {
                 Value::Object(fields) => {
-                    let one = self.of(schema, &Value::Null, next)?;
+                    let one = self.count(schema, &Value::Null, next)?;
                     Some(one.saturating_mul(fields.len() as u64))
                 }
                 _ => Some(0),
@@ -195,13 +195,13 @@ impl<'a> Count<'a> {
                 | "unevaluatedItems"
                 | "contains",
                 schema,
-            ) => self.children(schema, value, next),
+            ) => self.count_children(schema, value, next),
             ("enum" | "required", Value::Array(all)) => Some(all.len() as u64),
             _ => Some(0),
         }
     }
 
-    fn each(
+    fn count_all(
         &mut self,
         all: impl IntoIterator<Item = &'a Value>,
         value: &'a Value,
@@ -209,23 +209,23 @@ impl<'a> Count<'a> {
     ) -> Option<u64> {
         let mut sum: u64 = 0;
         for schema in all {
-            sum = sum.saturating_add(self.of(schema, value, depth)?);
+            sum = sum.saturating_add(self.count(schema, value, depth)?);
         }
         Some(sum)
     }
 
-    /// Returns the checks of a schema on every child of a value.
-    fn children(&mut self, schema: &'a Value, value: &'a Value, depth: usize) -> Option<u64> {
+    /// Returns the number of checks of a schema on all children of a value.
+    fn count_children(&mut self, schema: &'a Value, value: &'a Value, depth: usize) -> Option<u64> {
         let mut sum: u64 = 0;
         match value {
             Value::Array(items) => {
                 for item in items {
-                    sum = sum.saturating_add(self.of(schema, item, depth)?);
+                    sum = sum.saturating_add(self.count(schema, item, depth)?);
                 }
             }
             Value::Object(fields) => {
                 for field in fields.values() {
-                    sum = sum.saturating_add(self.of(schema, field, depth)?);
+                    sum = sum.saturating_add(self.count(schema, field, depth)?);
                 }
             }
             _ => {}
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn references_that_double_at_each_level_are_too_much_work() {
+    fn references_that_double_at_each_level_exceed_the_limit() {
         let by_pointer = |level: usize| json!({ "$ref": format!("#/$defs/d{level}") });
         assert!(is_bounded(doubled(10, by_pointer), json!({})));
         assert!(!is_bounded(doubled(39, by_pointer), json!({})));
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_nests_multiplies_the_work_of_a_recursive_schema() {
+    fn a_nested_value_multiplies_the_checks_of_a_recursive_schema() {
         let both = json!({ "properties": { "x": { "$ref": "#" } } });
         let schema = json!({ "allOf": [both, both] });
         let nested = |levels: usize| (0..levels).fold(json!({}), |inner, _| json!({ "x": inner }));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_itself_or_to_nowhere_has_no_end() {
+    fn a_reference_to_itself_or_to_another_document_exceeds_the_limit() {
         assert!(!is_bounded(json!({ "$ref": "#" }), json!({})));
         assert!(!is_bounded(json!({ "$ref": "https://example.com/other.json" }), json!({})));
         assert!(is_bounded(
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_schemas_and_long_values_are_little_work() {
+    fn ordinary_schemas_and_long_values_stay_within_the_limit() {
         let tree = json!({ "type": "object", "properties": {
             "name": { "type": "string" },
             "children": { "type": "array", "items": { "$ref": "#" } },

@@ -1,4 +1,4 @@
-//! Tools that are made of functions with `#[tool]`.
+//! Tools made from functions with `#[tool]`.
 
 use agentloop::agent::{Agent, Decision, Pending, Tool, ToolContext, ToolError, ToolStatus};
 use agentloop::{AgentLoop, ChatRequest, ResponsePart, ToolCallPart, tool};
@@ -48,7 +48,7 @@ async fn idle(context: ToolContext) {
     context.progress("idle");
 }
 
-/// A module's own, with a type of its own.
+/// A tool in a module, with its own type.
 mod inner {
     use super::tool;
 
@@ -73,7 +73,7 @@ fn parameters(tool: &Tool) -> Value {
     tool.definition().parameters.clone().unwrap()
 }
 
-/// A model that calls the tool once, and is content with the result.
+/// Returns a client whose model calls the tool once and then finishes.
 fn calls(tool: &str, arguments: &Value) -> AgentLoop {
     let call = ToolCallPart::new("call_1", tool, arguments.to_string());
     let script = Script::new([Turn::new([ResponsePart::ToolCall(call)]), Turn::text("done")]);
@@ -81,8 +81,8 @@ fn calls(tool: &str, arguments: &Value) -> AgentLoop {
     AgentLoop::builder().provider(simulator.provider()).build().unwrap()
 }
 
-/// What a call of the tool gives, in a run.
-async fn called(tool: impl Into<Tool>, arguments: Value) -> (ToolStatus, String) {
+/// Runs a call of the tool and returns its result.
+async fn run_call(tool: impl Into<Tool>, arguments: Value) -> (ToolStatus, String) {
     let tool = tool.into();
     let ai = calls(tool.name(), &arguments);
     let agent = Agent::new(ai).tool(tool).approver(|_: &Pending| Decision::Allow);
@@ -92,7 +92,7 @@ async fn called(tool: impl Into<Tool>, arguments: Value) -> (ToolStatus, String)
 }
 
 #[test]
-fn the_model_is_told_what_the_comments_and_the_types_say() {
+fn the_definition_contains_the_doc_comments_and_the_types() {
     let tool = Tool::from(weather);
     assert_eq!(tool.name(), "weather");
     let description = tool.definition().description.as_deref();
@@ -105,7 +105,7 @@ fn the_model_is_told_what_the_comments_and_the_types_say() {
 }
 
 #[test]
-fn the_settings_of_the_attribute_are_those_of_the_tool() {
+fn the_options_of_the_attribute_are_settings_of_the_tool() {
     let tool = Tool::from(divide);
     assert_eq!(tool.name(), "divide-numbers");
     assert_eq!(tool.definition().strict, Some(true));
@@ -116,7 +116,7 @@ fn the_settings_of_the_attribute_are_those_of_the_tool() {
 }
 
 #[test]
-fn the_context_is_no_parameter_for_the_model() {
+fn the_context_is_not_an_argument_for_the_model() {
     assert_eq!(parameters(&Tool::from(idle))["type"], "object");
     let fields = parameters(&Tool::from(parse));
     let names: Vec<&String> = fields["properties"].as_object().unwrap().keys().collect();
@@ -125,27 +125,27 @@ fn the_context_is_no_parameter_for_the_model() {
 
 #[tokio::test]
 async fn a_call_runs_the_function_with_its_arguments() {
-    let rain = called(weather, json!({ "city": "Graz" })).await;
+    let rain = run_call(weather, json!({ "city": "Graz" })).await;
     assert_eq!(rain, (ToolStatus::Completed, "Graz in 0 days: rain".to_owned()));
-    assert_eq!(called(divide, json!({ "dividend": 84 })).await.1, "42");
-    assert_eq!(called(inner::unit, json!({ "unit": "kelvin" })).await.1, "K");
-    assert_eq!(called(idle, json!({})).await, (ToolStatus::Completed, "done".to_owned()));
-    let number = called(parse, json!({ "text": " 4 2", "type": "answer" })).await;
+    assert_eq!(run_call(divide, json!({ "dividend": 84 })).await.1, "42");
+    assert_eq!(run_call(inner::unit, json!({ "unit": "kelvin" })).await.1, "K");
+    assert_eq!(run_call(idle, json!({})).await, (ToolStatus::Completed, "done".to_owned()));
+    let number = run_call(parse, json!({ "text": " 4 2", "type": "answer" })).await;
     assert_eq!(number.1, r#"{"number":42,"type":"answer"}"#);
 }
 
 #[tokio::test]
-async fn what_it_fails_with_and_what_does_not_fit_is_told_to_the_model() {
-    let zero = called(divide, json!({ "dividend": 1, "divisor": 0 })).await;
+async fn the_model_receives_errors_and_mismatches() {
+    let zero = run_call(divide, json!({ "dividend": 1, "divisor": 0 })).await;
     assert_eq!(zero, (ToolStatus::Failed, "nothing divides by zero".to_owned()));
-    let word = called(parse, json!({ "text": "four" })).await;
+    let word = run_call(parse, json!({ "text": "four" })).await;
     assert_eq!(word, (ToolStatus::Failed, "invalid digit found in string".to_owned()));
-    let wide = called(divide, json!({ "dividend": 101 })).await;
+    let wide = run_call(divide, json!({ "dividend": 101 })).await;
     assert_eq!(wide.0, ToolStatus::InvalidArguments, "{}", wide.1);
 }
 
 #[tokio::test]
-async fn a_tool_that_asks_waits_without_somebody_to_ask() {
+async fn a_tool_that_needs_approval_waits_without_an_approver() {
     let ai = calls("divide-numbers", &json!({ "dividend": 1 }));
     let outcome = Agent::new(ai).tool(divide).run(ChatRequest::new("sim/case").user("Go")).await;
     assert!(outcome.unwrap().suspended.is_some());

@@ -1,6 +1,6 @@
-//! A thousand runs, a hundred at once: nothing of a run stays behind.
+//! A thousand runs, a hundred at the same time, free all of their memory.
 //!
-//! What is counted is what this thread holds, to the byte: a thread of its own for all that runs.
+//! The allocations of one thread, on which everything runs, are counted to the byte.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,14 +17,14 @@ const AT_ONCE: usize = 100;
 const STEPS: usize = 10;
 const TOOLS: usize = 3;
 
-/// What may stay, in bytes: tables that have grown. A byte for each call of a tool would be more.
+/// The bytes that may stay allocated, for tables that have grown. One byte per call would be more.
 const SLACK: i64 = 16 << 10;
 
-/// What all that run at once may hold: about three times what they do.
+/// The bytes that all parallel runs may use: about three times what they need.
 const MOST: u64 = 20 << 20;
 
-/// Answers at once: three calls while it is asked for less than the last step, then a text. The simulator would do the
-/// same, and most of the time would be its own.
+/// Responds at once: with three calls before the last step, then with text. The simulator could do this too, but would take
+/// most of the time.
 #[derive(Debug)]
 struct Canned;
 
@@ -74,7 +74,7 @@ fn agent(begun: &Arc<AtomicUsize>, gone: &Arc<AtomicUsize>) -> Agent {
             async move {
                 context.data().update(|data| data.insert("last".into(), json!(context.call_id())));
                 context.progress("looking");
-                // It holds the context until its token is thrown, which must happen when the call is over.
+                // The task holds the context until its token is cancelled, which must happen when the call ends.
                 tokio::spawn(async move {
                     context.cancel_token().cancelled().await;
                     gone.fetch_add(1, Ordering::Relaxed);
@@ -89,7 +89,7 @@ fn agent(begun: &Arc<AtomicUsize>, gone: &Arc<AtomicUsize>) -> Agent {
     Agent::new(ai).tool(look)
 }
 
-/// So many runs, a hundred at once, half of them streamed.
+/// Runs an agent this many times, a hundred at the same time, half of them streamed.
 async fn runs(agent: &Agent, count: usize) {
     let workers: Vec<_> = (0..AT_ONCE)
         .map(|_| {
@@ -111,8 +111,8 @@ async fn runs(agent: &Agent, count: usize) {
     }
 }
 
-/// Waits until all that the tools started has ended, for which their tokens must be thrown.
-async fn ended(begun: &AtomicUsize, gone: &AtomicUsize) {
+/// Waits until all tasks of the tools have ended, which requires that their tokens are cancelled.
+async fn wait_for_tasks(begun: &AtomicUsize, gone: &AtomicUsize) {
     for _ in 0..1_000_000 {
         if gone.load(Ordering::Relaxed) == begun.load(Ordering::Relaxed) {
             break;
@@ -124,14 +124,14 @@ async fn ended(begun: &AtomicUsize, gone: &AtomicUsize) {
 }
 
 #[test]
-fn a_thousand_runs_of_ten_steps_with_three_tools_at_once_leave_nothing_behind() {
+fn a_thousand_runs_of_ten_steps_with_three_parallel_tools_free_their_memory() {
     let (begun, gone) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     let agent = agent(&begun, &gone);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let all = |count: usize| {
         runtime.block_on(async {
             runs(&agent, count).await;
-            ended(&begun, &gone).await;
+            wait_for_tasks(&begun, &gone).await;
         });
     };
     // Pools, caches and tables take their place in the first round.
@@ -142,11 +142,11 @@ fn a_thousand_runs_of_ten_steps_with_three_tools_at_once_leave_nothing_behind() 
     assert!(held.bytes_max < MOST, "{} bytes at once", held.bytes_max);
     let calls = (RUNS + AT_ONCE) * (STEPS - 1) * TOOLS;
     assert_eq!(begun.load(Ordering::Relaxed), calls);
-    assert_eq!(gone.load(Ordering::Relaxed), calls, "tokens that were never thrown");
+    assert_eq!(gone.load(Ordering::Relaxed), calls, "tokens that were never cancelled");
 }
 
 #[test]
-fn runs_that_are_dropped_half_way_leave_nothing_behind() {
+fn runs_that_are_dropped_half_way_free_their_memory() {
     let (begun, gone) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     let agent = agent(&begun, &gone);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -159,7 +159,7 @@ fn runs_that_are_dropped_half_way_leave_nothing_behind() {
                 }
                 drop(run);
             }
-            ended(&begun, &gone).await;
+            wait_for_tasks(&begun, &gone).await;
         });
     };
     dropped(AT_ONCE);

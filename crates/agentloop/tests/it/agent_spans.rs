@@ -1,6 +1,6 @@
-//! A run as spans.
+//! The spans of a run.
 //!
-//! Which spans are recorded is decided for the whole process, so the test has one of its own.
+//! Which spans are recorded is decided for the whole process, so this test runs in its own process.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::support::own_process::own_process;
 
 type Seen = BTreeMap<u64, (Option<u64>, BTreeMap<String, String>)>;
 
-/// Keeps the fields of spans, and what they are inside of.
+/// Records the fields and the parents of spans.
 #[derive(Clone, Default)]
 struct Capture(Arc<Mutex<Seen>>);
 
@@ -46,9 +46,9 @@ impl<S: tracing::Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Capture {
     }
 }
 
-/// Other threads of this process, which have no subscriber, decide whether a span is recorded: it has to be alone.
+/// Threads without a subscriber influence whether a span is recorded, so the test runs alone.
 #[test]
-fn a_run_is_a_span_around_those_of_its_model_and_its_tools() {
+fn the_span_of_a_run_contains_those_of_its_requests_and_tools() {
     own_process(spans_are_recorded);
 }
 

@@ -79,7 +79,7 @@ impl Begin {
         let stored = run.clone();
         decide_waiting(&mut run, tools, &args.allowed, &args.denied, person, notes).await?;
         let claim = Claim::take(path, &stored)?;
-        let question = run.question();
+        let question = run.initial_request();
         Ok(Self { request: run.into(), question, claim: Some(claim) })
     }
 }

@@ -42,7 +42,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let cancel = CancelToken::new();
     let mut request = request.cancel_token(&cancel);
     if args.no_stream {
-        request = request.whole_answers();
+        request = request.whole_responses();
     }
     let mut show = Show::new(args.events, setup.notes);
     let mut happened = false;

@@ -1,4 +1,4 @@
-//! Asking the model.
+//! Sends the request of a step and reads the model's response.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,21 +14,21 @@ use super::{Run, millis};
 use crate::chat::{ChatRequest, ChatResponse, ChatStreamEvent, Fold, ToolChoice, ToolDefinition};
 use crate::error::{Error, ErrorKind, Result};
 
-/// How an answer ended.
-enum Ended {
-    Whole(Box<ChatResponse>),
+/// How a response ended.
+enum ResponseEnd {
+    Complete(Box<ChatResponse>),
     Cancelled(Option<Box<ChatResponse>>),
     Failed(Error, Option<Box<ChatResponse>>),
 }
 
 impl Run {
-    /// Asks the model for its next answer; without tools if it is the `last`.
-    pub(super) async fn ask(&mut self, last: bool) {
+    /// Requests the next response of the model; without tools if it is the `last`.
+    pub(super) async fn ask_model(&mut self, last: bool) {
         let began = Instant::now();
         let choice = self.state.tool_choice();
-        // The conversation is lent to the call and comes back after it, so that it is not copied at every step.
+        // The conversation moves into the request and back, so it is not copied at every step.
         let own = std::mem::take(&mut self.state.request);
-        let (own, asked) = match self.prepare(own, choice, last).await {
+        let (own, step_request) = match self.prepare(own, choice, last).await {
             Ok(prepared) => prepared,
             Err((own, error)) => {
                 self.state.request = own;
@@ -36,40 +36,40 @@ impl Run {
             }
         };
         let step = self.state.step();
-        let model = asked.model.clone();
+        let model = step_request.model.clone();
         self.sink.emit(RunEvent::StepStart { step, model }).await;
-        let ended = self.answer(Arc::clone(&asked)).await;
+        let end = self.read_response(Arc::clone(&step_request)).await;
         self.state.request = match own {
             Some(own) => own,
-            None => give_back(asked),
+            None => restore_request(step_request),
         };
         let took = millis(began);
-        match ended {
-            Ended::Whole(response) => {
-                let response = self.priced(*response);
+        match end {
+            ResponseEnd::Complete(response) => {
+                let response = self.add_cost(*response);
                 let settings = Arc::clone(&self.agent.settings);
-                self.state.answered(response, took, &settings.rules());
+                self.state.record_response(response, took, &settings.rules());
             }
-            Ended::Cancelled(partial) => {
+            ResponseEnd::Cancelled(partial) => {
                 let partial = partial.map(|partial| *partial);
-                self.state.interrupted(partial, StopReason::Cancelled, took);
+                self.state.interrupt(partial, StopReason::Cancelled, took);
             }
-            Ended::Failed(error, partial) => {
+            ResponseEnd::Failed(error, partial) => {
                 let partial = partial.map(|partial| *partial);
-                self.state.interrupted(partial, StopReason::Failed, took);
+                self.state.interrupt(partial, StopReason::Failed, took);
                 self.error = Some(error);
             }
         }
     }
 
-    /// The request to send, and the run's own where the one to send is a copy.
+    /// Returns the request to send, and the run's own request if the one to send is a copy.
     async fn prepare(
         &mut self,
         mut own: ChatRequest,
         choice: Option<ToolChoice>,
         last: bool,
-    ) -> Result<(Option<ChatRequest>, Arc<Asked>), (ChatRequest, Error)> {
-        let mut tools = self.agent.settings.tools.gathered();
+    ) -> Result<(Option<ChatRequest>, Arc<StepRequest>), (ChatRequest, Error)> {
+        let mut tools = self.agent.settings.tools.resolve_sources();
         self.listed = Arc::new(tools.clone());
         let first_choice = std::mem::replace(&mut own.tool_choice, choice);
         let (kept, mut request) = match self.agent.settings.before_step.clone() {
@@ -81,10 +81,10 @@ impl Run {
                     request: own.clone(),
                     tools,
                 };
-                // A hook that waits is cancelled like everything else, and the run with it.
-                let looked = self.cancel.stops(hook(&mut next)).await;
+                // Cancelling the run also cancels a hook that is waiting.
+                let result = self.cancel.run_until_cancelled(hook(&mut next)).await;
                 own.tool_choice.clone_from(&first_choice);
-                if let Some(Err(error)) = looked {
+                if let Some(Err(error)) = result {
                     return Err((own, error));
                 }
                 tools = next.tools;
@@ -101,82 +101,90 @@ impl Run {
             request.tool_choice = Some(ToolChoice::None);
         }
         self.tools = Arc::new(tools);
-        Ok((kept, Arc::new(Asked { request: Arc::new(request), own_tools, choice: first_choice })))
+        let request = Arc::new(request);
+        Ok((kept, Arc::new(StepRequest { request, own_tools, choice: first_choice })))
     }
 
-    /// Hands the answer on as it comes.
-    async fn answer(&mut self, asked: Arc<Asked>) -> Ended {
-        let request = Arc::clone(&asked.request);
-        let asking = self.agent.ai.events(request, self.streamed);
-        let mut events = match self.cancel.stops(asking).await {
-            None => return Ended::Cancelled(None),
-            Some(Err(error)) => return self.failed_at_once(error).await,
+    /// Sends the request and emits the events of the response as they arrive.
+    async fn read_response(&mut self, step_request: Arc<StepRequest>) -> ResponseEnd {
+        let request = Arc::clone(&step_request.request);
+        let sending = self.agent.ai.events(request, self.streamed);
+        let mut events = match self.cancel.run_until_cancelled(sending).await {
+            None => return ResponseEnd::Cancelled(None),
+            Some(Err(error)) => return self.report_early_failure(error).await,
             Some(Ok(events)) => events,
         };
         let mut fold = Fold::new();
         let mut preparing = Preparing::new(self.state.step(), Arc::clone(&self.tools));
         loop {
-            let event = match self.cancel.stops(events.next()).await {
-                None => return Ended::Cancelled(partial(&fold)),
+            let event = match self.cancel.run_until_cancelled(events.next()).await {
+                None => return ResponseEnd::Cancelled(partial(&fold)),
                 Some(None) => {
-                    let message = "the stream ended before the answer did";
+                    let message = "the stream ended before the response was complete";
                     let error = Error::new(ErrorKind::IncompleteStream, message);
-                    return self.failed(error, partial(&fold)).await;
+                    return self.report_failure(error, partial(&fold)).await;
                 }
                 Some(Some(Err(error))) => {
-                    let come = error.partial().cloned().map(Box::new).or_else(|| partial(&fold));
-                    return self.failed(error, come).await;
+                    let arrived = error.partial().cloned().map(Box::new).or_else(|| partial(&fold));
+                    return self.report_failure(error, arrived).await;
                 }
                 Some(Some(Ok(event))) => event,
             };
             if let ChatStreamEvent::MessageDone { response } = event {
-                let whole = response.clone();
+                let complete = response.clone();
                 self.sink.emit(RunEvent::Model(ChatStreamEvent::MessageDone { response })).await;
-                return Ended::Whole(whole);
+                return ResponseEnd::Complete(complete);
             }
             if let Err(error) = fold.push(&event) {
-                let error = Error::new(ErrorKind::Protocol, "the answer's pieces make no whole")
-                    .with_source(error);
-                return self.failed(error, partial(&fold)).await;
+                let message = "the events of the response do not form a valid response";
+                let error = Error::new(ErrorKind::Protocol, message).with_source(error);
+                return self.report_failure(error, partial(&fold)).await;
             }
-            self.hand_on(event, &mut preparing).await;
+            self.emit_model_event(event, &mut preparing).await;
         }
     }
 
-    /// Hands on what the model says, and what it tells of a call.
-    async fn hand_on(&self, event: ChatStreamEvent, preparing: &mut Preparing) {
-        let news = preparing.look(&event);
+    /// Emits an event of the response, and the `tool.preparing` event that follows from it.
+    async fn emit_model_event(&self, event: ChatStreamEvent, preparing: &mut Preparing) {
+        let prepared = preparing.observe(&event);
         self.sink.emit(RunEvent::Model(event)).await;
-        if let Some(news) = news {
-            self.sink.emit(news).await;
+        if let Some(prepared) = prepared {
+            self.sink.emit(prepared).await;
         }
     }
 
-    /// The call failed before anything was handed on. A whole answer that failed may have come all the same: then it is
-    /// told like one that broke off.
-    async fn failed_at_once(&mut self, error: Error) -> Ended {
-        let Some(come) = error.partial().cloned() else { return self.failed(error, None).await };
+    /// Reports a request that failed before its first event. If the error carries a complete response, its events are
+    /// emitted as for a response that was cut off.
+    async fn report_early_failure(&mut self, error: Error) -> ResponseEnd {
+        let Some(arrived) = error.partial().cloned() else {
+            return self.report_failure(error, None).await;
+        };
         let mut preparing = Preparing::new(self.state.step(), Arc::clone(&self.tools));
-        for event in come.unfold() {
+        for event in arrived.unfold() {
             if !matches!(event, ChatStreamEvent::MessageDone { .. }) {
-                self.hand_on(event, &mut preparing).await;
+                self.emit_model_event(event, &mut preparing).await;
             }
         }
-        self.failed(error, Some(Box::new(come))).await
+        self.report_failure(error, Some(Box::new(arrived))).await
     }
 
-    async fn failed(&self, error: Error, partial: Option<Box<ChatResponse>>) -> Ended {
-        let told = ChatStreamEvent::from(&error);
-        self.sink.emit(RunEvent::Model(told)).await;
-        // A cancellation that came from below is still one.
+    /// Emits the `error` event of a response that failed.
+    async fn report_failure(
+        &self,
+        error: Error,
+        partial: Option<Box<ChatResponse>>,
+    ) -> ResponseEnd {
+        let event = ChatStreamEvent::from(&error);
+        self.sink.emit(RunEvent::Model(event)).await;
+        // An error of kind `Cancelled` counts as a cancellation of the run.
         match error.kind() {
-            ErrorKind::Cancelled => Ended::Cancelled(partial),
-            _ => Ended::Failed(error, partial),
+            ErrorKind::Cancelled => ResponseEnd::Cancelled(partial),
+            _ => ResponseEnd::Failed(error, partial),
         }
     }
 
-    /// The answer, with its cost where a limit needs it and no middleware has put it there.
-    fn priced(&self, mut response: ChatResponse) -> ChatResponse {
+    /// Adds the cost to the response if a limit needs it and no middleware has added it.
+    fn add_cost(&self, mut response: ChatResponse) -> ChatResponse {
         if self.agent.settings.max_cost.is_some() && response.cost.is_none() {
             let known = self.agent.ai.catalog().lookup(&response.provider, &response.model);
             response.cost =
@@ -187,15 +195,15 @@ impl Run {
 }
 
 /// A request with the tools of its step.
-struct Asked {
+struct StepRequest {
     request: Arc<ChatRequest>,
-    /// How many tools the caller declared.
+    /// The number of tools that the caller declared.
     own_tools: usize,
-    /// The choice of tools that the run began with.
+    /// The tool choice of the request that started the run.
     choice: Option<ToolChoice>,
 }
 
-impl std::ops::Deref for Asked {
+impl std::ops::Deref for StepRequest {
     type Target = ChatRequest;
 
     fn deref(&self) -> &ChatRequest {
@@ -203,25 +211,25 @@ impl std::ops::Deref for Asked {
     }
 }
 
-/// The request as it was before the tools were added.
-fn give_back(asked: Arc<Asked>) -> ChatRequest {
-    let (request, own_tools, choice) = match Arc::try_unwrap(asked) {
-        Ok(Asked { request, own_tools, choice }) => (request, own_tools, choice),
+/// Returns the request as it was before the tools of the step were added.
+fn restore_request(step_request: Arc<StepRequest>) -> ChatRequest {
+    let (request, own_tools, choice) = match Arc::try_unwrap(step_request) {
+        Ok(StepRequest { request, own_tools, choice }) => (request, own_tools, choice),
         Err(shared) => (Arc::clone(&shared.request), shared.own_tools, shared.choice.clone()),
     };
-    // Whoever else still holds it (a cache that is being filled) keeps a copy.
+    // If something else still holds the request (a cache that is being filled), the request is copied.
     let mut request = Arc::unwrap_or_clone(request);
     request.tools.truncate(own_tools);
     request.tool_choice = choice;
     request
 }
 
-/// Declares the tools of the step beside those of the caller.
+/// Declares the tools of the step in addition to those of the caller.
 fn add_tools(request: &mut ChatRequest, tools: &ToolSet) {
     for tool in tools.definitions() {
-        let declared =
+        let is_declared =
             |other: &ToolDefinition| tool.name().is_some() && other.name() == tool.name();
-        if !request.tools.iter().any(declared) {
+        if !request.tools.iter().any(is_declared) {
             request.tools.push(tool);
         }
     }

@@ -1,4 +1,4 @@
-//! One call of a tool, with its tries.
+//! Runs one call of a tool, with its attempts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use tracing::Instrument as _;
 
 use super::super::cancel::CancelToken;
 use super::super::tool::{Tool, ToolContext, ToolError, ToolOutput, ToolResult, ToolStatus};
-use super::super::truncate::shorten;
-use super::guard::guarded;
+use super::super::truncate::truncate_to_chars;
+use super::guard::catch_panics;
 use super::{Run, millis, span};
 use crate::limits::{MAX_TOOL_RETRY_WAIT, TOOL_RETRY_WAIT};
 
-/// A call, ready to run: everything it needs is its own.
+/// A call that is ready to run. It owns everything that it needs.
 pub(super) struct Execution {
     pub(super) tool: Tool,
     pub(super) context: ToolContext,
@@ -22,8 +22,8 @@ pub(super) struct Execution {
 }
 
 impl Run {
-    /// A call, ready to run.
-    pub(super) fn execution(&self, at: usize) -> Option<Execution> {
+    /// Prepares a call to run; `None` if its tool is missing.
+    pub(super) fn prepare_execution(&self, at: usize) -> Option<Execution> {
         let call = self.state.calls().get(at)?;
         let tool = self.tools.get(&call.call.name)?.clone();
         let settings = &self.agent.settings;
@@ -40,31 +40,31 @@ impl Run {
         };
         Some(Execution {
             max_output_chars: tool.max_output_chars.unwrap_or(settings.max_output_chars),
-            result: call.result(at, ToolStatus::Failed, ToolOutput::text("")),
+            result: call.make_result(at, ToolStatus::Failed, ToolOutput::text("")),
             context,
             tool,
         })
     }
 }
 
-/// Runs a call to its result.
+/// Runs a call and returns its result.
 pub(super) async fn execute(execution: Execution) -> ToolResult {
-    let span = span::of_tool(&execution.result);
-    let result = tried(execution).instrument(span.clone()).await;
+    let span = span::start_tool(&execution.result);
+    let result = run_attempts(execution).instrument(span.clone()).await;
     span::end_tool(&span, &result);
     result
 }
 
-async fn tried(execution: Execution) -> ToolResult {
+async fn run_attempts(execution: Execution) -> ToolResult {
     let Execution { tool, context, mut result, max_output_chars } = execution;
     let began = Instant::now();
-    let (status, output) = match tool.read(&result.arguments) {
+    let (status, output) = match tool.parse_arguments(&result.arguments) {
         Ok(arguments) => loop {
             result.attempts += 1;
             match attempt(&tool, &arguments, &context, result.attempts).await {
                 Ok(output) => break (ToolStatus::Completed, output),
                 Err((_, error)) if error.is_transient() && result.attempts <= tool.retries => {
-                    sleep(pause(result.attempts)).await;
+                    sleep(retry_delay(result.attempts)).await;
                 }
                 Err((status, error)) => break (status, ToolOutput::text(error.message())),
             }
@@ -73,7 +73,7 @@ async fn tried(execution: Execution) -> ToolResult {
     };
     result.status = status;
     result.elapsed_ms = millis(began);
-    match shorten(&output, max_output_chars) {
+    match truncate_to_chars(&output, max_output_chars) {
         Some(short) => {
             result.output = short;
             result.full = Some(output);
@@ -83,13 +83,13 @@ async fn tried(execution: Execution) -> ToolResult {
     result
 }
 
-/// How long is waited after so many tries.
-fn pause(attempts: u32) -> Duration {
+/// Returns the delay after this many attempts.
+fn retry_delay(attempts: u32) -> Duration {
     let doubled = 2u32.saturating_pow(attempts.saturating_sub(1));
     TOOL_RETRY_WAIT.saturating_mul(doubled).min(MAX_TOOL_RETRY_WAIT)
 }
 
-/// One try. Whatever it started elsewhere learns from its token when it is over.
+/// Runs one attempt. Its token is cancelled at the end, which stops work that the tool started elsewhere.
 async fn attempt(
     tool: &Tool,
     arguments: &serde_json::Value,
@@ -97,12 +97,12 @@ async fn attempt(
     attempt: u32,
 ) -> Result<ToolOutput, (ToolStatus, ToolError)> {
     let cancel: CancelToken = context.cancel.child();
-    let _over = cancel.cancel_on_drop();
+    let _cancel_at_end = cancel.cancel_on_drop();
     let context = ToolContext { attempt, cancel, ..context.clone() };
     let Some(handler) = tool.handler().cloned() else {
-        return Err((ToolStatus::UnknownTool, ToolError::new("nobody runs this tool")));
+        return Err((ToolStatus::UnknownTool, ToolError::new("the tool has no handler")));
     };
-    let running = guarded(|| {
+    let running = catch_panics(|| {
         let arguments = arguments.clone();
         // The future must not outlive what it borrows from.
         Box::pin(async move { handler.call(arguments, context).await })
@@ -112,7 +112,7 @@ async fn attempt(
         Some(limit) => match timeout(limit, running).await {
             Ok(done) => done,
             Err(_) => {
-                let message = format!("the tool took longer than {limit:?} and was stopped");
+                let message = format!("the tool exceeded its timeout of {limit:?} and was stopped");
                 return Err((ToolStatus::TimedOut, ToolError::new(message)));
             }
         },

@@ -1,4 +1,4 @@
-//! Does what the [machine](super::machine) says, and tells it what came of it.
+//! Performs the actions that the [machine](super::machine) returns and reports their results to it.
 
 mod ask;
 mod decide;
@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 use super::cancel::CancelToken;
 use super::configure::Agent;
 use super::event::RunEvent;
-use super::machine::{Action, RunState, spent};
+use super::machine::{Action, RunState, sum_steps};
 use super::outcome::{Outcome, StopReason};
 use super::request::RunRequest;
 use super::sink::Sink;
@@ -32,31 +32,31 @@ struct Run {
     cancel: CancelToken,
     streamed: bool,
     shape: Option<Shape>,
-    /// The tools of the step that the run is at.
+    /// The tools of the current step.
     tools: Arc<ToolSet>,
-    /// The same tools as their sources listed them, before a hook changed them for the step.
+    /// The tools as their sources listed them, before a hook changed them for the step.
     listed: Arc<ToolSet>,
     data: RunData,
     sink: Sink,
     began: Instant,
-    /// Why it failed.
+    /// The error, if the run failed.
     error: Option<Error>,
-    /// The answer in the form that was asked for.
+    /// The structured output.
     output: Option<serde_json::Value>,
 }
 
-/// Runs, and hands the events on. The last one is `run.done`.
+/// Performs a run and emits its events. The last one is `run.done`.
 pub(super) async fn drive(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) {
-    let span = span::of_run();
-    let outcome = run(agent, request, streamed, sink.clone()).instrument(span.clone()).await;
+    let span = span::start_run();
+    let outcome = perform(agent, request, streamed, sink.clone()).instrument(span.clone()).await;
     span::end_run(&span, &outcome);
     drop(span);
     sink.emit(RunEvent::RunDone { outcome: Box::new(outcome) }).await;
 }
 
-async fn run(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> Outcome {
+async fn perform(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> Outcome {
     let shape = request.shape();
-    let tools = agent.settings.tools.gathered();
+    let tools = agent.settings.tools.resolve_sources();
     let ready = shape.and_then(|shape| tools.check().map(|()| shape));
     let tools = Arc::new(tools);
     let mut run = Run {
@@ -76,9 +76,9 @@ async fn run(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> O
     match ready {
         Ok(shape) => {
             run.shape = shape;
-            // A run that was stored may be resumed with other tools than the ones it was decided for.
+            // A stored run may be resumed with tools other than those that the decisions were made for.
             run.state.reopen_changed(|name| run.tools.get(name).map(Tool::fingerprint));
-            while run.step().await {}
+            while run.advance().await {}
         }
         Err(error) => run.fail(error),
     }
@@ -86,27 +86,27 @@ async fn run(agent: Agent, request: RunRequest, streamed: bool, sink: Sink) -> O
 }
 
 impl Run {
-    /// Does the next thing; false when there is none.
-    async fn step(&mut self) -> bool {
-        self.tell().await;
+    /// Performs the next action. Returns false if there is none.
+    async fn advance(&mut self) -> bool {
+        self.report_results().await;
         if self.cancel.is_cancelled()
             && !matches!(self.state.next(), Action::Close | Action::Stop(_))
         {
-            self.state.cancelled();
+            self.state.cancel();
             return true;
         }
         match self.state.next() {
-            Action::Ask { last } => self.ask(last).await,
+            Action::Ask { last } => self.ask_model(last).await,
             Action::Decide(at) => self.decide(at).await,
             Action::Run(calls) => {
-                if !self.refuse_changed(&calls) {
+                if !self.deny_changed(&calls) {
                     self.run_tools(calls).await;
                 }
             }
             Action::Review(at) => self.review(at).await,
             Action::Close => self.close().await,
             Action::Suspend => {
-                let calls = self.state.waiting();
+                let calls = self.state.pending_calls();
                 let step = self.state.step();
                 self.sink.emit(RunEvent::ApprovalNeeded { step, calls }).await;
                 return false;
@@ -116,11 +116,11 @@ impl Run {
         true
     }
 
-    /// Tells of the calls that have ended.
-    async fn tell(&mut self) {
+    /// Emits the events of the calls that have ended.
+    async fn report_results(&mut self) {
         let step = self.state.step();
-        for result in self.state.untold() {
-            self.sink.emit(ended(step, result)).await;
+        for result in self.state.take_unreported() {
+            self.sink.emit(result_event(step, result)).await;
         }
     }
 
@@ -137,24 +137,24 @@ impl Run {
         }
     }
 
-    /// The last answer has the form that was asked for, or is asked for again.
+    /// Validates the structured output of the last response, or prepares another attempt.
     fn check_output(&mut self) -> Result<()> {
         let (Some(shape), Some(rule)) = (&self.shape, self.state.output) else { return Ok(()) };
         let Some(step) = self.state.steps.last() else { return Ok(()) };
-        match shape.read(&step.response, None) {
+        match shape.parse(&step.response, None) {
             Ok(output) => self.output = Some(output),
-            Err(wrong) if wrong.again && self.state.corrections < rule.retries => {
+            Err(invalid) if invalid.is_correctable && self.state.corrections < rule.retries => {
                 let settings = Arc::clone(&self.agent.settings);
-                self.state.correct(correction(&wrong.message), &settings.rules());
+                self.state.correct(correction(&invalid.message), &settings.rules());
             }
-            Err(wrong) => return Err(wrong.into_error(step.response.clone())),
+            Err(invalid) => return Err(invalid.into_error(step.response.clone())),
         }
         Ok(())
     }
 
-    /// The run fails, between two steps.
+    /// Ends the run with an error, between two steps.
     fn fail(&mut self, error: Error) {
-        self.state.interrupted(None, StopReason::Failed, 0);
+        self.state.interrupt(None, StopReason::Failed, 0);
         self.error = Some(error);
     }
 
@@ -165,8 +165,8 @@ impl Run {
             Action::Stop(stop) => stop,
             _ => StopReason::Waiting,
         };
-        let waits = stop == StopReason::Waiting;
-        let sum = spent(&self.state.steps);
+        let is_waiting = stop == StopReason::Waiting;
+        let sum = sum_steps(&self.state.steps);
         Outcome {
             response: self.state.steps.last().map(|step| step.response.clone()),
             messages: self.state.messages().to_vec(),
@@ -176,15 +176,15 @@ impl Run {
             output: self.output.take(),
             data: self.state.data.clone(),
             elapsed_ms: self.state.elapsed_ms,
-            suspended: waits.then(|| Box::new(Suspended { run: self.state.clone() })),
+            suspended: is_waiting.then(|| Box::new(Suspended { run: self.state.clone() })),
             error: self.error.take(),
             stop,
         }
     }
 }
 
-/// The event of a call's end.
-fn ended(step: u32, result: ToolResult) -> RunEvent {
+/// Returns the event for the end of a call.
+fn result_event(step: u32, result: ToolResult) -> RunEvent {
     match result.status {
         ToolStatus::Completed => RunEvent::ToolCompleted { step, result },
         ToolStatus::Canceled | ToolStatus::Skipped => RunEvent::ToolCanceled { step, result },

@@ -1,4 +1,4 @@
-//! Calls while the model writes them.
+//! Observes calls while the model writes them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,24 +8,25 @@ use super::super::tool::{Tool, ToolSet};
 use crate::chat::{ChatStreamEvent, PartDelta, PartStart};
 use crate::structured::Partial;
 
-/// How many more bytes must have come before a line is made anew, and a share of those that had: so that long arguments
-/// are not copied at every piece.
+/// The bytes by which arguments must grow, plus a [share](GROWTH_SHARE) of their length, before the status line is made
+/// again. Otherwise long arguments would be copied at every delta.
 const GROWTH_BYTES: usize = 8;
+/// The divisor of that share.
 const GROWTH_SHARE: usize = 4;
 
-/// Watches the calls of an answer.
+/// Observes the calls of a response.
 pub(super) struct Preparing {
     step: u32,
     tools: Arc<ToolSet>,
     calls: Vec<Prepared>,
-    /// Where the call of each part stands among the calls.
+    /// The index of the call of each part.
     places: HashMap<u32, usize>,
 }
 
 struct Prepared {
     id: String,
     name: String,
-    /// What there is of the arguments, for tools that have a line to say.
+    /// The arguments so far, for tools that have a status line.
     partial: Option<Partial>,
     length: usize,
     shown: usize,
@@ -37,20 +38,20 @@ impl Preparing {
         Self { step, tools, calls: Vec::new(), places: HashMap::new() }
     }
 
-    /// What an event tells of a call, if it does.
-    pub(super) fn look(&mut self, event: &ChatStreamEvent) -> Option<RunEvent> {
+    /// Returns the `tool.preparing` event that follows from an event of the response.
+    pub(super) fn observe(&mut self, event: &ChatStreamEvent) -> Option<RunEvent> {
         match event {
             ChatStreamEvent::ContentStart {
                 choice_index: 0,
                 part_index,
                 part: PartStart::ToolCall { id, name },
             } => {
-                let says = self.tools.get(name).is_some_and(|tool| tool.status.is_some());
+                let has_status = self.tools.get(name).is_some_and(|tool| tool.status.is_some());
                 self.places.entry(*part_index).or_insert(self.calls.len());
                 self.calls.push(Prepared {
                     id: id.clone(),
                     name: name.clone(),
-                    partial: says.then(Partial::default),
+                    partial: has_status.then(Partial::default),
                     length: 0,
                     shown: 0,
                     status: None,
@@ -73,7 +74,8 @@ impl Preparing {
                 }
                 call.shown = call.length;
                 let value = partial.value()?;
-                let status = self.tools.get(&call.name).and_then(|tool| line(tool, &value))?;
+                let status =
+                    self.tools.get(&call.name).and_then(|tool| status_line(tool, &value))?;
                 if call.status.as_ref() == Some(&status) {
                     return None;
                 }
@@ -96,7 +98,7 @@ impl Preparing {
     }
 }
 
-/// What a tool says of a call with these arguments.
-pub(super) fn line(tool: &Tool, arguments: &serde_json::Value) -> Option<String> {
+/// Returns the status line of a call with these arguments.
+pub(super) fn status_line(tool: &Tool, arguments: &serde_json::Value) -> Option<String> {
     tool.status.as_ref().and_then(|line| line(arguments))
 }

@@ -1,4 +1,4 @@
-//! Runs and calls as spans, with the names of OpenTelemetry's conventions for generative AI.
+//! Tracing spans of runs and calls, named as in OpenTelemetry's conventions for generative AI.
 
 use tracing::field::Empty;
 use tracing::{Level, Span};
@@ -6,8 +6,8 @@ use tracing::{Level, Span};
 use super::super::outcome::Outcome;
 use super::super::tool::ToolResult;
 
-/// A run. The calls of the model and of the tools are inside of it.
-pub(super) fn of_run() -> Span {
+/// Starts the span of a run. It contains the spans of the requests and of the tools.
+pub(super) fn start_run() -> Span {
     tracing::span!(
         target: "agentloop",
         Level::INFO,
@@ -23,7 +23,7 @@ pub(super) fn of_run() -> Span {
     )
 }
 
-/// What became of a run.
+/// Records the outcome of a run.
 pub(super) fn end_run(span: &Span, outcome: &Outcome) {
     if span.is_disabled() {
         return;
@@ -41,8 +41,8 @@ pub(super) fn end_run(span: &Span, outcome: &Outcome) {
     }
 }
 
-/// A call of a tool, all tries together. Its arguments and its result are not in it.
-pub(super) fn of_tool(call: &ToolResult) -> Span {
+/// Starts the span of a call, which covers all attempts. It contains neither the arguments nor the result.
+pub(super) fn start_tool(call: &ToolResult) -> Span {
     let span = tracing::span!(
         target: "agentloop",
         Level::INFO,
@@ -63,7 +63,7 @@ pub(super) fn of_tool(call: &ToolResult) -> Span {
     span
 }
 
-/// What became of a call.
+/// Records the result of a call.
 pub(super) fn end_tool(span: &Span, result: &ToolResult) {
     if !result.status.is_success() {
         span.record("otel.status_code", "ERROR");

@@ -1,4 +1,4 @@
-//! A call on its way to its result.
+//! The state of a call.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,32 +6,32 @@ use super::super::approval::{Decision, Pending, Wants};
 use super::super::tool::{ToolOutput, ToolResult, ToolStatus};
 use crate::chat::ToolCallPart;
 
-/// A call on its way to its result.
+/// The state of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::agent) struct Call {
-    /// The call as it runs: the model's, or as it was repaired, with the arguments that the tool receives.
+    /// The call as it runs: the model's or the repaired one, with the arguments that the tool receives.
     pub(in crate::agent) call: ToolCallPart,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) decision: Option<Decision>,
-    /// The fingerprint of the tool for which the decision holds.
+    /// The fingerprint of the tool that the decision applies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) definition: Option<String>,
-    /// Whether the caller runs it.
+    /// Whether the caller runs the tool.
     #[serde(default)]
     pub(in crate::agent) external: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::agent) result: Option<ToolResult>,
     #[serde(default)]
     pub(in crate::agent) review: Reviewing,
-    /// Whether its end has been told.
-    #[serde(default)]
-    pub(in crate::agent) told: bool,
-    /// Whether it stands in the conversation: half of a call does not.
+    /// Whether its end was reported as an event.
+    #[serde(default, rename = "told")]
+    pub(in crate::agent) reported: bool,
+    /// Whether the call is part of the conversation. An incomplete call is not.
     pub(in crate::agent) in_history: bool,
 }
 
-/// Whether somebody looks at a result before the model does.
+/// The state of the review of a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::agent) enum Reviewing {
@@ -51,29 +51,29 @@ impl Call {
             external: false,
             result: None,
             review: Reviewing::No,
-            told: false,
+            reported: false,
             in_history,
         }
     }
 
-    /// Whether nobody has said yet what becomes of it.
+    /// Returns whether the call still needs a decision.
     pub(super) fn is_open(&self) -> bool {
         self.result.is_none() && self.decision.is_none()
     }
 
-    /// Whether it waits for somebody outside of the run.
-    pub(super) fn waits(&self) -> bool {
+    /// Returns whether the call waits for a decision, a result or a review from outside the run.
+    pub(super) fn is_waiting(&self) -> bool {
         (self.result.is_none() && self.decision == Some(Decision::Wait))
             || self.review == Reviewing::Waits
     }
 
-    /// Whether its result is what the model will see.
+    /// Returns whether the result is final.
     pub(super) fn is_settled(&self) -> bool {
         self.result.is_some() && matches!(self.review, Reviewing::No | Reviewing::Done)
     }
 
-    /// A result that is not the tool's own.
-    pub(in crate::agent) fn result(
+    /// Makes a result for the call.
+    pub(in crate::agent) fn make_result(
         &self,
         index: usize,
         status: ToolStatus,
@@ -93,8 +93,8 @@ impl Call {
         }
     }
 
-    /// What somebody is to be told of it.
-    pub(in crate::agent) fn pending(&self, step: u32, index: usize) -> Pending {
+    /// Returns the call as a pending call.
+    pub(in crate::agent) fn to_pending(&self, step: u32, index: usize) -> Pending {
         let wants = match &self.result {
             Some(result) => Wants::Review { result: Box::new(result.clone()) },
             None if self.external => Wants::Answer,

@@ -1,23 +1,23 @@
-//! The loop itself: a state, what happened, and what is to be done next. No I/O, no clock, no tool is here.
+//! The state machine of a run. It has no I/O, no clock and no tools.
 //!
-//! A [driver](super::drive) asks [`RunState::next`] what to do, does it, and tells what came of it:
+//! The [driver](super::drive) gets the next action from [`RunState::next`], performs it, and reports the result:
 //!
-//! | what is to be done | what is told |
+//! | action | reported by |
 //! |---|---|
-//! | [`Ask`](Action::Ask) the model | [`answered`](RunState::answered) or [`interrupted`](RunState::interrupted) |
-//! | [`Decide`](Action::Decide) on a call | [`decided`](RunState::decided), or [`finished`](RunState::finished) when it cannot run |
-//! | [`Run`](Action::Run) calls | [`finished`](RunState::finished) for each |
-//! | [`Review`](Action::Review) a result | [`reviewed`](RunState::reviewed) |
+//! | [`Ask`](Action::Ask) the model | [`record_response`](RunState::record_response) or [`interrupt`](RunState::interrupt) |
+//! | [`Decide`](Action::Decide) about a call | [`decide`](RunState::decide), or [`finish_call`](RunState::finish_call) if it cannot run |
+//! | [`Run`](Action::Run) calls | [`finish_call`](RunState::finish_call) for each |
+//! | [`Review`](Action::Review) a result | [`apply_review`](RunState::apply_review) |
 //! | [`Close`](Action::Close) the step | [`close`](RunState::close) |
-//! | [`Suspend`](Action::Suspend), [`Stop`](Action::Stop) | nothing: the run is over, or is resumed from its state |
+//! | [`Suspend`](Action::Suspend), [`Stop`](Action::Stop) | nothing: the run has ended, or is resumed from its state later |
 //!
-//! The state is a value that can be stored between any two of these.
+//! The state is a value that can be stored between any two actions.
 
-mod answer;
-mod bound;
 mod call;
 mod decide;
 mod history;
+mod response;
+mod result_limits;
 mod sum;
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub(super) use call::{Call, Reviewing};
-pub(super) use sum::spent;
+pub(super) use sum::sum_steps;
 
 use super::hook::Condition;
 use super::outcome::{Step, StopReason};
@@ -34,65 +34,65 @@ use super::tool::ToolResult;
 use crate::chat::{ChatMessage, ChatRequest, ToolChoice, Usd};
 use crate::error::{Error, ErrorKind};
 
-/// The form of stored runs. One that is not known is refused.
+/// The format version of stored runs. Other versions are rejected.
 pub(super) const VERSION: u32 = 1;
 
-/// What a run is held to.
+/// The rules of a run.
 #[derive(Default)]
 pub(super) struct Rules<'a> {
     pub(super) max_steps: u32,
-    /// Whether the model is asked once more, without tools, when it was asked as often as it may be.
+    /// Whether one more request, without tools, is sent when the limit of steps is reached.
     pub(super) final_answer: bool,
     pub(super) max_tokens: Option<u64>,
     pub(super) max_cost: Option<Usd>,
-    /// By name, what stops it when its steps meet it.
+    /// The conditions that stop the run, with their names.
     pub(super) conditions: &'a [(String, Condition)],
 }
 
-/// A run, between any two of its steps.
+/// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunState {
     pub(super) version: u32,
-    /// What is asked next: the question, with all that was said so far.
+    /// The next request: the initial one with all messages so far.
     pub(super) request: ChatRequest,
-    /// How many of its messages were there before the run.
+    /// The number of messages before the run.
     pub(super) given: usize,
     pub(super) steps: Vec<Step>,
-    /// Whether a choice of tools that was forced has been kept to.
+    /// Whether the model has called a tool, as a forced tool choice requires.
     #[serde(default)]
     choice_met: bool,
     phase: Phase,
-    /// What the tools keep.
+    /// The content of `RunData`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) data: Map<String, Value>,
-    /// What the last answer must be.
+    /// The rule for structured output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<OutputRule>,
-    /// How often an answer that must have a form was asked for again.
+    /// How many times structured output was requested again.
     #[serde(default)]
     pub(super) corrections: u32,
     pub(super) elapsed_ms: u64,
     #[serde(default)]
-    result_bytes: bound::ResultBytes,
+    result_bytes: result_limits::ResultBytes,
 }
 
-/// The last answer must have the form that the request asks for.
+/// Requires the last response to match the schema of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OutputRule {
-    /// How often one that does not match is asked for again.
+    /// How many times a response that does not match is requested again.
     pub(super) retries: u32,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Phase {
-    /// The model is to be asked; for the last time, without tools, if `last`.
+    /// The next request can be sent; without tools, as the last one, if `last`.
     Ready {
         #[serde(default)]
         last: bool,
     },
-    /// It has answered, and what it called is on its way.
+    /// The model has responded, and its calls are being handled.
     Calls {
         calls: Vec<Call>,
         then: Then,
@@ -104,34 +104,34 @@ enum Phase {
     },
 }
 
-/// What follows when all calls have their results.
+/// What follows when all calls have results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Then {
     GoOn,
-    /// The model is asked for an answer without tools.
+    /// The last request is sent, without tools.
     AskLast,
     Stop {
         stop: StopReason,
     },
 }
 
-/// What is to be done.
+/// The next action of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Action {
-    /// Ask the model; for the last time, without tools, if `last`.
+    /// Send a request to the model; without tools, as the last one, if `last`.
     Ask {
         last: bool,
     },
-    /// Say what becomes of the call.
+    /// Decide about the call with this index.
     Decide(usize),
     /// Run these calls.
     Run(Vec<usize>),
-    /// Say what becomes of the call's result.
+    /// Review the result of the call with this index.
     Review(usize),
-    /// Somebody has to say something first.
+    /// Suspend the run: a decision from outside is needed.
     Suspend,
-    /// Every call has its result.
+    /// Close the step: every call has its result.
     Close,
     Stop(StopReason),
 }
@@ -149,22 +149,23 @@ impl RunState {
             output: None,
             corrections: 0,
             elapsed_ms: 0,
-            result_bytes: bound::ResultBytes::default(),
+            result_bytes: result_limits::ResultBytes::default(),
         }
     }
 
-    /// Why it cannot be gone on with, if it cannot.
+    /// Returns why the run cannot be resumed.
     pub(super) fn problem(&self) -> Option<Error> {
         (self.version != VERSION).then(|| {
-            let message = format!(
-                "the stored run is of form {}, and this version knows {VERSION}",
-                self.version
-            );
-            Error::new(ErrorKind::InvalidRequest, message)
+            let message =
+                format!("the stored run has the unsupported format version {}", self.version);
+            Error::new(ErrorKind::InvalidRequest, message).with_hint(format!(
+                "this version of agentloop supports format version {VERSION}; resume the run with the version that \
+                 stored it"
+            ))
         })
     }
 
-    /// What is to be done next.
+    /// Returns the next action.
     pub(super) fn next(&self) -> Action {
         let calls = match &self.phase {
             Phase::Ready { last } => return Action::Ask { last: *last },
@@ -174,7 +175,7 @@ impl RunState {
         if let Some(at) = calls.iter().position(Call::is_open) {
             return Action::Decide(at);
         }
-        if calls.iter().any(Call::waits) {
+        if calls.iter().any(Call::is_waiting) {
             return Action::Suspend;
         }
         let run: Vec<usize> = (0..calls.len()).filter(|at| calls[*at].result.is_none()).collect();
@@ -187,8 +188,8 @@ impl RunState {
         Action::Close
     }
 
-    /// The choice of tools for the next answer. One that was forced returns to auto once it has been kept to: forced again,
-    /// the model could never end.
+    /// Returns the tool choice of the next request. A forced choice becomes `auto` once the model has called a tool;
+    /// otherwise the run could never end.
     pub(super) fn tool_choice(&self) -> Option<ToolChoice> {
         match &self.request.tool_choice {
             Some(free @ (ToolChoice::Auto | ToolChoice::None)) => Some(free.clone()),
@@ -197,14 +198,14 @@ impl RunState {
         }
     }
 
-    /// The step that the run is at, from 1.
+    /// Returns the number of the current step, from 1.
     pub(super) fn step(&self) -> u32 {
-        let asked = self.steps.len();
-        let at = if matches!(self.phase, Phase::Ready { .. }) { asked + 1 } else { asked.max(1) };
+        let done = self.steps.len();
+        let at = if matches!(self.phase, Phase::Ready { .. }) { done + 1 } else { done.max(1) };
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// The calls of the last answer.
+    /// Returns the calls of the last response.
     pub(super) fn calls(&self) -> &[Call] {
         match &self.phase {
             Phase::Calls { calls, .. } => calls,
@@ -212,12 +213,12 @@ impl RunState {
         }
     }
 
-    /// What the run has added to the conversation so far.
+    /// Returns the messages that the run has added to the conversation.
     pub(super) fn messages(&self) -> &[ChatMessage] {
         self.request.messages.get(self.given..).unwrap_or_default()
     }
 
-    /// The step ends: its results go into the conversation.
+    /// Closes the step: adds its results to the conversation.
     pub(super) fn close(&mut self, rules: &Rules<'_>) -> Option<&Step> {
         let before = std::mem::replace(&mut self.phase, Phase::Ready { last: false });
         let Phase::Calls { calls, then, tools_ms } = before else {
@@ -251,18 +252,18 @@ impl RunState {
         self.steps.last()
     }
 
-    /// The answer will not do: the model is told why and asked again, unless it was asked as often as it may be.
+    /// Adds a message that explains why the output is not valid and continues the run, unless a limit is reached.
     pub(super) fn correct(&mut self, why: ChatMessage, rules: &Rules<'_>) {
         self.corrections += 1;
         self.request.messages.push(why);
-        self.phase = match self.at_limit(rules) {
+        self.phase = match self.reached_limit(rules) {
             Some(stop) => Phase::Stopped { stop },
             None => Phase::Ready { last: false },
         };
     }
 
-    /// Notes how long the tools of the step took.
-    pub(super) fn tools_took(&mut self, ms: u64) {
+    /// Adds to the time that the tools of the step took.
+    pub(super) fn add_tools_time(&mut self, ms: u64) {
         if let Phase::Calls { tools_ms, .. } = &mut self.phase {
             *tools_ms = tools_ms.saturating_add(ms);
         }

@@ -1,19 +1,19 @@
-//! What the steps of a run used together.
+//! Adds up the usage of the steps of a run.
 
 use super::super::outcome::Step;
 use crate::chat::{Cost, Usage};
 
-/// What steps used together.
+/// The sum of several steps.
 pub(in crate::agent) struct Spent {
     pub(in crate::agent) usage: Usage,
-    /// Absent when that of one is not known.
+    /// `None` if the cost of one step is unknown.
     pub(in crate::agent) cost: Option<Cost>,
-    /// The tokens, as far as they are known.
+    /// The sum of all known token counts.
     pub(in crate::agent) tokens: u64,
 }
 
-/// The sum of the steps. A step that broke off before the provider had counted adds nothing.
-pub(in crate::agent) fn spent(steps: &[Step]) -> Spent {
+/// Adds up the steps. A step that was cut off before the provider reported its usage adds nothing.
+pub(in crate::agent) fn sum_steps(steps: &[Step]) -> Spent {
     let counted = || steps.iter().filter(|step| !(step.partial && step.response.usage.is_empty()));
     let usage = counted()
         .map(|step| step.response.usage.clone())
@@ -24,7 +24,7 @@ pub(in crate::agent) fn spent(steps: &[Step]) -> Spent {
         .reduce(|sum, more| sum.zip(more).map(|(sum, more)| sum.plus(&more)))
         .flatten();
     let tokens = steps.iter().filter_map(|step| step.response.usage.total_tokens);
-    // Providers, and whoever stored a run, can write any number.
+    // A provider, or the JSON of a stored run, can contain any number.
     let tokens = tokens.fold(0, u64::saturating_add);
     Spent { usage, cost, tokens }
 }
@@ -36,14 +36,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_count_is_too_large_to_be_added_up() {
+    fn the_sum_of_huge_token_counts_saturates() {
         let usage =
             json!({ "promptTokens": u64::MAX, "completionTokens": 1, "totalTokens": u64::MAX });
         let response =
             json!({ "id": "", "provider": "p", "model": "m", "choices": [], "usage": usage });
         let step = json!({ "number": 1, "response": response, "modelMs": 0, "toolsMs": 0 });
         let step: Step = serde_json::from_value(step).unwrap();
-        let sum = spent(&[step.clone(), step]);
+        let sum = sum_steps(&[step.clone(), step]);
         assert_eq!((sum.tokens, sum.usage.total_tokens), (u64::MAX, Some(u64::MAX)));
     }
 }

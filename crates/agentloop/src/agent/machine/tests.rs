@@ -1,4 +1,4 @@
-//! The machine by itself: what happened, and what is to be done next.
+//! Tests of the state machine by itself.
 
 use serde_json::json;
 
@@ -13,8 +13,8 @@ fn rules() -> Rules<'static> {
     Rules { max_steps: 3, ..Rules::default() }
 }
 
-/// An answer with these calls.
-fn answer(calls: &[(&str, &str)], finish: &FinishReason) -> ChatResponse {
+/// Returns a response with these calls.
+fn response(calls: &[(&str, &str)], finish: &FinishReason) -> ChatResponse {
     let mut events = vec![json!({"type":"message.start","id":"a","model":"m","provider":"p"})];
     for (at, (id, arguments)) in calls.iter().enumerate() {
         events.push(json!({"type":"content.start","choiceIndex":0,"partIndex":at,
@@ -30,33 +30,35 @@ fn answer(calls: &[(&str, &str)], finish: &FinishReason) -> ChatResponse {
     fold.finish().unwrap()
 }
 
-fn asked(calls: &[(&str, &str)]) -> RunState {
+fn state_with(calls: &[(&str, &str)]) -> RunState {
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
     assert_eq!(state.next(), Action::Ask { last: false });
-    state.answered(answer(calls, &FinishReason::ToolCalls), 1, &rules());
+    state.record_response(response(calls, &FinishReason::ToolCalls), 1, &rules());
     state
 }
 
-fn done(state: &mut RunState, at: usize) {
-    let result = state.calls()[at].result(at, ToolStatus::Completed, ToolOutput::text("ok"));
-    state.finished(at, result, false);
+fn complete(state: &mut RunState, at: usize) {
+    let result = state.calls()[at].make_result(at, ToolStatus::Completed, ToolOutput::text("ok"));
+    state.finish_call(at, result, false);
 }
 
 fn results(state: &RunState) -> Vec<(&str, String)> {
-    let turns = state.messages().iter().filter(|turn| turn.role == Role::Tool);
-    turns.map(|turn| (turn.tool_call_id.as_deref().unwrap_or("?"), turn.text())).collect()
+    let messages = state.messages().iter().filter(|message| message.role == Role::Tool);
+    messages
+        .map(|message| (message.tool_call_id.as_deref().unwrap_or("?"), message.text()))
+        .collect()
 }
 
 #[test]
-fn calls_are_decided_then_run_and_their_results_stand_in_their_order() {
-    let mut state = asked(&[("a", "{}"), ("b", "{}")]);
+fn calls_are_decided_then_run_and_results_keep_the_order_of_calls() {
+    let mut state = state_with(&[("a", "{}"), ("b", "{}")]);
     assert_eq!(state.next(), Action::Decide(0));
-    state.decided(0, Decision::Allow);
+    state.decide(0, Decision::Allow);
     assert_eq!(state.next(), Action::Decide(1));
-    state.decided(1, Decision::Allow);
+    state.decide(1, Decision::Allow);
     assert_eq!(state.next(), Action::Run(vec![0, 1]));
-    done(&mut state, 1);
-    done(&mut state, 0);
+    complete(&mut state, 1);
+    complete(&mut state, 0);
     assert_eq!(state.next(), Action::Close);
     state.close(&rules());
     assert_eq!(results(&state), [("a", "ok".to_owned()), ("b", "ok".to_owned())]);
@@ -64,23 +66,23 @@ fn calls_are_decided_then_run_and_their_results_stand_in_their_order() {
 }
 
 #[test]
-fn nothing_runs_before_all_calls_have_their_decision() {
-    let mut state = asked(&[("a", "{}"), ("b", "{}")]);
-    state.decided(0, Decision::Allow);
-    state.decided(1, Decision::Wait);
+fn no_call_runs_before_all_calls_have_a_decision() {
+    let mut state = state_with(&[("a", "{}"), ("b", "{}")]);
+    state.decide(0, Decision::Allow);
+    state.decide(1, Decision::Wait);
     assert_eq!(state.next(), Action::Suspend);
     let mut state: RunState =
         serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-    assert!(state.decide_waiting("a", &Decision::Allow).is_err());
-    state.decide_waiting("b", &Decision::deny("no")).unwrap();
+    assert!(state.decide_pending("a", &Decision::Allow).is_err());
+    state.decide_pending("b", &Decision::deny("no")).unwrap();
     assert_eq!(state.next(), Action::Run(vec![0]));
 }
 
 #[test]
-fn an_abort_cancels_what_has_not_run() {
-    let mut state = asked(&[("a", "{}"), ("b", "{}")]);
-    state.decided(0, Decision::Allow);
-    state.decided(1, Decision::abort("enough"));
+fn an_abort_cancels_calls_that_have_not_run() {
+    let mut state = state_with(&[("a", "{}"), ("b", "{}")]);
+    state.decide(0, Decision::Allow);
+    state.decide(1, Decision::abort("enough"));
     assert_eq!(state.next(), Action::Close);
     state.close(&rules());
     assert_eq!(state.next(), Action::Stop(StopReason::Aborted { reason: "enough".into() }));
@@ -88,12 +90,16 @@ fn an_abort_cancels_what_has_not_run() {
 }
 
 #[test]
-fn the_calls_of_a_cut_answer_do_not_run_and_half_a_call_is_not_sent_again() {
+fn calls_of_a_truncated_response_do_not_run_and_incomplete_calls_are_not_sent_again() {
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
-    state.answered(answer(&[("a", "{}"), ("b", "{\"x\":")], &FinishReason::Length), 1, &rules());
+    state.record_response(
+        response(&[("a", "{}"), ("b", "{\"x\":")], &FinishReason::Length),
+        1,
+        &rules(),
+    );
     assert_eq!(state.next(), Action::Close);
-    assert_eq!(state.untold().len(), 2);
-    assert_eq!(state.untold().len(), 0);
+    assert_eq!(state.take_unreported().len(), 2);
+    assert_eq!(state.take_unreported().len(), 0);
     let step = state.close(&rules()).unwrap();
     assert!(step.results.iter().all(|result| result.status == ToolStatus::Skipped));
     assert_eq!(results(&state).len(), 1);
@@ -102,66 +108,66 @@ fn the_calls_of_a_cut_answer_do_not_run_and_half_a_call_is_not_sent_again() {
 }
 
 #[test]
-fn at_the_limit_calls_get_placeholders_and_a_final_answer_is_asked_for_once() {
+fn at_the_limit_calls_get_placeholders_and_one_last_response_is_requested() {
     let rules = Rules { max_steps: 1, final_answer: true, ..Rules::default() };
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
-    state.answered(answer(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules);
+    state.record_response(response(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules);
     state.close(&rules);
     assert_eq!(state.next(), Action::Ask { last: true });
-    state.answered(answer(&[("b", "{}")], &FinishReason::ToolCalls), 1, &rules);
+    state.record_response(response(&[("b", "{}")], &FinishReason::ToolCalls), 1, &rules);
     state.close(&rules);
     assert_eq!(state.next(), Action::Stop(StopReason::MaxSteps { limit: 1 }));
     assert_eq!(results(&state).len(), 2);
 }
 
 #[test]
-fn a_forced_choice_returns_to_auto_after_the_first_round() {
+fn a_forced_tool_choice_becomes_auto_after_the_first_step() {
     for choice in [ToolChoice::Required, ToolChoice::function("t")] {
         let request = ChatRequest::new("p/m").user("Hi").tool_choice(choice);
         let mut state = RunState::new(request);
         assert_ne!(state.tool_choice(), Some(ToolChoice::Auto));
-        state.answered(answer(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules());
+        state.record_response(response(&[("a", "{}")], &FinishReason::ToolCalls), 1, &rules());
         assert_eq!(state.tool_choice(), Some(ToolChoice::Auto));
     }
 }
 
 #[test]
-fn a_result_that_is_looked_at_is_told_and_sent_only_then() {
-    let mut state = asked(&[("a", "{}")]);
-    state.decided(0, Decision::Allow);
-    let result = state.calls()[0].result(0, ToolStatus::Completed, ToolOutput::text("secret"));
-    state.finished(0, result, true);
+fn a_reviewed_result_is_reported_and_sent_only_after_its_review() {
+    let mut state = state_with(&[("a", "{}")]);
+    state.decide(0, Decision::Allow);
+    let result = state.calls()[0].make_result(0, ToolStatus::Completed, ToolOutput::text("secret"));
+    state.finish_call(0, result, true);
     assert_eq!(state.next(), Action::Review(0));
-    assert!(state.untold().is_empty());
-    state.reviewed(0, Review::Wait);
+    assert!(state.take_unreported().is_empty());
+    state.apply_review(0, Review::Wait);
     assert_eq!(state.next(), Action::Suspend);
-    state.review_waiting("a", &Review::Withhold { reason: "secret".into() }).unwrap();
-    assert_eq!(state.untold()[0].status, ToolStatus::Withheld);
+    state.review_pending("a", &Review::Withhold { reason: "secret".into() }).unwrap();
+    assert_eq!(state.take_unreported()[0].status, ToolStatus::Withheld);
     state.close(&rules());
     assert_eq!(results(&state), [("a", "withheld: secret".to_owned())]);
 }
 
 #[test]
 fn a_cancelled_run_has_a_result_for_each_call_and_stops_once() {
-    let mut state = asked(&[("a", "{}"), ("b", "{}")]);
-    state.decided(0, Decision::Allow);
-    state.decided(1, Decision::Allow);
-    done(&mut state, 0);
-    state.cancelled();
+    let mut state = state_with(&[("a", "{}"), ("b", "{}")]);
+    state.decide(0, Decision::Allow);
+    state.decide(1, Decision::Allow);
+    complete(&mut state, 0);
+    state.cancel();
     state.close(&rules());
     assert_eq!(results(&state).len(), 2);
     assert_eq!(state.next(), Action::Stop(StopReason::Cancelled));
-    state.cancelled();
+    state.cancel();
     assert_eq!(state.next(), Action::Stop(StopReason::Cancelled));
 }
 
 #[test]
-fn limits_of_tokens_and_cost_stop_before_tools_run_and_so_does_not_knowing() {
+fn token_and_cost_limits_stop_before_tools_run_also_when_usage_is_unknown() {
     let run = |rules: Rules<'_>, tokens: Option<u64>| {
-        let mut response = answer(&[("a", "{}")], &FinishReason::ToolCalls);
+        let mut response = response(&[("a", "{}")], &FinishReason::ToolCalls);
         response.usage.total_tokens = tokens;
         let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
-        state.answered(response, 1, &rules);
+        state.record_response(response, 1, &rules);
         state.close(&rules);
         state.next()
     };
@@ -175,10 +181,10 @@ fn limits_of_tokens_and_cost_stop_before_tools_run_and_so_does_not_knowing() {
 }
 
 #[test]
-fn a_correction_asks_again_until_the_limit() {
+fn a_correction_requests_another_response_until_the_limit() {
     let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
     for step in 1..=3 {
-        state.answered(answer(&[], &FinishReason::Stop), 1, &rules());
+        state.record_response(response(&[], &FinishReason::Stop), 1, &rules());
         state.close(&rules());
         assert_eq!(state.next(), Action::Stop(StopReason::Finished));
         state.correct(ChatMessage::user("again"), &rules());

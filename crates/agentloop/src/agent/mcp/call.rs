@@ -1,4 +1,4 @@
-//! A call of a tool, over there.
+//! Calls of tools on a server.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use super::connection::Link;
 use super::{content, trouble};
 use crate::transport::BoxFuture;
 
-/// Runs a tool where it is.
+/// Runs the calls of a tool on its server.
 pub(super) struct Remote {
     pub(super) link: Arc<Link>,
-    /// What the server calls it.
+    /// The name of the tool on the server.
     pub(super) tool: String,
 }
 
@@ -30,22 +30,20 @@ impl ToolHandler for Remote {
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            match self.ask(arguments, &context).await {
-                Ok(ServerResult::CallToolResult(result)) => content::output(result),
+            match self.send_call(arguments, &context).await {
+                Ok(ServerResult::CallToolResult(result)) => content::to_output(result),
                 Ok(ServerResult::InputRequiredResult(_)) => Err(ToolError::new(
-                    "the tool asks its user for something, and there is nobody who could answer",
+                    "the tool requires input from a user, which is not supported",
                 )),
-                Ok(_) => {
-                    Err(ToolError::new("the server answered with something else than a result"))
-                }
-                Err(error) => Err(self.failed(&error)),
+                Ok(_) => Err(ToolError::new("the response of the server is not a tool result")),
+                Err(error) => Err(self.call_error(&error)),
             }
         })
     }
 }
 
 impl Remote {
-    async fn ask(
+    async fn send_call(
         &self,
         arguments: Value,
         context: &ToolContext,
@@ -56,46 +54,46 @@ impl Remote {
         }
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let options = PeerRequestOptions::no_options();
-        let asked = self.link.peer().send_request_with_option(request, options).await?;
-        let token = asked.progress_token.clone();
+        let sent = self.link.peer().send_request_with_option(request, options).await?;
+        let token = sent.progress_token.clone();
         self.link.shared().watch(token.clone(), context);
-        let mut under_way = UnderWay { link: &self.link, token, id: Some(asked.id.clone()) };
-        let answer = asked.await_response().await;
-        under_way.id = None;
-        answer
+        let mut active = ActiveCall { link: &self.link, token, id: Some(sent.id.clone()) };
+        let response = sent.await_response().await;
+        active.id = None;
+        response
     }
 
-    fn failed(&self, error: &ServiceError) -> ToolError {
+    fn call_error(&self, error: &ServiceError) -> ToolError {
         let server = self.link.name();
         match error {
             ServiceError::McpError(error) => ToolError::new(error.message.clone()),
-            ServiceError::TransportClosed => {
-                ToolError::new(format!("the server `{server}` of this tool is gone"))
-            }
+            ServiceError::TransportClosed => ToolError::new(format!(
+                "the MCP server `{server}` of this tool has closed the connection"
+            )),
             error => ToolError::new(format!(
-                "the server `{server}` of this tool cannot be reached: {}",
-                trouble::of_request(error)
+                "the request to the MCP server `{server}` of this tool failed: {}",
+                trouble::describe_request_error(error)
             )),
         }
     }
 }
 
-/// A call that is under way. When it is dropped before its answer is there, the server is told to stop.
-struct UnderWay<'a> {
+/// An active call. If it is dropped before its response arrives, the server is notified of the cancellation.
+struct ActiveCall<'a> {
     link: &'a Link,
     token: ProgressToken,
     id: Option<RequestId>,
 }
 
-impl Drop for UnderWay<'_> {
+impl Drop for ActiveCall<'_> {
     fn drop(&mut self) {
         self.link.shared().unwatch(&self.token);
         let Some(id) = self.id.take() else { return };
-        let told =
-            CancelledNotificationParam::new(Some(id), Some("the call was given up".to_owned()));
-        // Polled once it is on its way to the task that speaks to the server, and more is not to be had where nothing may
-        // wait. With more than a thousand messages on the way before it, it is not told.
-        let mut telling = pin!(self.link.peer().notify_cancelled(told));
-        let _ = telling.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let params =
+            CancelledNotificationParam::new(Some(id), Some("the call was cancelled".to_owned()));
+        // A destructor cannot wait. One poll passes the notification to the task that writes to the server, unless more
+        // than a thousand messages are queued before it; then the server is not notified.
+        let mut notify = pin!(self.link.peer().notify_cancelled(params));
+        let _ = notify.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     }
 }

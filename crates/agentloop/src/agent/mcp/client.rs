@@ -1,4 +1,4 @@
-//! What we answer to a server, and what it tells us unasked.
+//! Handles the notifications of a server.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,33 +16,35 @@ use super::list::{Listed, Listing};
 use crate::error::Result;
 use crate::limits::{MCP_LIST_PAUSE, MCP_LIST_TIMEOUT};
 
-/// How many pieces of news wait for a call of which nothing is known yet.
+/// The most progress notifications that are kept for calls that are not registered yet.
 const MAX_EARLY: usize = 64;
 
-/// Our side of a conversation.
+/// The client side of a connection.
 #[derive(Clone)]
 pub(super) struct Client(Arc<Shared>);
 
-/// What is known of a server. It holds nothing that holds the connection.
+/// The state of a connection. It does not own the connection, so it does not keep it open.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// How its tools are made; set once, before the first list.
+    /// How the tools of the server are made; set once, before the first list.
     listing: Mutex<Option<Listing>>,
     listed: Mutex<Arc<Listed>>,
-    /// How often the list has changed, and which change was last seen.
-    changes: AtomicU64,
-    seen: AtomicU64,
-    /// How many announced changes wait for a list, the one that is under way included.
+    /// The number of times that a new list was requested.
+    requested: AtomicU64,
+    /// The last of these requests that a list has served.
+    served: AtomicU64,
+    /// The number of announced changes that wait for a list, including the one that is being listed.
     announced: AtomicU64,
-    turn: tokio::sync::Mutex<()>,
-    news: Mutex<HashMap<ProgressToken, News>>,
+    /// Held while the tools are listed.
+    list_lock: tokio::sync::Mutex<()>,
+    progress: Mutex<HashMap<ProgressToken, Progress>>,
 }
 
-/// What becomes of what a server tells of a call.
-enum News {
-    /// The call has it.
+/// Where the progress of a call goes.
+enum Progress {
+    /// To the call.
     Call(ToolContext),
-    /// The server was quicker than we.
+    /// To the call once it is registered: the notification arrived first.
     Early(ProgressNotificationParam),
 }
 
@@ -68,11 +70,11 @@ impl ClientHandler for Client {
         params: ProgressNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        self.0.progress(params);
+        self.0.receive_progress(params);
     }
 
     async fn on_tool_list_changed(&self, context: NotificationContext<RoleClient>) {
-        self.0.announced(&context.peer).await;
+        self.0.list_announced(&context.peer).await;
     }
 }
 
@@ -85,28 +87,28 @@ impl Shared {
         *lock(&self.listing) = Some(listing);
     }
 
-    /// The tools, as they were last listed.
+    /// Returns the tools of the last list.
     pub(super) fn listed(&self) -> Arc<Listed> {
         Arc::clone(&lock(&self.listed))
     }
 
     /// Lists the tools after the server has announced a change.
     ///
-    /// One task does it, whatever the server announces meanwhile, and not more often than once in [`MCP_LIST_PAUSE`].
-    async fn announced(&self, peer: &Peer<RoleClient>) {
+    /// One task does this at a time, whatever the server announces meanwhile, and at most once per [`MCP_LIST_PAUSE`].
+    async fn list_announced(&self, peer: &Peer<RoleClient>) {
         if self.announced.fetch_add(1, Ordering::SeqCst) > 0 {
             return;
         }
         loop {
             let seen = self.announced.load(Ordering::SeqCst);
-            let listed = tokio::time::timeout(MCP_LIST_TIMEOUT, self.changed(peer)).await;
+            let listed = tokio::time::timeout(MCP_LIST_TIMEOUT, self.refresh(peer)).await;
             let error = match listed {
                 Ok(Ok(())) => None,
                 Ok(Err(error)) => Some(error.to_string()),
-                Err(_) => Some(format!("it did not list them within {MCP_LIST_TIMEOUT:?}")),
+                Err(_) => Some(format!("no response within {MCP_LIST_TIMEOUT:?}")),
             };
             if let Some(error) = error {
-                tracing::warn!(%error, "the changed tools of an MCP server could not be listed");
+                tracing::warn!(%error, "listing the changed tools of an MCP server failed");
             }
             if peer.is_transport_closed() {
                 return;
@@ -120,56 +122,56 @@ impl Shared {
         }
     }
 
-    /// Lists the tools again, once for all changes that are known when it begins.
-    pub(super) async fn changed(&self, peer: &Peer<RoleClient>) -> Result<()> {
-        let wanted = self.changes.fetch_add(1, Ordering::SeqCst) + 1;
-        let _turn = self.turn.lock().await;
-        if self.seen.load(Ordering::SeqCst) >= wanted {
+    /// Lists the tools again. One list serves all requests that were made before it started.
+    pub(super) async fn refresh(&self, peer: &Peer<RoleClient>) -> Result<()> {
+        let request = self.requested.fetch_add(1, Ordering::SeqCst) + 1;
+        let _lock = self.list_lock.lock().await;
+        if self.served.load(Ordering::SeqCst) >= request {
             return Ok(());
         }
-        let seen = self.changes.load(Ordering::SeqCst);
-        // Without a listing nobody has asked for the tools yet.
+        let served = self.requested.load(Ordering::SeqCst);
+        // Without a listing, the connection has not requested the tools yet.
         let Some(listing) = lock(&self.listing).clone() else { return Ok(()) };
         let listed = listing.list(peer).await?;
         *lock(&self.listed) = Arc::new(listed);
-        self.seen.store(seen, Ordering::SeqCst);
+        self.served.store(served, Ordering::SeqCst);
         Ok(())
     }
 
-    /// From here on the call has what the server tells of it.
+    /// Registers a call, which then receives the progress that the server reports.
     pub(super) fn watch(&self, token: ProgressToken, context: &ToolContext) {
-        let before = lock(&self.news).insert(token, News::Call(context.clone()));
-        if let Some(News::Early(params)) = before {
-            tell(context, params);
+        let before = lock(&self.progress).insert(token, Progress::Call(context.clone()));
+        if let Some(Progress::Early(params)) = before {
+            report_progress(context, params);
         }
     }
 
-    /// The call is over.
+    /// Removes a call that has ended.
     pub(super) fn unwatch(&self, token: &ProgressToken) {
-        lock(&self.news).remove(token);
+        lock(&self.progress).remove(token);
     }
 
-    fn progress(&self, params: ProgressNotificationParam) {
-        let mut news = lock(&self.news);
-        let context = match news.get(&params.progress_token) {
-            Some(News::Call(context)) => context.clone(),
+    fn receive_progress(&self, params: ProgressNotificationParam) {
+        let mut progress = lock(&self.progress);
+        let context = match progress.get(&params.progress_token) {
+            Some(Progress::Call(context)) => context.clone(),
             _ => {
-                let early = |news: &News| matches!(news, News::Early(_));
-                if news.values().filter(|news| early(news)).count() >= MAX_EARLY {
-                    // Calls that are long over, and servers that do not know it.
-                    news.retain(|_, news| !early(news));
+                let is_early = |entry: &Progress| matches!(entry, Progress::Early(_));
+                if progress.values().filter(|entry| is_early(entry)).count() >= MAX_EARLY {
+                    // These notifications belong to calls that have already ended.
+                    progress.retain(|_, entry| !is_early(entry));
                 }
-                news.insert(params.progress_token.clone(), News::Early(params));
+                progress.insert(params.progress_token.clone(), Progress::Early(params));
                 return;
             }
         };
-        drop(news);
-        tell(&context, params);
+        drop(progress);
+        report_progress(&context, params);
     }
 }
 
-/// Tells the run how far a call is.
-fn tell(context: &ToolContext, params: ProgressNotificationParam) {
+/// Reports the progress of a call to its run.
+fn report_progress(context: &ToolContext, params: ProgressNotificationParam) {
     let ProgressNotificationParam { progress, total, message, .. } = params;
     let total = total.filter(|total| *total > 0.0);
     let message = message.unwrap_or_else(|| match total {

@@ -1,4 +1,4 @@
-//! What a tool of a server gives back, for the model.
+//! Converts the results of a server.
 
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 use serde_json::Value;
@@ -7,12 +7,12 @@ use super::super::tool::{ToolError, ToolOutput};
 use crate::chat::ContentPart;
 use crate::media::{DataUrl, audio_format, extension_of};
 
-/// The result, or the failure that the server reports.
-pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
+/// Converts the result of a call, or the failure that the server reports.
+pub(super) fn to_output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     let mut parts: Vec<ContentPart> = Vec::new();
-    let structured = result.structured_content.filter(|value| !is_told(value, &result.content));
+    let structured = result.structured_content.filter(|value| !is_in_text(value, &result.content));
     for block in result.content {
-        parts.extend(part(block));
+        parts.extend(to_part(block));
     }
     if let Some(value) = structured {
         parts.push(ContentPart::text(value.to_string()));
@@ -25,7 +25,7 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
         })
         .collect();
     let output = match texts {
-        // Hosts refuse empty results.
+        // Providers reject empty results.
         Some(texts) if texts.iter().all(|text| text.is_empty()) => ToolOutput::text("done"),
         Some(texts) => ToolOutput::text(texts.join("\n")),
         None => ToolOutput::parts(parts),
@@ -36,39 +36,39 @@ pub(super) fn output(result: CallToolResult) -> Result<ToolOutput, ToolError> {
     }
 }
 
-/// Whether the text says what the structured content says: servers are asked to say it twice.
-fn is_told(value: &Value, content: &[ContentBlock]) -> bool {
+/// Returns whether the text contains the structured content as well: the protocol asks servers to send both.
+fn is_in_text(value: &Value, content: &[ContentBlock]) -> bool {
     content.iter().any(|block| match block {
         ContentBlock::Text(text) => {
-            serde_json::from_str::<Value>(&text.text).is_ok_and(|told| told == *value)
+            serde_json::from_str::<Value>(&text.text).is_ok_and(|parsed| parsed == *value)
         }
         _ => false,
     })
 }
 
-fn part(block: ContentBlock) -> Option<ContentPart> {
+fn to_part(block: ContentBlock) -> Option<ContentPart> {
     Some(match block {
         ContentBlock::Text(text) => ContentPart::text(text.text),
-        ContentBlock::Image(image) => medium(&image.mime_type, &image.data, "image"),
-        ContentBlock::Audio(audio) => medium(&audio.mime_type, &audio.data, "audio"),
+        ContentBlock::Image(image) => to_media_part(&image.mime_type, &image.data, "image"),
+        ContentBlock::Audio(audio) => to_media_part(&audio.mime_type, &audio.data, "audio"),
         ContentBlock::Resource(resource) => match resource.resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
                 ContentPart::text(format!("{uri}:\n{text}"))
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
                 let mime = mime_type.as_deref().unwrap_or("application/octet-stream");
-                medium(mime, &blob, &uri)
+                to_media_part(mime, &blob, &uri)
             }
             _ => return None,
         },
-        ContentBlock::ResourceLink(link) => ContentPart::text(linked(&link)),
-        // What only later versions of the protocol know.
+        ContentBlock::ResourceLink(link) => ContentPart::text(describe_link(&link)),
+        // Kinds of content of later versions of the protocol.
         _ => return None,
     })
 }
 
-/// A medium of that type, in base64.
-fn medium(mime: &str, data: &str, uri: &str) -> ContentPart {
+/// Converts base64 data of this media type to a part.
+fn to_media_part(mime: &str, data: &str, uri: &str) -> ContentPart {
     let url = || DataUrl::of_base64(mime, data).to_string();
     match mime.split_once('/') {
         Some(("image", _)) => ContentPart::image_url(url()),
@@ -85,8 +85,8 @@ fn medium(mime: &str, data: &str, uri: &str) -> ContentPart {
     }
 }
 
-/// A resource that is only named, in words.
-fn linked(link: &Resource) -> String {
+/// Describes a link to a resource.
+fn describe_link(link: &Resource) -> String {
     let name = link.title.as_deref().unwrap_or(&link.name);
     match &link.description {
         Some(description) => format!("{name} ({}): {description}", link.uri),
@@ -103,18 +103,18 @@ mod tests {
     use super::*;
 
     fn read(result: Value) -> Result<ToolOutput, ToolError> {
-        output(serde_json::from_value(result).unwrap())
+        to_output(serde_json::from_value(result).unwrap())
     }
 
     #[test]
-    fn text_is_text_and_nothing_is_done() {
+    fn texts_are_joined_and_an_empty_result_becomes_done() {
         let two = json!({ "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] });
         assert_eq!(read(two).unwrap(), ToolOutput::text("a\nb"));
         assert_eq!(read(json!({ "content": [] })).unwrap(), ToolOutput::text("done"));
     }
 
     #[test]
-    fn what_is_structured_is_told_once() {
+    fn structured_content_is_included_once() {
         let value = json!({ "degrees": 21 });
         let alone = json!({ "content": [], "structuredContent": value });
         assert_eq!(read(alone).unwrap().to_text(), r#"{"degrees":21}"#);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn media_are_parts_of_their_kind() {
+    fn media_become_parts_of_their_kind() {
         let output = read(json!({ "content": [
             { "type": "text", "text": "see" },
             { "type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png" },
@@ -136,16 +136,16 @@ mod tests {
             { "type": "resource_link", "uri": "demo://more", "name": "more", "description": "the rest" },
         ] }))
         .unwrap();
-        let said = serde_json::to_value(&output).unwrap();
-        assert_eq!(said[1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
-        assert_eq!(said[2]["input_audio"], json!({ "data": "UklGRg==", "format": "wav" }));
-        assert_eq!(said[3]["file"]["filename"], "report.pdf");
-        assert_eq!(said[4]["text"], "demo://note:\na note");
-        assert_eq!(said[5]["text"], "more (demo://more): the rest");
+        let parts = serde_json::to_value(&output).unwrap();
+        assert_eq!(parts[1]["image_url"]["url"], "data:image/png;base64,iVBORw0KGgo=");
+        assert_eq!(parts[2]["input_audio"], json!({ "data": "UklGRg==", "format": "wav" }));
+        assert_eq!(parts[3]["file"]["filename"], "report.pdf");
+        assert_eq!(parts[4]["text"], "demo://note:\na note");
+        assert_eq!(parts[5]["text"], "more (demo://more): the rest");
     }
 
     #[test]
-    fn what_the_server_calls_an_error_is_one() {
+    fn an_error_result_of_the_server_is_an_error() {
         let failed =
             json!({ "content": [{ "type": "text", "text": "no such file" }], "isError": true });
         assert_eq!(read(failed).unwrap_err().message(), "no such file");

@@ -1,4 +1,4 @@
-//! The events of a server's stream, bounded.
+//! Reads the event streams of a server within limits.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,30 +14,31 @@ use crate::transport::Body;
 
 pub(super) type Events = Pin<Box<dyn Stream<Item = std::result::Result<Sse, SseError>> + Send>>;
 
-/// The events of a body.
+/// Returns the events of a body. An event of more than `max_event` bytes ends the stream with an error.
 pub(super) fn events(body: Body, max_event: usize) -> Events {
     let values = Values::default();
-    let bytes = Bounded { body, max_event, line: 0, event: 0, values, over: false };
+    let bytes = Bounded { body, max_event, line: 0, event: 0, values, is_ended: false };
     Box::pin(SseStream::from_bytes_stream(bytes))
 }
 
-/// Bytes of which no event is larger than it may be: the reader that follows holds an event until it is whole.
+/// A body whose events have a limited size. The SSE parser after it buffers an event until it is complete.
 struct Bounded {
     body: Body,
     max_event: usize,
-    /// How long the line is so far, without its end.
+    /// The length of the current line so far.
     line: usize,
-    /// How large the event is so far.
+    /// The size of the current event so far.
     event: usize,
     values: Values,
-    over: bool,
+    is_ended: bool,
 }
 
 impl Bounded {
-    fn fits(&mut self, bytes: &[u8]) -> bool {
+    /// Counts the bytes. Returns false if an event exceeds a limit.
+    fn count(&mut self, bytes: &[u8]) -> bool {
         for byte in bytes {
             self.event += 1;
-            if !self.values.take(*byte) {
+            if !self.values.count(*byte) {
                 return false;
             }
             match byte {
@@ -61,15 +62,15 @@ impl Stream for Bounded {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.over {
+        if self.is_ended {
             return Poll::Ready(None);
         }
         let next = ready!(Pin::new(&mut self.body).poll_next(context));
         Poll::Ready(match next {
-            Some(Ok(bytes)) if !self.fits(&bytes) => {
-                self.over = true;
+            Some(Ok(bytes)) if !self.count(&bytes) => {
+                self.is_ended = true;
                 let message = format!(
-                    "a message of the server is larger than {} bytes or has more than {MCP_MAX_MESSAGE_VALUES} values",
+                    "a message of the MCP server has more than {} bytes or {MCP_MAX_MESSAGE_VALUES} JSON values",
                     self.max_event
                 );
                 Some(Err(Error::new(ErrorKind::TooLarge, message)))
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn each_event_has_the_bound_to_itself() {
+    async fn the_limit_applies_to_each_event_by_itself() {
         let text = "id: 1\ndata: 12345\n\ndata: 67890\r\n\r\n: comment\n\n".repeat(20);
         let read: Vec<_> = events(Body::whole(text), 24).collect().await;
         let data: Vec<_> = read.into_iter().filter_map(|event| event.unwrap().data).collect();

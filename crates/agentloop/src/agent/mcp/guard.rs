@@ -1,6 +1,6 @@
-//! What a server may have under way, bounded.
+//! Limits what a server can make the client do.
 //!
-//! Between the transport and the SDK, which starts a task for everything that a server sends.
+//! The guard is between the transport and the SDK, because the SDK starts a task for every message of a server.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,59 +12,59 @@ use tokio::sync::Notify;
 
 use crate::limits::MCP_MAX_SERVER_REQUESTS;
 
-/// A transport that reads no more requests than are answered.
+/// A transport that limits the requests and notifications of the server.
 ///
-/// - At most [`MCP_MAX_SERVER_REQUESTS`] requests of the server wait for our response. A server that does not read our
-///   responses is not read either.
-/// - A request whose id is still under way is dropped.
-/// - Of notifications only progress and changes of the tools are passed on. Cancelling a request has no effect: each is
-///   answered at once.
+/// - At most [`MCP_MAX_SERVER_REQUESTS`] requests of the server are active. If the server does not read the responses, no
+///   further messages are read from it.
+/// - A request with the id of an active request is dropped.
+/// - Only notifications of progress and of changed tools are passed through. A notification that cancels a request has no
+///   effect, because every request is answered immediately.
 pub(super) struct Guard<T> {
     inner: T,
-    under_way: Arc<UnderWay>,
+    active: Arc<ActiveRequests>,
 }
 
 #[derive(Default)]
-struct UnderWay {
+struct ActiveRequests {
     ids: Mutex<HashSet<RequestId>>,
-    answered: Notify,
+    ended: Notify,
 }
 
-impl UnderWay {
+impl ActiveRequests {
     fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
         self.ids.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a further request may be read.
-    async fn has_room(&self) {
+    /// Waits until another request may be read.
+    async fn wait_for_room(&self) {
         loop {
-            let answered = self.answered.notified();
+            let ended = self.ended.notified();
             if self.ids().len() < MCP_MAX_SERVER_REQUESTS {
                 return;
             }
-            answered.await;
+            ended.await;
         }
     }
 }
 
-/// Frees the place of a request when its response is sent, or cannot be.
-struct Answered {
-    under_way: Arc<UnderWay>,
+/// Removes a request when its response was sent or could not be sent.
+struct EndOnDrop {
+    active: Arc<ActiveRequests>,
     id: Option<RequestId>,
 }
 
-impl Drop for Answered {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if let Some(id) = &self.id {
-            self.under_way.ids().remove(id);
-            self.under_way.answered.notify_one();
+            self.active.ids().remove(id);
+            self.active.ended.notify_one();
         }
     }
 }
 
 impl<T> Guard<T> {
     pub(super) fn new(inner: T) -> Self {
-        Self { inner, under_way: Arc::default() }
+        Self { inner, active: Arc::default() }
     }
 }
 
@@ -80,22 +80,22 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             _ => None,
         };
-        let answered = Answered { under_way: Arc::clone(&self.under_way), id };
+        let end = EndOnDrop { active: Arc::clone(&self.active), id };
         let sent = self.inner.send(message);
         async move {
-            let _answered = answered;
+            let _end = end;
             sent.await
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            self.under_way.has_room().await;
-            // A server that never pauses must not keep the runtime from everything else.
+            self.active.wait_for_room().await;
+            // A server that sends without pause must not block other tasks of the runtime.
             tokio::task::coop::consume_budget().await;
             let message = self.inner.receive().await?;
-            let passes = match &message {
-                JsonRpcMessage::Request(request) => self.under_way.ids().insert(request.id.clone()),
+            let is_passed = match &message {
+                JsonRpcMessage::Request(request) => self.active.ids().insert(request.id.clone()),
                 JsonRpcMessage::Notification(notification) => matches!(
                     notification.notification,
                     ServerNotification::ProgressNotification(_)
@@ -103,7 +103,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Guard<T> {
                 ),
                 _ => true,
             };
-            if passes {
+            if is_passed {
                 return Some(message);
             }
         }

@@ -1,4 +1,4 @@
-//! Streamable HTTP, over our own transport.
+//! The streamable HTTP transport of MCP, over the transport of this library.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use rmcp::transport::streamable_http_client::{
 use tokio::time::Instant;
 
 use super::events::{Events, events};
-use super::server::Address;
+use super::server::HttpServer;
 use super::streams::Streams;
 use super::values::Values;
 use crate::error::{Error, ErrorKind, Result};
@@ -29,72 +29,74 @@ use crate::limits::{
 };
 use crate::transport::{Body, HttpTransport, SendOptions, Transport};
 
-/// The longest wait before a stream that broke off is taken up again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// The longest delay before a truncated stream is resumed.
+const MAX_RECONNECT_DELAY: Duration = Duration::from_secs(10);
 
-/// How much of a refusal is told.
-const MAX_TOLD_CHARS: usize = 300;
+/// The most characters of an error response that are reported.
+const MAX_ERROR_CHARS: usize = 300;
 
 type HttpResult<T> = std::result::Result<T, StreamableHttpError<Error>>;
 
-/// Sends the messages of a conversation.
+/// Sends the messages of a connection.
 #[derive(Clone)]
 pub(super) struct HttpClient {
     transport: Arc<dyn Transport>,
     headers: Arc<HeaderMap>,
-    trouble: Trouble,
+    last_error: LastError,
     streams: Streams,
 }
 
-/// The last thing that went wrong.
+/// The last error of the transport.
 #[derive(Clone, Default)]
-pub(super) struct Trouble(Arc<Mutex<Option<Error>>>);
+pub(super) struct LastError(Arc<Mutex<Option<Error>>>);
 
-impl Trouble {
+impl LastError {
     pub(super) fn take(&self) -> Option<Error> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn met(&self, error: Error) -> StreamableHttpError<Error> {
+    fn record(&self, error: Error) -> StreamableHttpError<Error> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         StreamableHttpError::Client(error)
     }
 }
 
-/// A transport to that address, and where its troubles are told.
+/// Returns a transport to the server, and the place where its last error is recorded.
 pub(super) fn transport(
-    address: &Address,
-) -> Result<(StreamableHttpClientTransport<HttpClient>, Trouble)> {
+    server: &HttpServer,
+) -> Result<(StreamableHttpClientTransport<HttpClient>, LastError)> {
     let mut headers = HeaderMap::new();
-    for (name, value) in &address.headers {
-        let wrong =
-            |_| Error::new(ErrorKind::Config, format!("`{name}` cannot be sent as a header"));
-        let key = HeaderName::try_from(name).map_err(|error| wrong(error.to_string()))?;
-        let mut value =
-            HeaderValue::try_from(value.expose()).map_err(|error| wrong(error.to_string()))?;
+    for (name, value) in &server.headers {
+        // The error of a value is not reported, because the value is a secret.
+        let invalid = |what: &str| {
+            let message = format!("the {what} of the header `{name}` is not valid in HTTP");
+            Error::new(ErrorKind::Config, message)
+        };
+        let key = HeaderName::try_from(name).map_err(|_| invalid("name"))?;
+        let mut value = HeaderValue::try_from(value.expose()).map_err(|_| invalid("value"))?;
         value.set_sensitive(true);
         headers.insert(key, value);
     }
-    let trouble = Trouble::default();
+    let last_error = LastError::default();
     let client = HttpClient {
-        transport: address.transport.clone().unwrap_or_else(|| Arc::new(HttpTransport::new())),
+        transport: server.transport.clone().unwrap_or_else(|| Arc::new(HttpTransport::new())),
         headers: Arc::new(headers),
-        trouble: trouble.clone(),
+        last_error: last_error.clone(),
         streams: Streams::default(),
     };
-    let mut again = ExponentialBackoff::default();
-    again.max_times = Some(MCP_RECONNECTS);
-    again.max_delay = Some(LONGEST_PAUSE);
-    let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
+    let mut backoff = ExponentialBackoff::default();
+    backoff.max_times = Some(MCP_RECONNECTS);
+    backoff.max_delay = Some(MAX_RECONNECT_DELAY);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(server.url.as_str())
         .max_sse_event_size(MCP_MAX_MESSAGE_BYTES)
         .control_request_timeout(MCP_CLOSE_WAIT);
-    config.retry_config = Arc::new(again);
-    Ok((StreamableHttpClientTransport::with_client(client, config), trouble))
+    config.retry_config = Arc::new(backoff);
+    Ok((StreamableHttpClientTransport::with_client(client, config), last_error))
 }
 
-/// The same, and which server it was.
-pub(super) fn named(error: &Error, url: &str) -> Error {
-    let message = format!("the MCP server at {url} cannot be used: {}", error.message());
+/// Adds the URL of the server to an error.
+pub(super) fn with_server_url(error: &Error, url: &str) -> Error {
+    let message = format!("the connection to the MCP server {url} failed: {}", error.message());
     let named = Error::new(error.kind(), message);
     let named = match error.status() {
         Some(status) => named.with_status(status),
@@ -116,9 +118,9 @@ impl HttpClient {
         extra: &[(HeaderName, &str)],
         body: Bytes,
     ) -> HttpResult<Response<Body>> {
-        let wrong = |error: ::http::Error| {
-            self.trouble
-                .met(Error::new(ErrorKind::Config, format!("`{uri}` cannot be asked: {error}")))
+        let invalid = |error: ::http::Error| {
+            let message = format!("`{uri}` is not a valid URL of an MCP server: {error}");
+            self.last_error.record(Error::new(ErrorKind::Config, message))
         };
         let mut request = Request::builder().method(method).uri(uri);
         if let Some(headers) = request.headers_mut() {
@@ -131,18 +133,18 @@ impl HttpClient {
         for (name, value) in extra {
             request = request.header(name, *value);
         }
-        let request = request.body(body).map_err(wrong)?;
+        let request = request.body(body).map_err(invalid)?;
         let options = SendOptions { connect_timeout: Some(MCP_CONNECT_TIMEOUT) };
-        self.transport.send(request, options).await.map_err(|error| self.trouble.met(error))
+        self.transport.send(request, options).await.map_err(|error| self.last_error.record(error))
     }
 
-    /// What a status says that is no success.
-    async fn refused(&self, answer: Response<Body>) -> StreamableHttpError<Error> {
-        let status = answer.status();
+    /// Returns the error of a response whose status is not a success.
+    async fn status_error(&self, response: Response<Body>) -> StreamableHttpError<Error> {
+        let status = response.status();
         let body =
-            answer.into_body().head(MAX_ERROR_BODY_BYTES, Instant::now() + ERROR_BODY_WAIT).await;
+            response.into_body().head(MAX_ERROR_BODY_BYTES, Instant::now() + ERROR_BODY_WAIT).await;
         let body = String::from_utf8_lossy(&body);
-        let told: String = body.trim().chars().take(MAX_TOLD_CHARS).collect();
+        let text: String = body.trim().chars().take(MAX_ERROR_CHARS).collect();
         let kind = match status.as_u16() {
             401 | 403 => ErrorKind::Auth,
             404 => ErrorKind::NotFound,
@@ -150,27 +152,27 @@ impl HttpClient {
             500.. => ErrorKind::Server,
             _ => ErrorKind::InvalidRequest,
         };
-        let error = Error::new(kind, format!("HTTP {status} {told}").trim_end().to_owned())
+        let error = Error::new(kind, format!("HTTP {status} {text}").trim_end().to_owned())
             .with_status(status.as_u16());
-        self.trouble.met(match kind {
-            ErrorKind::Auth => error.with_hint("it wants a token: set it with `McpServer::bearer`"),
+        self.last_error.record(match kind {
+            ErrorKind::Auth => error.with_hint("set an access token with `McpServer::bearer`"),
             _ => error,
         })
     }
 
-    fn unreadable(&self, why: impl std::fmt::Display) -> StreamableHttpError<Error> {
-        let message = format!("the answer is no message of MCP: {why}");
-        self.trouble.met(Error::new(ErrorKind::Protocol, message))
+    fn protocol_error(&self, why: impl std::fmt::Display) -> StreamableHttpError<Error> {
+        let message = format!("the response is not an MCP message: {why}");
+        self.last_error.record(Error::new(ErrorKind::Protocol, message))
     }
 }
 
-/// Whether the answer is of that media type.
-fn is(answer: &Response<Body>, mime: &str) -> bool {
-    let kind = answer.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+/// Returns whether the response has this media type.
+fn has_media_type(response: &Response<Body>, mime: &str) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
     kind.len() >= mime.len() && kind[..mime.len()].eq_ignore_ascii_case(mime.as_bytes())
 }
 
-fn accepts() -> String {
+fn accept_header() -> String {
     format!("{JSON_MIME_TYPE}, {EVENT_STREAM_MIME_TYPE}")
 }
 
@@ -185,59 +187,58 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> HttpResult<StreamableHttpPostResponse> {
-        let wants_answer = matches!(message, ClientJsonRpcMessage::Request(_));
+        let needs_response = matches!(message, ClientJsonRpcMessage::Request(_));
         let body = Bytes::from(serde_json::to_vec(&message)?);
-        let accepts = accepts();
+        let accepts = accept_header();
         let extra = [(ACCEPT, accepts.as_str()), (CONTENT_TYPE, JSON_MIME_TYPE)];
         let session = session.as_deref();
-        let answer = self.send(Method::POST, &uri, session, custom, &extra, body).await?;
-        let status = answer.status();
+        let response = self.send(Method::POST, &uri, session, custom, &extra, body).await?;
+        let status = response.status();
         if status == StatusCode::NOT_FOUND && session.is_some() {
             return Err(StreamableHttpError::SessionExpired);
         }
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        let begun = answer.headers().get(HEADER_SESSION_ID);
+        let begun = response.headers().get(HEADER_SESSION_ID);
         let begun = begun.and_then(|id| id.to_str().ok()).map(str::to_owned);
-        let json = is(&answer, JSON_MIME_TYPE);
+        let json = has_media_type(&response, JSON_MIME_TYPE);
         if !status.is_success() {
             let auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
             if !json || auth {
-                return Err(self.refused(answer).await);
+                return Err(self.status_error(response).await);
             }
-            // Some servers send their errors with a status that says so too.
-            let (head, body) = answer.into_parts();
+            // Some servers send JSON-RPC errors with an error status.
+            let (head, body) = response.into_parts();
             let body = body.head(MAX_ERROR_BODY_BYTES, Instant::now() + ERROR_BODY_WAIT).await;
             return match serde_json::from_slice(&body) {
                 Ok(message @ ServerJsonRpcMessage::Error(_)) => {
                     Ok(StreamableHttpPostResponse::Json(message, begun))
                 }
-                _ => Err(self.refused(Response::from_parts(head, Body::whole(body))).await),
+                _ => Err(self.status_error(Response::from_parts(head, Body::whole(body))).await),
             };
         }
-        if is(&answer, EVENT_STREAM_MIME_TYPE) {
-            let events = self.streams.watch(events(answer.into_body(), MCP_MAX_MESSAGE_BYTES));
+        if has_media_type(&response, EVENT_STREAM_MIME_TYPE) {
+            let events = self.streams.watch(events(response.into_body(), MCP_MAX_MESSAGE_BYTES));
             return Ok(StreamableHttpPostResponse::Sse(events, begun));
         }
-        if !wants_answer {
-            // It should have no body; whatever it has, nobody waits for it.
+        if !needs_response {
+            // The response should have no body. If it has one, it is ignored.
             return Ok(StreamableHttpPostResponse::Accepted);
         }
         if !json {
-            let kind = answer.headers().get(CONTENT_TYPE).cloned();
-            return Err(self.unreadable(format!("its type is {kind:?}")));
+            let kind = response.headers().get(CONTENT_TYPE).cloned();
+            return Err(self.protocol_error(format!("its content type is {kind:?}")));
         }
-        let body = answer.into_body().collect(MCP_MAX_MESSAGE_BYTES).await;
-        let body = body.map_err(|error| self.trouble.met(error))?;
-        if !Values::are_few(&body) {
-            return Err(
-                self.unreadable(format!("it has more than {MCP_MAX_MESSAGE_VALUES} values"))
-            );
+        let body = response.into_body().collect(MCP_MAX_MESSAGE_BYTES).await;
+        let body = body.map_err(|error| self.last_error.record(error))?;
+        if !Values::are_within_limit(&body) {
+            return Err(self
+                .protocol_error(format!("it has more than {MCP_MAX_MESSAGE_VALUES} JSON values")));
         }
         match serde_json::from_slice(&body) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, begun)),
-            Err(error) => Err(self.unreadable(error)),
+            Err(error) => Err(self.protocol_error(error)),
         }
     }
 
@@ -252,20 +253,21 @@ impl StreamableHttpClient for HttpClient {
         let mut extra = vec![(ACCEPT, EVENT_STREAM_MIME_TYPE)];
         if let Some(last) = &last_event {
             let name = HeaderName::try_from(HEADER_LAST_EVENT_ID)
-                .map_err(|error| self.unreadable(error))?;
+                .map_err(|error| self.protocol_error(error))?;
             extra.push((name, last));
         }
-        if !self.streams.may_begin().await {
-            let message = format!("{MCP_RECONNECTS} streams in a row ended without a message");
-            return Err(self.trouble.met(Error::new(ErrorKind::Connection, message)));
+        if !self.streams.wait_until_allowed().await {
+            let message =
+                format!("{MCP_RECONNECTS} event streams in a row ended without a message");
+            return Err(self.last_error.record(Error::new(ErrorKind::Connection, message)));
         }
         let session = session.as_deref();
-        let answer = self.send(Method::GET, &uri, session, custom, &extra, Bytes::new()).await?;
-        match answer.status() {
+        let response = self.send(Method::GET, &uri, session, custom, &extra, Bytes::new()).await?;
+        match response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
-            status if !status.is_success() => Err(self.refused(answer).await),
-            _ if is(&answer, EVENT_STREAM_MIME_TYPE) => {
-                Ok(self.streams.watch(events(answer.into_body(), MCP_MAX_MESSAGE_BYTES)))
+            status if !status.is_success() => Err(self.status_error(response).await),
+            _ if has_media_type(&response, EVENT_STREAM_MIME_TYPE) => {
+                Ok(self.streams.watch(events(response.into_body(), MCP_MAX_MESSAGE_BYTES)))
             }
             _ => Err(StreamableHttpError::ServerDoesNotSupportSse),
         }
@@ -279,12 +281,12 @@ impl StreamableHttpClient for HttpClient {
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> HttpResult<()> {
         let sent = self.send(Method::DELETE, &uri, Some(&session), custom, &[], Bytes::new());
-        let answer = sent.await?;
-        match answer.status() {
-            // Not every server can end a session; it then forgets it.
+        let response = sent.await?;
+        match response.status() {
+            // Some servers cannot end a session explicitly.
             StatusCode::METHOD_NOT_ALLOWED => Ok(()),
             status if status.is_success() => Ok(()),
-            _ => Err(self.refused(answer).await),
+            _ => Err(self.status_error(response).await),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tools that a server has.
+//! Lists the tools of a server.
 
 use std::time::Duration;
 
@@ -13,37 +13,37 @@ use crate::chat::FunctionDefinition;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_MAX_LIST_BYTES, MCP_MAX_PAGES, MCP_MAX_TOOLS};
 
-/// How much of the name of a tool that is left out is kept.
+/// The most characters of the name of a tool that is left out.
 const MAX_NAME_CHARS: usize = 128;
 
 /// How the tools of a server are made.
 #[derive(Clone, Debug)]
 pub(super) struct Listing {
     pub(super) server: String,
-    /// What the tools are bound to: the program or the address of the server.
+    /// The program or the URL of the server, which is part of the fingerprint of its tools.
     pub(super) identity: String,
     pub(super) policy: Policy,
     pub(super) timeout: Option<Duration>,
 }
 
-/// What a server has.
+/// The tools of a server.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     pub(super) tools: Vec<Entry>,
-    /// What cannot be used: the server's name of it, and why.
+    /// The tools that cannot be used: the name on the server, and the reason.
     pub(super) left_out: Vec<(String, Error)>,
 }
 
 /// A tool, without the connection that runs it.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// What the server calls it.
+    /// The name of the tool on the server.
     pub(super) remote: String,
     pub(super) tool: Tool,
 }
 
 impl Listing {
-    /// Asks for all tools.
+    /// Requests all tools of the server.
     pub(super) async fn list(&self, peer: &Peer<RoleClient>) -> Result<Listed> {
         let mut found = Vec::new();
         let mut left_out: Vec<String> = Vec::new();
@@ -51,9 +51,10 @@ impl Listing {
         let mut cursor: Option<String> = None;
         for _ in 0..MCP_MAX_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let page = peer.list_tools(Some(params)).await.map_err(|error| self.failed(&error))?;
+            let page =
+                peer.list_tools(Some(params)).await.map_err(|error| self.list_error(&error))?;
             for tool in page.tools {
-                bytes = bytes.saturating_add(weight(&tool));
+                bytes = bytes.saturating_add(json_bytes(&tool));
                 match found.len() < MCP_MAX_TOOLS && bytes <= MCP_MAX_LIST_BYTES {
                     true => found.push(tool),
                     false => left_out.push(tool.name.chars().take(MAX_NAME_CHARS).collect()),
@@ -64,10 +65,11 @@ impl Listing {
                 break;
             }
         }
-        let mut listed = self.make(found);
+        let mut listed = self.make_tools(found);
         let too_much = |name| {
             let message = format!(
-                "an MCP server may have {MCP_MAX_TOOLS} tools with {MCP_MAX_LIST_BYTES} bytes of descriptions and schemas"
+                "the MCP server has more than {MCP_MAX_TOOLS} tools, or more than {MCP_MAX_LIST_BYTES} bytes of descriptions and \
+                 schemas"
             );
             (name, Error::new(ErrorKind::TooLarge, message))
         };
@@ -75,19 +77,19 @@ impl Listing {
         Ok(listed)
     }
 
-    fn make(&self, found: Vec<rmcp::model::Tool>) -> Listed {
+    fn make_tools(&self, found: Vec<rmcp::model::Tool>) -> Listed {
         let mut listed = Listed::default();
         let remote: Vec<&str> = found.iter().map(|tool| tool.name.as_ref()).collect();
-        let names = name::tools(&self.server, &remote);
+        let names = name::tool_names(&self.server, &remote);
         for (tool, name) in found.into_iter().zip(names) {
             let remote = tool.name.to_string();
-            let made = self.tool(&tool, name);
+            let made = self.make_tool(&tool, name);
             if listed.tools.iter().any(|entry| entry.remote == remote) {
-                let message = "the server has two tools of this name";
+                let message = "the MCP server has two tools with this name";
                 listed.left_out.push((remote, Error::new(ErrorKind::Protocol, message)));
             } else if let Some(problem) = made.problem() {
-                // One tool that cannot be used must not keep a run from the others.
-                tracing::warn!(server = %self.server, tool = %remote, error = %problem, "a tool is left out");
+                // One invalid tool must not make the other tools unusable.
+                tracing::warn!(server = %self.server, tool = %remote, error = %problem, "left out a tool of an MCP server");
                 listed.left_out.push((remote, problem.clone()));
             } else {
                 listed.tools.push(Entry { remote, tool: made });
@@ -96,9 +98,9 @@ impl Listing {
         listed
     }
 
-    fn tool(&self, tool: &rmcp::model::Tool, name: String) -> Tool {
+    fn make_tool(&self, tool: &rmcp::model::Tool, name: String) -> Tool {
         let mut parameters = (*tool.input_schema).clone();
-        // It has to be there, and hosts insist on it.
+        // Providers require the type, and some servers omit it.
         parameters.entry("type").or_insert_with(|| "object".into());
         let title = || tool.title.clone().or_else(|| tool.annotations.as_ref()?.title.clone());
         let description = tool.description.as_ref().map(|text| text.to_string());
@@ -110,22 +112,23 @@ impl Listing {
             client_tool: None,
         })
         .policy(self.policy)
-        .served_by(&format!("{} {} {}", self.server, self.identity, tool.name));
+        .with_origin(&format!("{} {} {}", self.server, self.identity, tool.name));
         match self.timeout {
             Some(timeout) => made.timeout(timeout),
             None => made,
         }
     }
 
-    fn failed(&self, error: &ServiceError) -> Error {
-        let why = trouble::of_request(error);
-        let message = format!("the MCP server `{}` does not list its tools: {why}", self.server);
+    fn list_error(&self, error: &ServiceError) -> Error {
+        let why = trouble::describe_request_error(error);
+        let message =
+            format!("listing the tools of the MCP server `{}` failed: {why}", self.server);
         Error::new(ErrorKind::Protocol, message)
     }
 }
 
-/// Returns how many bytes a tool takes as JSON.
-fn weight(tool: &rmcp::model::Tool) -> usize {
+/// Returns the size of a tool as JSON, in bytes.
+fn json_bytes(tool: &rmcp::model::Tool) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -138,7 +141,7 @@ fn weight(tool: &rmcp::model::Tool) -> usize {
         }
     }
     let mut count = Count(0);
-    // What cannot be written as JSON came as JSON: there is no such tool.
+    // Serializing cannot fail, because the tool was parsed from JSON.
     serde_json::to_writer(&mut count, tool).map_or(usize::MAX, |()| count.0)
 }
 
@@ -165,8 +168,8 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_cannot_be_used_is_left_out_and_the_others_are_not() {
-        let listed = listing().make(vec![
+    fn an_invalid_tool_is_left_out_and_the_others_stay_usable() {
+        let listed = listing().make_tools(vec![
             remote("good", &json!({ "type": "object" })),
             remote("broken", &json!({ "type": "objekt" })),
             remote("good", &json!({ "type": "object" })),

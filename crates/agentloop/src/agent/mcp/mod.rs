@@ -1,7 +1,7 @@
 //! Tools of MCP servers (feature `mcp`).
 //!
-//! A [server](McpServer) is a program that is started, or an address. Once it is connected its tools are a
-//! [source](super::ToolSource) like any other:
+//! An [`McpServer`] is a program that the library starts, or a URL. Its [connection](McpConnection) is a
+//! [source of tools](super::ToolSource) for an agent:
 //!
 //! ```no_run
 //! use agentloop::agent::{Agent, mcp::McpServer};
@@ -18,17 +18,18 @@
 //! # }
 //! ```
 //!
-//! - A tool is called `server__tool`, in letters that every host takes. It [asks](super::Policy::Ask) before it runs, unless
-//!   the server is [trusted](McpServer::policy) or the agent says otherwise.
-//! - What goes wrong, a server that is gone included, is told to the model like any other failure of a tool.
-//! - When a run is cancelled, or a tool takes too long, the server is told; what it tells of its progress are `tool.progress`
-//!   events; when its tools change, the next step has the new ones.
-//! - Nothing but its arguments goes to a server: it can ask no model, no person and for no files through us.
+//! - A tool is named `server__tool`, in characters that every provider accepts. Its calls [need approval](super::Policy::Ask)
+//!   unless the [server](McpServer::policy) or the [agent](super::Agent::policy) allows them.
+//! - The model receives every failure of a call as its result, also if the server has closed the connection.
+//! - If a run is cancelled or a call exceeds its timeout, the server is notified. The progress that a server reports becomes
+//!   `tool.progress` events. If the tools of a server change, the next step uses the new ones.
+//! - A server receives only the arguments of its calls. It cannot use a model, contact a person or read files through this
+//!   library.
 //!
-//! # What runs in the background
+//! # Background tasks
 //!
-//! A connection has a task of its own, on the runtime that connected it: servers speak when they like. It is the one place of
-//! this library where something runs beyond a call. It ends, and the server's process with it, when the last clone of the
+//! Servers send messages at any time, so a connection has tasks on the runtime that opened it. Connections are the only part of
+//! this library that runs tasks beyond a call. The tasks, and the process of the server, end when the last clone of the
 //! [connection](McpConnection) and the last of its tools are dropped.
 
 mod call;

@@ -1,4 +1,4 @@
-//! Reaching a server.
+//! Opens connections to servers.
 
 use std::sync::Arc;
 
@@ -17,17 +17,16 @@ use super::connection::McpConnection;
 use super::guard::Guard;
 use super::http;
 use super::process::{self, Process};
-use super::server::{Address, McpServer, Program, Reach, Settings};
+use super::server::{HttpServer, Location, McpServer, Program, Settings};
 use super::trouble;
-use super::values::FewValues;
+use super::values::LimitedValues;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_MAX_MESSAGE_BYTES;
 use crate::secret::mask;
 
 pub(super) type Service = RunningService<RoleClient, Client>;
 
-/// How a conversation with a server begins: as it always did, or as the newest version of the protocol has it, which knows no
-/// beginning.
+/// How a connection is opened: with `initialize`, or as in the newest version of the protocol, which has no handshake.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Opening {
     Initialize,
@@ -35,124 +34,134 @@ enum Opening {
 }
 
 pub(super) async fn open(server: McpServer) -> Result<McpConnection> {
-    let McpServer { reach, settings } = server;
+    let McpServer { location, settings } = server;
     if let Some(problem) = settings.problem {
         return Err(problem);
     }
-    match reach {
-        Reach::Program(program) => match run(&program, &settings, Opening::Initialize).await {
+    match location {
+        Location::Program(program) => {
+            match connect_program(&program, &settings, Opening::Initialize).await {
+                Err((error, true)) => {
+                    let newer = connect_program(&program, &settings, Opening::Discover).await;
+                    newer.map_err(|(newer, _)| newer.with_causes(vec![error]))
+                }
+                done => done.map_err(|(error, _)| error),
+            }
+        }
+        Location::Http(http) => match connect_http(&http, &settings, Opening::Initialize).await {
             Err((error, true)) => {
-                let newer = run(&program, &settings, Opening::Discover).await;
+                let newer = connect_http(&http, &settings, Opening::Discover).await;
                 newer.map_err(|(newer, _)| newer.with_causes(vec![error]))
             }
             done => done.map_err(|(error, _)| error),
         },
-        Reach::Address(address) => match ask(&address, &settings, Opening::Initialize).await {
-            Err((error, true)) => {
-                let newer = ask(&address, &settings, Opening::Discover).await;
-                newer.map_err(|(newer, _)| newer.with_causes(vec![error]))
-            }
-            done => done.map_err(|(error, _)| error),
-        },
-        Reach::Pipes(reader, writer) => {
-            let who = settings.name.clone().unwrap_or_else(|| "at the pipe".to_owned());
-            let meeting = Meeting { who: &who, settings: &settings, opening: Opening::Initialize };
-            let met = meeting.meet(lines(reader, writer), None).await;
-            met.map_err(|failed| failed.error)
+        Location::Pipes(reader, writer) => {
+            let server = settings.name.clone().unwrap_or_else(|| "pipe".to_owned());
+            let opening = Opening::Initialize;
+            let handshake = Handshake { server: &server, settings: &settings, opening };
+            let connected = handshake.connect(lines(reader, writer), None).await;
+            connected.map_err(|failed| failed.error)
         }
     }
 }
 
-/// Reads and writes messages as lines, of bounded length and number of values.
+/// Returns a transport that reads and writes messages as lines, with limits on their length and number of values.
 fn lines<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static>(
     reader: R,
     writer: W,
-) -> AsyncRwTransport<RoleClient, FewValues<R>, W> {
-    AsyncRwTransport::new(FewValues::new(reader), writer)
+) -> AsyncRwTransport<RoleClient, LimitedValues<R>, W> {
+    AsyncRwTransport::new(LimitedValues::new(reader), writer)
         .with_max_line_length(MCP_MAX_MESSAGE_BYTES)
 }
 
-/// Why it failed, and whether the other opening may do better.
+/// The error, and whether the other way to open the connection may succeed.
 type Failure = (Error, bool);
 
-async fn run(
+async fn connect_program(
     program: &Program,
     settings: &Settings,
     opening: Opening,
 ) -> Result<McpConnection, Failure> {
     let (stdout, stdin, process) = process::start(program).map_err(|error| (error, false))?;
-    let meeting = Meeting { who: &program.command, settings, opening };
-    match meeting.meet(lines(stdout, stdin), Some(process)).await {
+    let handshake = Handshake { server: &program.command, settings, opening };
+    match handshake.connect(lines(stdout, stdin), Some(process)).await {
         Ok(connection) => Ok(connection),
-        Err(Failed { error, newer, process }) => {
+        Err(Failed { error, try_newer, process }) => {
             let mut error = error;
             if let Some(process) = process {
                 process.end().await;
-                let said = process.said();
-                if !said.is_empty() {
-                    error = error.with_hint(format!("it wrote: {said}"));
+                let stderr = process.stderr();
+                if !stderr.is_empty() {
+                    error = error.with_hint(format!("its standard error ends with: {stderr}"));
                 }
             }
-            Err((error, newer))
+            Err((error, try_newer))
         }
     }
 }
 
-async fn ask(
-    address: &Address,
+async fn connect_http(
+    server: &HttpServer,
     settings: &Settings,
     opening: Opening,
 ) -> Result<McpConnection, Failure> {
-    let (transport, trouble) = http::transport(address).map_err(|error| (error, false))?;
-    let who = mask::url(&address.url);
-    let meeting = Meeting { who: &who, settings, opening };
-    match meeting.meet(transport, None).await {
+    let (transport, last_error) = http::transport(server).map_err(|error| (error, false))?;
+    let url = mask::url(&server.url);
+    let handshake = Handshake { server: &url, settings, opening };
+    match handshake.connect(transport, None).await {
         Ok(connection) => Ok(connection),
-        // What the transport met says more than that it met something.
-        Err(Failed { error, newer, .. }) => match trouble.take() {
-            Some(met) if !newer => Err((address.hide(http::named(&met, &who)), false)),
-            _ => Err((address.hide(error), newer)),
+        // The error of the transport is more specific than the error of the handshake.
+        Err(Failed { error, try_newer, .. }) => match last_error.take() {
+            Some(cause) if !try_newer => {
+                Err((server.hide_secrets(http::with_server_url(&cause, &url)), false))
+            }
+            _ => Err((server.hide_secrets(error), try_newer)),
         },
     }
 }
 
+/// A handshake that failed.
 struct Failed {
     error: Error,
-    newer: bool,
+    try_newer: bool,
     process: Option<Process>,
 }
 
-/// A server that is to be met.
-struct Meeting<'a> {
-    who: &'a str,
+/// The opening of a connection.
+struct Handshake<'a> {
+    /// The server, for error messages.
+    server: &'a str,
     settings: &'a Settings,
     opening: Opening,
 }
 
-impl Meeting<'_> {
-    async fn meet<T: Transport<RoleClient> + 'static>(
+impl Handshake<'_> {
+    async fn connect<T: Transport<RoleClient> + 'static>(
         &self,
         transport: T,
         process: Option<Process>,
     ) -> Result<McpConnection, Failed> {
         let limit = self.settings.connect_timeout;
-        let who = self.who;
-        let met = timeout(limit, async {
-            let service = self.shake_hands(transport).await?;
-            McpConnection::begin(service, self.settings).await.map_err(|error| (error, false))
+        let connected = timeout(limit, async {
+            let service = self.initialize(transport).await?;
+            let connection = McpConnection::from_service(service, self.settings).await;
+            connection.map_err(|error| (error, false))
         });
-        match met.await {
+        match connected.await {
             Ok(Ok(connection)) => Ok(connection.with_process(process)),
-            Ok(Err((error, newer))) => Err(Failed { error, newer, process }),
+            Ok(Err((error, try_newer))) => Err(Failed { error, try_newer, process }),
             Err(_) => {
-                let message = format!("the MCP server `{who}` was not there within {limit:?}");
-                let error = Error::new(ErrorKind::Timeout, message);
-                Err(Failed { error, newer: false, process })
+                let server = self.server;
+                let message =
+                    format!("connecting to the MCP server `{server}` took longer than {limit:?}");
+                let error = Error::new(ErrorKind::Timeout, message)
+                    .with_hint("allow more time with `McpServer::connect_timeout`");
+                Err(Failed { error, try_newer: false, process })
             }
         }
     }
 
-    async fn shake_hands<T: Transport<RoleClient> + 'static>(
+    async fn initialize<T: Transport<RoleClient> + 'static>(
         &self,
         transport: T,
     ) -> Result<Service, Failure> {
@@ -166,36 +175,36 @@ impl Meeting<'_> {
         let client = Client::new(Arc::default());
         serve_client_with_lifecycle(client, Guard::new(transport), lifecycle).await.map_err(
             |error| {
-                let newer = self.opening == Opening::Initialize && is_newer(&error);
-                (self.refused(&error), newer)
+                let try_newer = self.opening == Opening::Initialize && may_be_newer(&error);
+                (self.open_error(&error), try_newer)
             },
         )
     }
 
-    fn refused(&self, error: &ClientInitializeError) -> Error {
-        let who = self.who;
+    fn open_error(&self, error: &ClientInitializeError) -> Error {
+        let server = self.server;
         match error {
             ClientInitializeError::JsonRpcError(error) => Error::new(
                 ErrorKind::Protocol,
-                format!("the MCP server `{who}` refuses to begin: {}", error.message),
+                format!("the MCP server `{server}` rejected the connection: {}", error.message),
             ),
             ClientInitializeError::ConnectionClosed(_) => Error::new(
                 ErrorKind::Connection,
-                format!("the MCP server `{who}` ended before it had answered"),
+                format!("the MCP server `{server}` closed the connection before it responded"),
             ),
             error => Error::new(
                 ErrorKind::Connection,
                 format!(
-                    "the MCP server `{who}` could not be reached: {}",
-                    trouble::of_opening(error)
+                    "connecting to the MCP server `{server}` failed: {}",
+                    trouble::describe_open_error(error)
                 ),
             ),
         }
     }
 }
 
-/// Whether a server that says this may speak only a version of the protocol that begins otherwise.
-fn is_newer(error: &ClientInitializeError) -> bool {
+/// Returns whether the server may support only a version of the protocol that has no `initialize`.
+fn may_be_newer(error: &ClientInitializeError) -> bool {
     let ClientInitializeError::JsonRpcError(error) = error else { return false };
     [ErrorCode::METHOD_NOT_FOUND, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION].contains(&error.code)
 }

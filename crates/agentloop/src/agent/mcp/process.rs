@@ -1,4 +1,4 @@
-//! A server that is a process of ours.
+//! Servers that run as child processes.
 
 use std::ffi::OsStr;
 use std::process::Stdio;
@@ -11,36 +11,36 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::super::cancel::CancelToken;
-use super::environment::passed_on;
+use super::environment::passed_variables;
 use super::server::Program;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_CLOSE_WAIT, MCP_STDERR_BYTES};
 
-/// How long the last words of a process that has ended are waited for.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How long to wait for the rest of the standard error of a process that has ended.
+const STDERR_WAIT: Duration = Duration::from_millis(200);
 
-/// How long a process that was asked to end may take.
-const ASKED_WAIT: Duration = Duration::from_millis(500);
+/// How long a process may take to end after a termination signal.
+const TERMINATE_WAIT: Duration = Duration::from_millis(500);
 
-/// Keeps a process. When it is dropped, the process ends.
+/// A running process. Dropping it ends the process.
 #[derive(Debug)]
 pub(super) struct Process {
     cancel: CancelToken,
-    over: watch::Receiver<bool>,
-    said: Said,
+    has_ended: watch::Receiver<bool>,
+    stderr: Stderr,
 }
 
-/// The end of what the process wrote to its standard error.
-type Said = Arc<Mutex<Vec<u8>>>;
+/// The end of the standard error of a process.
+type Stderr = Arc<Mutex<Vec<u8>>>;
 
-/// Starts the program.
+/// Starts a program.
 pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Process)> {
     let name = &program.command;
     let mut command = Command::new(name);
     command.args(&program.args);
     if !program.whole_environment {
-        command.env_clear().envs(passed_on());
+        command.env_clear().envs(passed_variables());
     }
     command.envs(program.env.iter().map(|(name, value)| (name, OsStr::new(value.expose()))));
     if let Some(folder) = &program.folder {
@@ -49,72 +49,72 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut tree = Tree::new(&mut command);
     let failed = |why: &str| {
-        Error::new(ErrorKind::Config, format!("the MCP server `{name}` cannot be started: {why}"))
-            .with_hint("is it installed, and on the PATH?")
+        Error::new(ErrorKind::Config, format!("starting the MCP server `{name}` failed: {why}"))
+            .with_hint("check that the program is installed and on the PATH")
     };
     let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
-    tree.began(&child);
+    tree.watch(&child);
     let pipes = (child.stdout.take(), child.stdin.take(), child.stderr.take());
     let (Some(stdout), Some(stdin), Some(stderr)) = pipes else {
-        return Err(failed("it has no pipes"));
+        return Err(failed("the process has no pipes"));
     };
     let cancel = CancelToken::new();
-    let (ended, over) = watch::channel(false);
-    let said = Said::default();
-    tokio::spawn(keep(child, tree, stderr, cancel.clone(), Arc::clone(&said), ended));
-    Ok((stdout, stdin, Process { cancel, over, said }))
+    let (ended, has_ended) = watch::channel(false);
+    let kept = Stderr::default();
+    tokio::spawn(supervise(child, tree, stderr, cancel.clone(), Arc::clone(&kept), ended));
+    Ok((stdout, stdin, Process { cancel, has_ended, stderr: kept }))
 }
 
-/// Waits until the process has ended, or shall end, and ends everything that it has started.
-async fn keep(
+/// Waits until the process ends or is cancelled, and ends all processes that it has started.
+async fn supervise(
     mut child: Child,
     tree: Tree,
     stderr: ChildStderr,
     cancel: CancelToken,
-    said: Said,
+    kept: Stderr,
     ended: watch::Sender<bool>,
 ) {
-    let mut listening = tokio::spawn(listen(stderr, said));
-    // Its standard input is closed by then, which asks a server to end.
-    if cancel.stops(child.wait()).await.is_none()
+    let mut reading = tokio::spawn(read_stderr(stderr, kept));
+    // The closed standard input asks a server to end.
+    if cancel.run_until_cancelled(child.wait()).await.is_none()
         && timeout(MCP_CLOSE_WAIT, child.wait()).await.is_err()
     {
-        tree.ask();
-        if timeout(ASKED_WAIT, child.wait()).await.is_err() {
-            // It fails only when the process has ended meanwhile.
+        tree.terminate();
+        if timeout(TERMINATE_WAIT, child.wait()).await.is_err() {
+            // This fails only if the process has ended meanwhile.
             let _ = child.kill().await;
         }
     }
     tree.end().await;
-    // A process out of reach may still hold the pipe.
-    let _ = timeout(LAST_WORDS, &mut listening).await;
-    listening.abort();
+    // A descendant that could not be ended may keep the pipe open.
+    let _ = timeout(STDERR_WAIT, &mut reading).await;
+    reading.abort();
     ended.send_replace(true);
 }
 
-/// Reads what it writes, so that it never waits for a reader, and keeps the end of it.
-async fn listen(mut stderr: ChildStderr, said: Said) {
+/// Reads the standard error, so the process never blocks on it, and keeps its end.
+async fn read_stderr(mut stderr: ChildStderr, kept: Stderr) {
     let mut bytes = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut bytes).await {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.extend_from_slice(&bytes[..count]);
-        let over = said.len().saturating_sub(MCP_STDERR_BYTES);
-        said.drain(..over);
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(&bytes[..count]);
+        let excess = kept.len().saturating_sub(MCP_STDERR_BYTES);
+        kept.drain(..excess);
     }
 }
 
 impl Process {
-    /// Ends the process, and waits until it has.
+    /// Ends the process and waits for its end.
     pub(super) async fn end(&self) {
         self.cancel.cancel();
-        // The sender goes only with the task, and with the task the process.
-        let _ = self.over.clone().wait_for(|over| *over).await;
+        // The sender is dropped only with the task, and the task ends with the process.
+        let _ = self.has_ended.clone().wait_for(|has_ended| *has_ended).await;
     }
 
-    /// The end of what it wrote to its standard error.
-    pub(super) fn said(&self) -> String {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&said).trim().to_owned()
+    /// Returns the end of the standard error.
+    pub(super) fn stderr(&self) -> String {
+        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&stderr).trim().to_owned()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a server is, and how far it is trusted.
+//! The location and the settings of a server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,29 +9,29 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::super::approval::Policy;
 use super::connection::McpConnection;
-use super::words::words;
+use super::words::split_words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_CONNECT_TIMEOUT;
 use crate::secret::echo::Echo;
 use crate::secret::{Secret, mask};
 use crate::transport::Transport;
 
-/// A server of tools: where it is, and how far it is trusted. [`connect`](Self::connect) reaches it.
+/// An MCP server: its location, and the settings of its connection. [`connect`](Self::connect) opens the connection.
 ///
 /// See the [module](super) for an example.
 #[must_use = "a server does nothing until it is connected"]
 pub struct McpServer {
-    pub(super) reach: Reach,
+    pub(super) location: Location,
     pub(super) settings: Settings,
 }
 
-pub(super) enum Reach {
+pub(super) enum Location {
     Program(Program),
-    Address(Address),
+    Http(HttpServer),
     Pipes(Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>),
 }
 
-/// A program that speaks MCP on its standard input and output.
+/// A program that uses its standard input and output for MCP.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
     pub(super) command: String,
@@ -41,17 +41,17 @@ pub(super) struct Program {
     pub(super) folder: Option<PathBuf>,
 }
 
-/// An address that speaks MCP over HTTP.
+/// A server that is reached over HTTP.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Address {
+pub(super) struct HttpServer {
     pub(super) url: String,
     pub(super) headers: Vec<(String, Secret)>,
     pub(super) transport: Option<Arc<dyn Transport>>,
 }
 
-impl Address {
-    /// An error of it without what is shown to it alone.
-    pub(super) fn hide(&self, mut error: Error) -> Error {
+impl HttpServer {
+    /// Removes the secrets of the server from an error.
+    pub(super) fn hide_secrets(&self, mut error: Error) -> Error {
         for (_, value) in &self.headers {
             error.hide(&Echo::of(value.expose().rsplit(' ').next().unwrap_or_default()));
         }
@@ -68,28 +68,28 @@ pub(super) struct Settings {
     pub(super) policy: Policy,
     pub(super) timeout: Option<Duration>,
     pub(super) connect_timeout: Duration,
-    /// The first thing that was wrong, told when it is connected.
+    /// The first invalid setting, which `connect` reports.
     pub(super) problem: Option<Error>,
-    /// What the tools of the server are bound to: its program or its address.
+    /// The program or the URL of the server, which is part of the fingerprint of its tools.
     pub(super) identity: String,
 }
 
-impl Reach {
+impl Location {
     /// Returns what distinguishes this server from others, without secrets.
     fn identity(&self) -> String {
         match self {
             Self::Program(program) => {
-                // Escaped, so the words of two command lines cannot run into each other.
+                // Escaped, so two different command lines cannot give the same text.
                 format!("program {:?} {:?}", program.command, program.args)
             }
-            Self::Address(address) => format!("address {}", mask::url(&address.url)),
+            Self::Http(server) => format!("address {}", mask::url(&server.url)),
             Self::Pipes(..) => "pipe".to_owned(),
         }
     }
 }
 
 impl McpServer {
-    fn new(reach: Reach) -> Self {
+    fn new(location: Location) -> Self {
         let settings = Settings {
             name: None,
             policy: Policy::Ask,
@@ -98,31 +98,32 @@ impl McpServer {
             problem: None,
             identity: String::new(),
         };
-        Self { reach, settings }
+        Self { location, settings }
     }
 
-    /// A program, which is started and spoken to on its standard input and output. It ends with its connection.
+    /// Creates a server that is started as a program and uses its standard input and output. It ends with its connection.
     ///
-    /// It sees of our environment what any program needs (`PATH`, `HOME`, the language, proxies) and nothing else: no keys.
-    /// What it writes to its standard error is not shown.
+    /// The program inherits only the environment variables that most programs need (`PATH`, `HOME`, the language, proxies),
+    /// so it sees no API keys. Its standard error is not shown.
     pub fn stdio(command: impl Into<String>) -> Self {
-        Self::new(Reach::Program(Program { command: command.into(), ..Program::default() }))
+        Self::new(Location::Program(Program { command: command.into(), ..Program::default() }))
     }
 
-    /// An address, spoken to over streamable HTTP.
+    /// Creates a server that is reached at a URL over streamable HTTP.
     pub fn http(url: impl Into<String>) -> Self {
-        Self::new(Reach::Address(Address { url: url.into(), ..Address::default() }))
+        Self::new(Location::Http(HttpServer { url: url.into(), ..HttpServer::default() }))
     }
 
-    /// A server at the other end of two pipes: one in this process, for example.
+    /// Creates a server at the other end of two pipes, for example in the same process.
     pub fn pipes(
         reader: impl AsyncRead + Send + Unpin + 'static,
         writer: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Self {
-        Self::new(Reach::Pipes(Box::new(reader), Box::new(writer)))
+        Self::new(Location::Pipes(Box::new(reader), Box::new(writer)))
     }
 
-    /// An address when it begins with `http://` or `https://`, else a command line, cut into words as shells do.
+    /// Creates a server from a URL that begins with `http://` or `https://`, or from a command line, which is split into words
+    /// as shells do.
     ///
     /// ```
     /// use agentloop::agent::mcp::McpServer;
@@ -134,63 +135,66 @@ impl McpServer {
     ///
     /// # Errors
     ///
-    /// When there is nothing in it, or a quote has no end.
+    /// Returns an error if the text is empty or a quote is not closed.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         if text.starts_with("http://") || text.starts_with("https://") {
             return Ok(Self::http(text));
         }
-        let mut words = words(text)?.into_iter();
+        let mut words = split_words(text)?.into_iter();
         let Some(command) = words.next().filter(|command| !command.is_empty()) else {
-            return Err(Error::new(ErrorKind::Config, "an MCP server is a command line or a URL"));
+            let message = format!("`{text}` is neither a command line nor a URL of an MCP server");
+            return Err(Error::new(ErrorKind::Config, message));
         };
         Ok(Self::stdio(command).args(words))
     }
 
-    fn program(mut self, what: &str, change: impl FnOnce(&mut Program)) -> Self {
-        match &mut self.reach {
-            Reach::Program(program) => change(program),
-            _ => self.settings.refuse(what, "a program"),
+    fn change_program(mut self, setter: &str, change: impl FnOnce(&mut Program)) -> Self {
+        match &mut self.location {
+            Location::Program(program) => change(program),
+            _ => self.settings.reject(setter, "`McpServer::stdio`"),
         }
         self
     }
 
-    fn address(mut self, what: &str, change: impl FnOnce(&mut Address)) -> Self {
-        match &mut self.reach {
-            Reach::Address(address) => change(address),
-            _ => self.settings.refuse(what, "an address"),
+    fn change_http(mut self, setter: &str, change: impl FnOnce(&mut HttpServer)) -> Self {
+        match &mut self.location {
+            Location::Http(server) => change(server),
+            _ => self.settings.reject(setter, "`McpServer::http`"),
         }
         self
     }
 
-    /// Adds an argument of the program.
+    /// Adds an argument to the command line of the program.
     pub fn arg(self, arg: impl Into<String>) -> Self {
-        self.program("arguments", |program| program.args.push(arg.into()))
+        self.change_program("arg", |program| program.args.push(arg.into()))
     }
 
-    /// Adds arguments of the program.
+    /// Adds arguments to the command line of the program.
     pub fn args<S: Into<String>>(self, args: impl IntoIterator<Item = S>) -> Self {
-        self.program("arguments", |program| program.args.extend(args.into_iter().map(Into::into)))
+        self.change_program("args", |program| {
+            program.args.extend(args.into_iter().map(Into::into));
+        })
     }
 
-    /// Sets a variable of the program's environment.
+    /// Sets an environment variable of the program.
     pub fn env(self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
-        self.program("an environment", |program| program.env.push((name.into(), value.into())))
+        self.change_program("env", |program| program.env.push((name.into(), value.into())))
     }
 
-    /// Lets the program see our whole environment, keys included.
+    /// Lets the program inherit all environment variables, including API keys.
     pub fn whole_environment(self) -> Self {
-        self.program("an environment", |program| program.whole_environment = true)
+        self.change_program("whole_environment", |program| program.whole_environment = true)
     }
 
-    /// Sets the folder in which the program runs; ours without this.
+    /// Sets the working directory of the program. The default is the current directory.
     pub fn folder(self, folder: impl Into<PathBuf>) -> Self {
-        self.program("a folder", |program| program.folder = Some(folder.into()))
+        self.change_program("folder", |program| program.folder = Some(folder.into()))
     }
 
     /// Adds a header to each request.
     pub fn header(self, name: impl Into<String>, value: impl Into<Secret>) -> Self {
-        self.address("headers", |address| address.headers.push((name.into(), value.into())))
+        self.change_http("header", |server| server.headers.push((name.into(), value.into())))
     }
 
     /// Sends a token with each request, as `Authorization: Bearer …`.
@@ -199,21 +203,20 @@ impl McpServer {
         self.header("authorization", Secret::new(value))
     }
 
-    /// Sends the requests through this transport; through an [`HttpTransport`](crate::transport::HttpTransport) of its own
-    /// without this.
+    /// Sets the transport of the requests. The default is a new [`HttpTransport`](crate::transport::HttpTransport).
     pub fn transport(self, transport: Arc<dyn Transport>) -> Self {
-        self.address("a transport", |address| address.transport = Some(transport))
+        self.change_http("transport", |server| server.transport = Some(transport))
     }
 
-    /// Sets what its tools are named after, as `name__tool`; what the server calls itself without this. Two servers of one
-    /// agent need two names.
+    /// Sets the prefix of the names of its tools: `name__tool`. The default is the name that the server reports. Two servers of
+    /// one agent need different names.
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.settings.name = Some(name.into());
         self
     }
 
-    /// Sets whether its tools may run unasked; they [ask](Policy::Ask) without this. What the
-    /// [agent](super::super::Agent::policy) says of a tool by its name counts more.
+    /// Sets the policy of its tools. The default is [`Policy::Ask`]. The policy that the
+    /// [agent](super::super::Agent::policy) sets for a tool by its name overrides it.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.settings.policy = policy;
         self
@@ -225,28 +228,27 @@ impl McpServer {
         self
     }
 
-    /// Sets how long it may take until the server is there and has said what tools it has; [`MCP_CONNECT_TIMEOUT`] without
-    /// this.
+    /// Sets how long connecting and listing the tools may take. The default is 60 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.settings.connect_timeout = timeout;
         self
     }
 
-    /// Reaches the server, and asks what tools it has.
+    /// Connects to the server and lists its tools.
     ///
     /// # Errors
     ///
-    /// When it cannot be started or reached, does not speak MCP, or takes too long. The hint has the last words of a program
-    /// that ended.
+    /// Returns an error if the server cannot be started or reached, does not support MCP, or exceeds the timeout. If a program
+    /// ended, the hint contains the end of its standard error.
     pub async fn connect(mut self) -> Result<McpConnection> {
-        self.settings.identity = self.reach.identity();
+        self.settings.identity = self.location.identity();
         super::open::open(self).await
     }
 }
 
 impl Settings {
-    fn refuse(&mut self, what: &str, whose: &str) {
-        let message = format!("{what} can be set for {whose} only");
+    fn reject(&mut self, setter: &str, constructor: &str) {
+        let message = format!("`McpServer::{setter}` applies only to servers of {constructor}");
         self.problem.get_or_insert_with(|| Error::new(ErrorKind::Config, message));
     }
 }
@@ -254,10 +256,10 @@ impl Settings {
 impl fmt::Debug for McpServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("McpServer");
-        match &self.reach {
-            Reach::Program(program) => shown.field("program", program),
-            Reach::Address(address) => shown.field("address", &mask::url(&address.url)),
-            Reach::Pipes(..) => shown.field("pipes", &"…"),
+        match &self.location {
+            Location::Program(program) => shown.field("program", program),
+            Location::Http(server) => shown.field("url", &mask::url(&server.url)),
+            Location::Pipes(..) => shown.field("pipes", &"…"),
         };
         shown.field("settings", &self.settings).finish()
     }

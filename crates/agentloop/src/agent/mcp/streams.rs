@@ -1,4 +1,4 @@
-//! How often the event stream of a server is asked for.
+//! Limits the requests for the event stream of a server.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,18 +10,18 @@ use tokio::time::Instant;
 use super::events::Events;
 use crate::limits::{MCP_RECONNECTS, MCP_STREAM_PAUSE};
 
-/// Slows down the requests for event streams, and ends them when streams bring nothing.
+/// Delays the requests for event streams, and rejects them after several streams without a message.
 ///
-/// A server decides when its streams end and how long we shall wait before we ask again. The SDK's own limit counts only
-/// requests that fail, so a server whose streams end at once would be asked without end.
+/// A server decides when its streams end and how soon the client may reconnect. The limit of the SDK counts only failed
+/// requests, so a server whose streams end at once would be requested forever.
 #[derive(Clone, Default)]
 pub(super) struct Streams(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// When the next request may be made.
+    /// The time of the next request.
     next: Option<Instant>,
-    /// How many streams in a row were begun and have brought no message.
+    /// The number of streams in a row without a message.
     empty: usize,
 }
 
@@ -30,8 +30,8 @@ impl Streams {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the time of the next request, and returns whether it may be made.
-    pub(super) async fn may_begin(&self) -> bool {
+    /// Waits until the next request may be made. Returns false if it may not be made at all.
+    pub(super) async fn wait_until_allowed(&self) -> bool {
         let begin = {
             let mut state = self.state();
             if state.empty > MCP_RECONNECTS {
@@ -47,7 +47,7 @@ impl Streams {
         true
     }
 
-    /// Notes whether a stream brings a message.
+    /// Observes whether a stream contains a message.
     pub(super) fn watch(&self, events: Events) -> Events {
         Box::pin(Watched { events, streams: self.clone() })
     }
@@ -79,11 +79,11 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn streams_that_bring_nothing_are_asked_for_a_few_times_and_slowly() {
+    async fn streams_without_messages_are_requested_a_few_times_with_delays() {
         let streams = Streams::default();
         let began = Instant::now();
         let mut asked = 0;
-        while streams.may_begin().await {
+        while streams.wait_until_allowed().await {
             asked += 1;
         }
         assert_eq!(asked, MCP_RECONNECTS + 1);
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_message_lets_a_stream_be_asked_for_again() {
+    async fn a_message_resets_the_number_of_requests() {
         let streams = Streams::default();
         for _ in 0..3 * MCP_RECONNECTS {
-            assert!(streams.may_begin().await);
+            assert!(streams.wait_until_allowed().await);
             let event = sse_stream::Sse::default().data("{}");
             let events: Events = Box::pin(stream::iter([Ok(event)]));
             streams.watch(events).collect::<Vec<_>>().await;

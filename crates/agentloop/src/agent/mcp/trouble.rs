@@ -1,59 +1,62 @@
-//! What went wrong with a server, in words that a model and a person can use.
+//! Describes the errors of a server to models and users.
 
 use rmcp::service::{ClientInitializeError, ServiceError};
 
-/// Describes why a request to a server has no result.
+/// Describes why a request to a server failed.
 ///
-/// The library's own texts name types of Rust (`Transport [rmcp::transport::async_rw::…] error`), which say nothing to a
-/// model.
-pub(super) fn of_request(error: &ServiceError) -> String {
+/// The messages of the SDK contain Rust types (`Transport [rmcp::transport::async_rw::…] error`), which do not help a model.
+pub(super) fn describe_request_error(error: &ServiceError) -> String {
     match error {
         ServiceError::McpError(error) => error.message.to_string(),
-        ServiceError::TransportSend(error) => in_words(error.error.as_ref()),
+        ServiceError::TransportSend(error) => transport_message(error.error.as_ref()),
         ServiceError::TransportClosed => "the connection is closed".to_owned(),
-        ServiceError::UnexpectedResponse => "it sent something other than a result".to_owned(),
+        ServiceError::UnexpectedResponse => "the server sent a response of another kind".to_owned(),
         ServiceError::Cancelled { reason: Some(reason) } => {
-            format!("it was cancelled: {reason}")
+            format!("the request was cancelled: {reason}")
         }
-        ServiceError::Cancelled { reason: None } => "it was cancelled".to_owned(),
+        ServiceError::Cancelled { reason: None } => "the request was cancelled".to_owned(),
         ServiceError::Timeout { timeout } => format!("no response within {timeout:?}"),
-        ServiceError::SubscriptionLagged { .. } => "it sent more than could be read".to_owned(),
+        ServiceError::SubscriptionLagged { .. } => {
+            "the server sent messages faster than they were read".to_owned()
+        }
         ServiceError::InputRequiredRoundsExceeded { .. } => {
-            "it asked for more input again and again".to_owned()
+            "the server requested more input too many times".to_owned()
         }
         _ => "the request failed".to_owned(),
     }
 }
 
 /// Describes why a connection to a server could not be opened.
-pub(super) fn of_opening(error: &ClientInitializeError) -> String {
+pub(super) fn describe_open_error(error: &ClientInitializeError) -> String {
     match error {
-        ClientInitializeError::TransportError { error, .. } => in_words(error.error.as_ref()),
+        ClientInitializeError::TransportError { error, .. } => {
+            transport_message(error.error.as_ref())
+        }
         ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
         ClientInitializeError::ConnectionClosed(_) => "the connection is closed".to_owned(),
         ClientInitializeError::ExpectedInitResponse(_)
         | ClientInitializeError::ExpectedInitResult(_)
         | ClientInitializeError::ConflictInitResponseId(..)
         | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
-            "it did not respond to the first request as the protocol asks".to_owned()
+            "the response to the first request does not follow the protocol".to_owned()
         }
         ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
             let versions: Vec<&str> =
                 server_supported.iter().map(|version| version.as_str()).collect();
-            format!("it speaks other versions of the protocol: {}", versions.join(", "))
+            format!("the server supports only these protocol versions: {}", versions.join(", "))
         }
         _ => "the connection could not be opened".to_owned(),
     }
 }
 
-/// Returns the text of an error of a transport, unless it names a type.
-fn in_words(error: &(dyn std::error::Error + Send + Sync)) -> String {
+/// Returns the message of a transport error, unless it contains a Rust type.
+fn transport_message(error: &(dyn std::error::Error + Send + Sync)) -> String {
     let text = error.to_string();
-    if names_a_type(&text) { "the connection failed".to_owned() } else { text }
+    if contains_rust_path(&text) { "the connection failed".to_owned() } else { text }
 }
 
-/// Whether the text holds something like `a::b`. An IPv6 address does not count.
-fn names_a_type(text: &str) -> bool {
+/// Returns whether the text contains a path such as `a::b`. An IPv6 address is not one.
+fn contains_rust_path(text: &str) -> bool {
     text.match_indices("::").any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + 2..].chars().next();
@@ -78,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn no_description_of_a_failure_names_a_type_of_rust() {
+    fn no_description_of_an_error_contains_a_rust_path() {
         let requests = [
             ServiceError::TransportSend(broken_pipe()),
             ServiceError::TransportClosed,
@@ -94,23 +97,27 @@ mod tests {
             ClientInitializeError::ExpectedInitResult(None),
             ClientInitializeError::ConnectionClosed("initialize response".to_owned()),
         ];
-        let all = requests.iter().map(of_request).chain(openings.iter().map(of_opening));
+        let all = requests
+            .iter()
+            .map(describe_request_error)
+            .chain(openings.iter().map(describe_open_error));
         for text in all {
             assert!(!text.contains("::") && !text.contains("rmcp"), "{text}");
             assert!(!text.contains("None") && !text.contains("Some("), "{text}");
         }
-        assert_eq!(of_request(&ServiceError::TransportSend(broken_pipe())), "broken pipe");
+        let sending = ServiceError::TransportSend(broken_pipe());
+        assert_eq!(describe_request_error(&sending), "broken pipe");
     }
 
     #[test]
-    fn a_path_of_rust_is_told_from_an_address() {
+    fn a_rust_path_is_distinguished_from_an_ip_address() {
         for (text, expected) in [
             ("task 3 of rmcp::transport::Worker panicked", true),
             ("Vec<u8>::from", true),
             ("connection to [::1]:8080 refused", false),
             ("https://example.com refused", false),
         ] {
-            assert_eq!(names_a_type(text), expected, "{text}");
+            assert_eq!(contains_rust_path(text), expected, "{text}");
         }
     }
 }

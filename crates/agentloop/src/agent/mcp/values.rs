@@ -1,4 +1,4 @@
-//! How many JSON values a message has, found out before it is read.
+//! Counts the JSON values of a message before it is parsed.
 
 use std::io;
 use std::pin::Pin;
@@ -8,49 +8,51 @@ use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::limits::MCP_MAX_MESSAGE_VALUES;
 
-/// Counts the values of a message while its bytes pass.
+/// Counts the values of a message byte by byte.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    count: usize,
+    values: usize,
     in_string: bool,
     escaped: bool,
 }
 
 impl Values {
-    /// Returns whether a whole message is small enough to be read.
-    pub(super) fn are_few(bytes: &[u8]) -> bool {
+    /// Returns whether the number of values of a complete message is within the limit.
+    pub(super) fn are_within_limit(bytes: &[u8]) -> bool {
         let mut values = Self::default();
-        bytes.iter().all(|byte| values.take(*byte))
+        bytes.iter().all(|byte| values.count(*byte))
     }
 
-    /// Takes a byte, and returns whether the message may go on. A line that ends within a string ends the string: JSON
-    /// has no line breaks there, and a field of an event stream that is not JSON must not hide what follows.
-    pub(super) fn take(&mut self, byte: u8) -> bool {
+    /// Counts a byte. Returns false if the message exceeds the limit.
+    ///
+    /// The end of a line ends a string: JSON strings contain no line breaks, and a field of an event stream that is not JSON
+    /// must not hide the values after it.
+    pub(super) fn count(&mut self, byte: u8) -> bool {
         match byte {
             b'\n' => (self.in_string, self.escaped) = (false, false),
             _ if self.escaped => self.escaped = false,
             b'\\' => self.escaped = self.in_string,
             b'"' => self.in_string = !self.in_string,
-            b'{' | b'[' | b',' if !self.in_string => self.count += 1,
+            b'{' | b'[' | b',' if !self.in_string => self.values += 1,
             _ => {}
         }
-        self.count <= MCP_MAX_MESSAGE_VALUES
+        self.values <= MCP_MAX_MESSAGE_VALUES
     }
 }
 
-/// Bytes whose lines are messages. It fails at a message with too many values, and the connection ends.
-pub(super) struct FewValues<R> {
+/// A reader of messages in lines. A message with too many values is an error, which ends the connection.
+pub(super) struct LimitedValues<R> {
     inner: R,
     line: Values,
 }
 
-impl<R> FewValues<R> {
+impl<R> LimitedValues<R> {
     pub(super) fn new(inner: R) -> Self {
         Self { inner, line: Values::default() }
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for FewValues<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for LimitedValues<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -61,9 +63,10 @@ impl<R: AsyncRead + Unpin> AsyncRead for FewValues<R> {
         for byte in &buffer.filled()[before..] {
             if *byte == b'\n' {
                 self.line = Values::default();
-            } else if !self.line.take(*byte) {
-                let message =
-                    format!("a message has more than {MCP_MAX_MESSAGE_VALUES} JSON values");
+            } else if !self.line.count(*byte) {
+                let message = format!(
+                    "a message of the server has more than {MCP_MAX_MESSAGE_VALUES} JSON values"
+                );
                 return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, message)));
             }
         }
@@ -76,10 +79,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_strings_does_not_count() {
+    fn the_content_of_strings_does_not_count() {
         let text = format!(r#"{{"text":"{}\"{{[,"}}"#, "{[,".repeat(MCP_MAX_MESSAGE_VALUES));
-        assert!(Values::are_few(text.as_bytes()));
+        assert!(Values::are_within_limit(text.as_bytes()));
         let list = format!("[{}1]", "1,".repeat(MCP_MAX_MESSAGE_VALUES));
-        assert!(!Values::are_few(list.as_bytes()));
+        assert!(!Values::are_within_limit(list.as_bytes()));
     }
 }

@@ -1,31 +1,31 @@
-//! A command line, in words.
+//! Splits command lines.
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// Cuts a command line into words, with quotes and backslashes as shells read them. Nothing is expanded.
-pub(super) fn words(line: &str) -> Result<Vec<String>> {
+/// Splits a command line into words. Quotes and backslashes have the meaning that they have in shells; nothing is expanded.
+pub(super) fn split_words(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
             (Some('\''), '\'') | (Some('"'), '"') => quote = None,
             (None, '\'' | '"') => {
-                quote = Some(letter);
+                quote = Some(character);
                 word.get_or_insert_default();
             }
             (None | Some('"'), '\\') => {
-                let next = letters.next().ok_or_else(|| unfinished("backslash"))?;
+                let next = characters.next().ok_or_else(|| unfinished("backslash"))?;
                 let word = word.get_or_insert_default();
-                // In double quotes a backslash stands for itself before most letters.
+                // In double quotes, a backslash before most characters is literal.
                 if quote.is_some() && !matches!(next, '"' | '\\' | '$' | '`') {
                     word.push('\\');
                 }
                 word.push(next);
             }
-            (None, letter) if letter.is_whitespace() => words.extend(word.take()),
-            (_, letter) => word.get_or_insert_default().push(letter),
+            (None, character) if character.is_whitespace() => words.extend(word.take()),
+            (_, character) => word.get_or_insert_default().push(character),
         }
     }
     if quote.is_some() {
@@ -36,7 +36,7 @@ pub(super) fn words(line: &str) -> Result<Vec<String>> {
 }
 
 fn unfinished(what: &str) -> Error {
-    Error::new(ErrorKind::Config, format!("the command line ends within a {what}"))
+    Error::new(ErrorKind::Config, format!("the command line ends inside a {what}"))
 }
 
 #[cfg(test)]
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_is_cut_as_shells_cut_it() {
+    fn a_command_line_is_split_as_shells_split_it() {
         let cases: [(&str, &[&str]); 6] = [
             ("npx -y server", &["npx", "-y", "server"]),
             ("  a   b ", &["a", "b"]),
@@ -56,14 +56,14 @@ mod tests {
             ("pre\"mid dle\"post", &["premid dlepost"]),
         ];
         for (line, expected) in cases {
-            assert_eq!(words(line).unwrap(), expected, "{line}");
+            assert_eq!(split_words(line).unwrap(), expected, "{line}");
         }
     }
 
     #[test]
-    fn what_is_not_finished_is_an_error() {
+    fn an_unclosed_quote_is_an_error() {
         for line in ["a 'b", "a \"b", "a \\"] {
-            assert_eq!(words(line).unwrap_err().kind(), ErrorKind::Config, "{line}");
+            assert_eq!(split_words(line).unwrap_err().kind(), ErrorKind::Config, "{line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whether arguments are what a tool asks for.
+//! Validates the arguments of a call.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,10 +19,12 @@ impl Checker {
         Ok(Self(Arc::new(matcher)))
     }
 
-    /// The arguments of a call, if they are JSON and match; else why not, for the model.
+    /// Parses and validates the arguments of a call. `normalize` converts them to the form of the schema first.
     ///
-    /// `normalize` brings them to the form of the schema first.
-    pub(super) fn read(
+    /// # Errors
+    ///
+    /// Returns a message for the model if they are not JSON or do not match the schema.
+    pub(super) fn parse(
         &self,
         arguments: &str,
         normalize: Option<fn(Value) -> Value>,
@@ -33,7 +35,7 @@ impl Checker {
         if let Some(normalize) = normalize {
             value = normalize(value);
         }
-        // Hosts that keep to a schema strictly fill in what is optional with nulls.
+        // Strict modes fill optional properties with null.
         drop_optional_nulls(self.0.schema(), &mut value);
         if self.0.matches(&value) {
             return Ok(value);

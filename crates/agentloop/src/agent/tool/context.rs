@@ -1,4 +1,4 @@
-//! What a tool knows of the run that it is called in.
+//! The context that a tool receives with each call.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -12,9 +12,20 @@ use serde_json::{Map, Value};
 use super::super::cancel::CancelToken;
 use super::super::sink::Sink;
 
-/// What a tool is given beside its arguments.
+/// The context of a call, which a tool receives with its arguments.
 ///
-/// It can be cloned and moved into tasks of the tool's own.
+/// It can be cloned and moved into tasks that the tool starts.
+///
+/// ```
+/// use agentloop::agent::{Tool, ToolContext};
+/// use serde_json::{Value, json};
+///
+/// let search = Tool::dynamic("search", "Searches the archive", json!({"type": "object"}), |_: Value, context: ToolContext| async move {
+///     context.progress_at(0.5, "half of the archive is searched");
+///     context.data().update(|data| data.insert("searched".to_owned(), true.into()));
+///     Ok(format!("attempt {} found nothing", context.attempt()))
+/// });
+/// ```
 #[derive(Clone)]
 pub struct ToolContext {
     pub(in crate::agent) step: u32,
@@ -29,62 +40,64 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// The id of the call.
+    /// Returns the id of the call.
     pub fn call_id(&self) -> &str {
         &self.call_id
     }
 
-    /// The name of the tool.
+    /// Returns the name of the tool.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The step of the run, from 1.
+    /// Returns the number of the step, from 1.
     pub fn step(&self) -> u32 {
         self.step
     }
 
-    /// Which of the calls of its step, from 0.
+    /// Returns the index of the call in its step, from 0.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// Which try it is, from 1.
+    /// Returns the number of the attempt, from 1.
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// Thrown when the run is cancelled, the call takes too long, or the run is dropped. A tool's own future is dropped
-    /// then too; what it started elsewhere must look here.
+    /// Returns the token that is cancelled when the run is cancelled or dropped, or when the call exceeds its timeout.
+    ///
+    /// The future of the tool is dropped as well. Work that the tool started elsewhere must watch this token.
     pub fn cancel_token(&self) -> &CancelToken {
         &self.cancel
     }
 
-    /// Tells how far the tool is, as a `tool.progress` event. Never waits.
+    /// Reports progress as a `tool.progress` event, without waiting.
     pub fn progress(&self, message: impl Into<String>) {
         self.report(Some(message.into()), None);
     }
 
-    /// The same, with what share is done: 0 to 1.
+    /// Reports progress as a `tool.progress` event with the fraction that is done, from 0 to 1.
     pub fn progress_at(&self, fraction: f64, message: impl Into<String>) {
         self.report(Some(message.into()), Some(fraction.clamp(0.0, 1.0)));
     }
 
     fn report(&self, message: Option<String>, fraction: Option<f64>) {
-        // A task that lives on after its call has nothing more to say.
+        // A task that outlives its call can no longer report progress.
         if !self.cancel.is_cancelled() {
-            self.sink.progress(self, message, fraction);
+            self.sink.push_progress(self, message, fraction);
         }
     }
 
-    /// What the tools of a run share and keep: it goes with the run when it waits and is stored.
+    /// Returns the data that the tools of the run share. It is stored with a suspended run.
     pub fn data(&self) -> &RunData {
         &self.data
     }
 
-    /// What the [agent](crate::agent::Agent::resource) was given for its tools: a pool of connections, for example.
+    /// Returns the [resource](crate::agent::Agent::resource) of this type, such as a pool of connections; `None` if the agent
+    /// has none.
     pub fn resource<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.resources.of()
+        self.resources.get()
     }
 }
 
@@ -98,7 +111,7 @@ impl fmt::Debug for ToolContext {
     }
 }
 
-/// What the tools of a run share: values by name. Clones are the same.
+/// The data that the tools of a run share: JSON values by name. Clones share the data.
 ///
 /// ```
 /// use agentloop::agent::RunData;
@@ -121,21 +134,21 @@ impl RunData {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value of that name; `None` when there is none.
+    /// Returns the value with this name; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// When it is of another type.
+    /// Returns an error if the value has another type.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, serde_json::Error> {
         let value = self.lock().get(name).cloned();
         value.map(serde_json::from_value).transpose()
     }
 
-    /// Sets the value of that name.
+    /// Sets the value with this name.
     ///
     /// # Errors
     ///
-    /// When it cannot be written as JSON.
+    /// Returns an error if the value cannot be serialized as JSON.
     pub fn set<T: Serialize + ?Sized>(
         &self,
         name: &str,
@@ -146,18 +159,18 @@ impl RunData {
         Ok(())
     }
 
-    /// Changes values, with no other tool between.
+    /// Changes the values atomically: no other tool can access them until `change` returns.
     pub fn update<T>(&self, change: impl FnOnce(&mut Map<String, Value>) -> T) -> T {
         change(&mut self.lock())
     }
 
-    /// All values.
+    /// Returns a copy of all values.
     pub fn values(&self) -> Map<String, Value> {
         self.lock().clone()
     }
 }
 
-/// What an agent was given for its tools, by type.
+/// The resources of an agent, by type.
 #[derive(Clone, Default)]
 pub(in crate::agent) struct Resources(Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>);
 
@@ -166,7 +179,7 @@ impl Resources {
         Arc::make_mut(&mut self.0).insert(TypeId::of::<T>(), value);
     }
 
-    fn of<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         Arc::clone(self.0.get(&TypeId::of::<T>())?).downcast().ok()
     }
 }

@@ -1,17 +1,17 @@
-//! Why a tool failed.
+//! The error of a tool.
 
 use std::fmt;
 
-/// Why a tool failed, in words for the model: it sees them and may try something else.
+/// The error of a tool. The model receives its message and can react to it.
 ///
-/// Any error becomes one with `?`. (That is why this is no [`std::error::Error`] itself.)
+/// Any error converts into it with `?`. For that reason it does not implement [`std::error::Error`] itself.
 ///
 /// ```
 /// use agentloop::agent::ToolError;
 ///
 /// fn read(path: &str) -> Result<String, ToolError> {
 ///     if path.contains("..") {
-///         return Err(ToolError::new("paths may not lead upwards"));
+///         return Err(ToolError::new("the path must not contain `..`"));
 ///     }
 ///     Ok(std::fs::read_to_string(path)?)
 /// }
@@ -24,22 +24,22 @@ pub struct ToolError {
 }
 
 impl ToolError {
-    /// A failure, in words for the model.
+    /// Creates an error with a message for the model.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), transient: false }
     }
 
-    /// A failure that may pass: the tool is [tried again](super::Tool::retries) if it has tries left.
+    /// Creates an error of a temporary failure. The call is [retried](super::Tool::retries) if the tool has retries left.
     pub fn transient(message: impl Into<String>) -> Self {
         Self { message: message.into(), transient: true }
     }
 
-    /// What happened.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether the same call may succeed later.
+    /// Returns whether the failure is temporary.
     pub fn is_transient(&self) -> bool {
         self.transient
     }
@@ -52,16 +52,16 @@ impl fmt::Display for ToolError {
 }
 
 impl<E: std::error::Error> From<E> for ToolError {
-    /// What the error says, and what caused it.
+    /// Creates an error with the message of `error` and of its sources.
     fn from(error: E) -> Self {
         let mut message = error.to_string();
         let mut source = error.source();
         while let Some(cause) = source {
-            let words = cause.to_string();
-            // Many errors repeat their cause in their own words.
-            if !message.contains(&words) {
+            let text = cause.to_string();
+            // Many errors repeat the message of their source.
+            if !message.contains(&text) {
                 message.push_str(": ");
-                message.push_str(&words);
+                message.push_str(&text);
             }
             source = cause.source();
         }

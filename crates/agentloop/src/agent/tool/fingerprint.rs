@@ -1,4 +1,4 @@
-//! The identity of a tool's definition.
+//! Fingerprints of tool definitions.
 
 use std::fmt::Write as _;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use super::Tool;
 use crate::canonical::Canonical;
 
-/// Changes when the same definition would get another fingerprint.
+/// Changes whenever the same definition would get another fingerprint.
 const VERSION: &str = "agentloop tool 1";
 
 impl Tool {
     /// Returns a fingerprint of the definition: 64 hexadecimal digits that change when the name, the description, the
     /// schema or the server behind the tool changes. The order of fields in the schema does not matter.
     ///
-    /// Approval is bound to it. A server can put something else behind a name that was approved before; the fingerprint
-    /// is different then, and the call is asked for again.
+    /// Approval applies to a fingerprint. If a server changes the definition behind an approved name, the fingerprint is
+    /// different and the call needs approval again.
     pub fn fingerprint(&self) -> String {
         let definition = self.definition();
         let mut canonical = Canonical::new();
@@ -62,8 +62,8 @@ mod tests {
             tool("read", "Reads and sends", schema()),
             tool("read", "Reads", json!({ "type": "object" })),
             tool("read", "Reads", schema()).strict(),
-            tool("read", "Reads", schema()).served_by("https://one.example/mcp"),
-            tool("read", "Reads", schema()).served_by("https://two.example/mcp"),
+            tool("read", "Reads", schema()).with_origin("https://one.example/mcp"),
+            tool("read", "Reads", schema()).with_origin("https://two.example/mcp"),
         ];
         let all: std::collections::BTreeSet<String> =
             others.iter().chain([&usual]).map(Tool::fingerprint).collect();
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_ignores_the_order_of_fields_and_how_the_tool_is_run() {
+    fn a_fingerprint_ignores_the_order_of_fields_and_the_run_settings() {
         let one = tool("read", "Reads", json!({ "type": "object", "properties": {} }));
         let two = tool("read", "Reads", json!({ "properties": {}, "type": "object" }));
         assert_eq!(one.fingerprint(), two.sequential().retries(2).fingerprint());

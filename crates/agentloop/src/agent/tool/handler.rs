@@ -1,4 +1,4 @@
-//! What runs a tool.
+//! Handlers of tools.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -10,15 +10,34 @@ use serde_json::Value;
 use super::{ToolContext, ToolError, ToolOutput};
 use crate::transport::BoxFuture;
 
-/// What runs a tool, for tools that are more than a function: [`Tool::with_handler`](super::Tool::with_handler) takes it.
+/// Runs the calls of a tool, for tools that are more than a function. Pass it to
+/// [`Tool::with_handler`](super::Tool::with_handler).
 ///
-/// - The arguments are JSON that matches the tool's schema.
-/// - Dropping the future must stop the work; work that goes on elsewhere watches
+/// - The arguments are JSON that matches the schema of the tool.
+/// - Dropping the future must stop the work. Work that continues elsewhere must watch
 ///   [`cancel_token`](ToolContext::cancel_token).
-/// - It is called once for each call of the model, and again only for the tool's own
-///   [retries](super::Tool::retries).
+/// - The handler is called once for each call of the model, and again only for [retries](super::Tool::retries).
+///
+/// ```
+/// use agentloop::agent::{Tool, ToolContext, ToolError, ToolHandler, ToolOutput};
+/// use agentloop::transport::BoxFuture;
+/// use agentloop::FunctionDefinition;
+/// use serde_json::Value;
+///
+/// struct Clock;
+///
+/// impl ToolHandler for Clock {
+///     fn call(&self, _: Value, _: ToolContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+///         Box::pin(async { Ok(ToolOutput::text("12:00")) })
+///     }
+/// }
+///
+/// let mut definition = FunctionDefinition::default();
+/// definition.name = "clock".to_owned();
+/// assert_eq!(Tool::with_handler(definition, Clock).name(), "clock");
+/// ```
 pub trait ToolHandler: Send + Sync + 'static {
-    /// Runs the tool.
+    /// Runs one call.
     fn call(
         &self,
         arguments: Value,
@@ -26,7 +45,7 @@ pub trait ToolHandler: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// A function of arguments of its own type.
+/// A function with typed arguments.
 pub(super) struct Typed<Args, F>(F, PhantomData<fn(Args)>);
 
 impl<Args, F> Typed<Args, F> {
@@ -50,17 +69,17 @@ where
         match serde_json::from_value(arguments) {
             Ok(arguments) => {
                 let running = (self.0)(arguments, context);
-                Box::pin(async move { output(running.await?) })
+                Box::pin(async move { to_output(running.await?) })
             }
-            // The schema was kept to, and the type is narrower still.
+            // The arguments match the schema, but the type is narrower than its schema.
             Err(error) => Box::pin(std::future::ready(Err(ToolError::new(format!(
-                "the arguments do not fit: {error}"
+                "the arguments do not match the type: {error}"
             ))))),
         }
     }
 }
 
-/// A function of any JSON.
+/// A function with JSON arguments.
 pub(super) struct Dynamic<F>(pub(super) F);
 
 impl<Output, F, Running> ToolHandler for Dynamic<F>
@@ -75,11 +94,12 @@ where
         context: ToolContext,
     ) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let running = (self.0)(arguments, context);
-        Box::pin(async move { output(running.await?) })
+        Box::pin(async move { to_output(running.await?) })
     }
 }
 
-fn output<T: Serialize + 'static>(value: T) -> Result<ToolOutput, ToolError> {
-    ToolOutput::of(value)
-        .map_err(|error| ToolError::new(format!("the result cannot be written as JSON: {error}")))
+fn to_output<T: Serialize + 'static>(value: T) -> Result<ToolOutput, ToolError> {
+    ToolOutput::from_value(value).map_err(|error| {
+        ToolError::new(format!("the result cannot be serialized as JSON: {error}"))
+    })
 }

@@ -1,4 +1,4 @@
-//! Tools that run here.
+//! Tools that the agent runs.
 
 mod arguments;
 mod client;
@@ -41,12 +41,12 @@ use crate::error::{Error, Result};
 use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
 use crate::nesting;
 
-/// A line that says what a call is about, from as much of its arguments as is there.
+/// Makes the status line of a call from its arguments so far.
 pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
 
-/// A tool that the model may call and that runs here: what it is called, what it takes, and what it does.
+/// A tool that the model can call: a definition that the model sees and a handler that runs the calls.
 ///
-/// It is cheap to clone.
+/// It is cheap to clone. [`#[tool]`](macro@crate::tool) makes a tool from a function.
 ///
 /// ```
 /// use agentloop::agent::{Tool, ToolError};
@@ -61,7 +61,7 @@ pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>
 ///
 /// let sum = Tool::new("sum", "Adds numbers", |args: Sum, _| async move {
 ///     if args.numbers.is_empty() {
-///         return Err(ToolError::new("there is nothing to add"));
+///         return Err(ToolError::new("no numbers were given"));
 ///     }
 ///     Ok(args.numbers.iter().sum::<f64>())
 /// });
@@ -70,11 +70,11 @@ pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>
 #[derive(Clone)]
 pub struct Tool {
     definition: Arc<FunctionDefinition>,
-    /// `None`: the caller runs it, and gives the result when the run waits for it.
+    /// `None` if the caller runs the tool and supplies the result.
     handler: Option<Arc<dyn ToolHandler>>,
-    /// Why it cannot be used, if its schema is none. A run that is given it says so before it asks anybody.
+    /// An error if the schema is not valid. A run with such a tool fails before it sends anything.
     checker: Result<Checker>,
-    /// The server that runs it, if one does: part of what it is.
+    /// The server that runs the tool, if there is one. It is part of the fingerprint.
     origin: Option<Arc<str>>,
     pub(super) policy: Option<Policy>,
     pub(super) reviewed: bool,
@@ -84,17 +84,17 @@ pub struct Tool {
     pub(super) max_output_chars: Option<usize>,
     pub(super) status: Option<StatusLine>,
     cache_control: Option<CacheControl>,
-    /// Brings the arguments of a provider that defines the tool to the form that the handler takes.
+    /// Converts the arguments of a provider that defines the tool to the form of the schema.
     normalize: Option<client::Normalize>,
-    /// Further names under which providers that define the tool call it.
+    /// Further names that providers use for the tool.
     aliases: client::Aliases,
 }
 
 impl Tool {
-    /// A tool from a function. Its schema is that of `Args`, with what the comments on its fields say.
+    /// Creates a tool from a function. The schema is generated from `Args`; doc comments on its fields become descriptions.
     ///
-    /// What the function returns becomes the result: text as it is, a [`ToolOutput`] with its parts, anything else as
-    /// JSON. An error is told to the model, and the run goes on.
+    /// The return value becomes the result: text unchanged, a [`ToolOutput`] with its parts, anything else as JSON. If the
+    /// function returns an error, the model receives it and the run continues.
     pub fn new<Args, Output, F, Running>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -109,13 +109,14 @@ impl Tool {
         let definition = FunctionDefinition {
             name: name.into(),
             description: Some(description.into()),
-            parameters: Some(schema_of::<Args>()),
+            parameters: Some(generate_schema::<Args>()),
             ..FunctionDefinition::default()
         };
         Self::with_handler(definition, Typed::new(function))
     }
 
-    /// A tool from a JSON Schema, whose arguments are known only when it runs. They match the schema then.
+    /// Creates a tool from a JSON Schema that is known only at run time. The function receives arguments that match the
+    /// schema.
     pub fn dynamic<Output, F, Running>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -136,27 +137,27 @@ impl Tool {
         Self::with_handler(definition, Dynamic(function))
     }
 
-    /// A tool that `handler` runs.
+    /// Creates a tool whose calls `handler` runs.
     pub fn with_handler(definition: FunctionDefinition, handler: impl ToolHandler) -> Self {
         Self::build(definition, Some(Arc::new(handler)))
     }
 
-    /// A tool that the caller runs: a run in which it is called [waits](super::StopReason::Waiting), and is resumed with
-    /// the result.
+    /// Creates a tool that the caller runs. A run in which it is called [waits](super::StopReason::Waiting) and is resumed
+    /// with the result.
     pub fn external(definition: FunctionDefinition) -> Self {
         Self::build(definition, None)
     }
 
-    /// Binds the tool to the server that runs it.
+    /// Sets the server that runs the tool.
     #[cfg(any(feature = "mcp", test))]
-    pub(super) fn served_by(mut self, identity: &str) -> Self {
+    pub(super) fn with_origin(mut self, identity: &str) -> Self {
         self.origin = Some(Arc::from(identity));
         self
     }
 
-    /// Replaces what runs the tool.
+    /// Replaces the handler.
     #[cfg(feature = "mcp")]
-    pub(super) fn run_by(mut self, handler: impl ToolHandler) -> Self {
+    pub(super) fn replace_handler(mut self, handler: impl ToolHandler) -> Self {
         self.handler = Some(Arc::new(handler));
         self
     }
@@ -184,88 +185,88 @@ impl Tool {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the tool.
     pub fn name(&self) -> &str {
         &self.definition.name
     }
 
-    /// What the model is told of it.
+    /// Returns the definition that the model sees.
     pub fn definition(&self) -> &FunctionDefinition {
         &self.definition
     }
 
-    /// Whether the caller runs it.
+    /// Returns whether the caller runs the tool.
     pub fn is_external(&self) -> bool {
         self.handler.is_none()
     }
 
-    /// Under another name.
+    /// Sets the name of the tool.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         Arc::make_mut(&mut self.definition).name = name.into();
         self
     }
 
-    /// Asks hosts that can to keep the model to the schema exactly.
+    /// Requests strict mode: providers that support it make the model's arguments match the schema exactly.
     #[must_use]
     pub fn strict(mut self) -> Self {
         Arc::make_mut(&mut self.definition).strict = Some(true);
         self
     }
 
-    /// Sets whether it may run unasked. Without this, what the [agent](super::Agent::default_policy) says counts.
+    /// Sets whether calls need approval. The default is the [default policy](super::Agent::default_policy) of the agent.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = Some(policy);
         self
     }
 
-    /// Its results are shown to the [approver](super::Approver) before the model sees them.
+    /// Passes the results to the [approver](super::Approver::review) before the model sees them.
     #[must_use]
     pub fn reviewed(mut self) -> Self {
         self.reviewed = true;
         self
     }
 
-    /// While it runs, nothing else of its run does.
+    /// Runs the calls of the tool alone: no other call of the run is active at the same time.
     #[must_use]
     pub fn sequential(mut self) -> Self {
         self.sequential = true;
         self
     }
 
-    /// Sets how long a try may take; [`TOOL_TIMEOUT`] without this. The model is told when it took too long.
+    /// Sets how long an attempt may take. The default is five minutes. The model receives a timeout as the result.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Lets a try take as long as it likes.
+    /// Removes the time limit of an attempt.
     #[must_use]
     pub fn no_timeout(mut self) -> Self {
         self.timeout = None;
         self
     }
 
-    /// Tries again, up to so many times ([`MAX_TOOL_RETRIES`] at most), what failed with a
-    /// [transient](ToolError::transient) error, after waits that grow. Whatever else went wrong is not tried again: the
-    /// tool may have done half of its work.
+    /// Sets how many times a call that failed with a [transient](ToolError::transient) error is retried. The default is 0,
+    /// the maximum 10, and the delays grow. Other failures are not retried, because the tool may have done
+    /// a part of its work.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries.min(MAX_TOOL_RETRIES);
         self
     }
 
-    /// Sets how much text of a result the model sees, in characters: of longer ones the beginning and the end. The
-    /// whole is [kept aside](ToolResult::full).
+    /// Sets how many characters of a result the model sees. Of a longer result it sees the beginning and the end, and
+    /// [`ToolResult::full`] holds the complete result.
     #[must_use]
     pub fn max_output_chars(mut self, chars: usize) -> Self {
         self.max_output_chars = Some(chars);
         self
     }
 
-    /// Says what a call is about, for people who watch: from as much of the arguments as the model has written so far.
+    /// Sets a function that describes a call for users while the model writes it. It receives the arguments so far.
     ///
     /// ```
     /// # use agentloop::agent::{Tool, ToolError};
@@ -298,7 +299,7 @@ impl Tool {
         self
     }
 
-    /// The definition, to be sent.
+    /// Returns the definition to send.
     pub(super) fn to_definition(&self) -> ToolDefinition {
         ToolDefinition::Function {
             function: (*self.definition).clone(),
@@ -306,18 +307,18 @@ impl Tool {
         }
     }
 
-    /// Why it cannot be used, if it cannot.
+    /// Returns why the tool cannot be used.
     pub(super) fn problem(&self) -> Option<&Error> {
         self.checker.as_ref().err()
     }
 
-    /// Whether providers that define the tool call it by this name.
-    fn is_also(&self, name: &str) -> bool {
+    /// Returns whether a provider uses this name for the tool.
+    fn has_alias(&self, name: &str) -> bool {
         self.aliases.contains(name)
     }
 
-    /// Whether the provider wants a person to look at a call with these arguments before it is done.
-    pub(super) fn needs_person(&self, arguments: &str) -> bool {
+    /// Returns whether the provider requires approval of a call with these arguments.
+    pub(super) fn requires_approval(&self, arguments: &str) -> bool {
         let is_computer = self
             .definition
             .client_tool
@@ -332,16 +333,16 @@ impl Tool {
         self.handler.as_ref()
     }
 
-    /// The arguments of a call, if they are JSON and match the schema; else why not, for the model.
-    pub(super) fn read(&self, arguments: &str) -> Result<Value, String> {
+    /// Parses and validates the arguments of a call. The error is a message for the model.
+    pub(super) fn parse_arguments(&self, arguments: &str) -> Result<Value, String> {
         match &self.checker {
-            Ok(checker) => checker.read(arguments, self.normalize),
+            Ok(checker) => checker.parse(arguments, self.normalize),
             Err(error) => Err(error.message().to_owned()),
         }
     }
 }
 
-/// A function that makes the tool: what [`#[tool]`](macro@crate::tool) leaves under the function's name.
+/// Calls a function that makes the tool, such as the one that [`#[tool]`](macro@crate::tool) generates.
 impl<F: Fn() -> Self> From<F> for Tool {
     fn from(make: F) -> Self {
         make()
@@ -354,14 +355,14 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// A schema for which hosts have no questions.
-fn schema_of<T: JsonSchema>() -> Value {
+/// Generates the schema of a type in the form that every provider accepts.
+fn generate_schema<T: JsonSchema>() -> Value {
     let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
     let mut schema = schema.to_value();
     if let Value::Object(fields) = &mut schema {
         fields.remove("$schema");
         fields.remove("title");
-        // `()` and empty structs ask for nothing; hosts want to read that of an object.
+        // `()` and empty structs have no parameters; providers require an object schema for that.
         if fields.get("type").is_none_or(|kind| kind == "null") && !fields.contains_key("$ref") {
             return match fields.contains_key("anyOf") || fields.contains_key("oneOf") {
                 true => schema,

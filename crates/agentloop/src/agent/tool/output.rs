@@ -1,4 +1,4 @@
-//! What a tool gives back.
+//! The output of a tool.
 
 use std::any::Any;
 
@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ContentPart, MessageContent};
 
-/// What a tool gives back: text, or parts (images, files).
+/// The output of a tool: text, or parts such as images and files.
 ///
-/// Most tools never make one: whatever a tool's function returns becomes one, see [`Tool::new`](super::Tool::new).
+/// Most tools do not need it, because every return value of a tool's function converts into one (see
+/// [`Tool::new`](super::Tool::new)).
 ///
 /// ```
 /// use agentloop::agent::ToolOutput;
@@ -22,34 +23,35 @@ use crate::chat::{ContentPart, MessageContent};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
+#[non_exhaustive]
 pub struct ToolOutput {
-    /// What the model sees.
+    /// The content that the model receives.
     pub content: MessageContent,
 }
 
 impl ToolOutput {
-    /// Text.
+    /// Creates an output from text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: MessageContent::Text(text.into()) }
     }
 
-    /// Parts: text, images, files.
+    /// Creates an output from parts: text, images, files.
     pub fn parts(parts: impl IntoIterator<Item = ContentPart>) -> Self {
         Self { content: MessageContent::Parts(parts.into_iter().collect()) }
     }
 
-    /// A value, as JSON.
+    /// Creates an output from a value, serialized as JSON.
     ///
     /// # Errors
     ///
-    /// When it cannot be written as JSON.
+    /// Returns an error if the value cannot be serialized.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::to_string(value).map(Self::text)
     }
 
-    /// What a tool's function returned: itself, text as it is, `()` as "done" (hosts refuse empty results), and the
-    /// rest as JSON.
-    pub(super) fn of<T: Serialize + 'static>(value: T) -> Result<Self, serde_json::Error> {
+    /// Converts the return value of a tool: an output and text are kept, `()` becomes "done" because providers reject empty
+    /// results, anything else becomes JSON.
+    pub(super) fn from_value<T: Serialize + 'static>(value: T) -> Result<Self, serde_json::Error> {
         let any: &dyn Any = &value;
         if let Some(output) = any.downcast_ref::<Self>() {
             return Ok(output.clone());
@@ -66,7 +68,7 @@ impl ToolOutput {
         Self::json(&value)
     }
 
-    /// All text, joined.
+    /// Returns the text of all parts, joined.
     pub fn to_text(&self) -> String {
         self.content.text()
     }

@@ -1,36 +1,37 @@
-//! What became of a call.
+//! The result of a call.
 
 use serde::{Deserialize, Serialize};
 
 use super::ToolOutput;
 use crate::chat::{ChatMessage, Warning};
 
-/// What became of a call, and what the model is told of it.
+/// The result of a call, with the output that the model receives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// Which of the calls of its step, from 0.
+    /// The index of the call in its step, from 0.
     pub index: usize,
-    /// The call's id.
+    /// The id of the call.
     pub call_id: String,
-    /// The tool's name, as it was called.
+    /// The name of the tool, as the model called it.
     pub tool: String,
-    /// The arguments that it ran with, or was to run with.
+    /// The arguments as JSON text.
     pub arguments: String,
-    /// How it ended.
+    /// How the call ended.
     pub status: ToolStatus,
-    /// What the model is told.
+    /// The output that the model receives.
     pub output: ToolOutput,
-    /// The whole result, where the model is told only the beginning and the end of it.
+    /// The complete output, if the model receives only a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full: Option<ToolOutput>,
-    /// What of the result was cut or not kept, because the results of the step or the run are too large together.
+    /// Warnings about output that was truncated or not kept because the results of the step or the run are too large
+    /// together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// How often it was tried; 0 when it never ran.
+    /// The number of attempts; 0 if the call did not run.
     pub attempts: u32,
-    /// How long it took, in milliseconds, all tries together.
+    /// The duration of all attempts in milliseconds.
     pub elapsed_ms: u64,
 }
 
@@ -39,28 +40,28 @@ pub struct ToolResult {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolStatus {
-    /// It has a result.
+    /// The tool returned a result.
     Completed,
-    /// The tool failed.
+    /// The tool returned an error or panicked.
     Failed,
-    /// It took too long.
+    /// The tool exceeded its timeout.
     TimedOut,
-    /// The arguments were no JSON, or not what the tool takes. It did not run.
+    /// The arguments were not JSON or did not match the schema. The tool did not run.
     InvalidArguments,
-    /// There is no such tool.
+    /// No tool has this name.
     UnknownTool,
-    /// It was not allowed. It did not run.
+    /// The call was denied. The tool did not run.
     Denied,
-    /// It ran, and its result was held back.
+    /// The tool ran, but its result was withheld from the model.
     Withheld,
-    /// The run was cancelled before it ended.
+    /// The run was cancelled before the call ended.
     Canceled,
-    /// It did not run: the answer was cut, or a limit was met.
+    /// The tool did not run, because the response was cut off or a limit was reached.
     Skipped,
 }
 
 impl ToolStatus {
-    /// The word as it stands in JSON.
+    /// Returns the name of the status, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -75,14 +76,37 @@ impl ToolStatus {
         }
     }
 
-    /// Whether there is a result of the tool.
+    /// Returns whether the call completed.
     pub fn is_success(self) -> bool {
         self == Self::Completed
     }
 }
 
 impl ToolResult {
-    /// The turn that tells the model.
+    /// Creates the result of a completed call, for tests of an [`Approver`](crate::agent::Approver).
+    ///
+    /// ```
+    /// use agentloop::agent::{ToolOutput, ToolResult};
+    ///
+    /// let result = ToolResult::new("call_1", "read_file", ToolOutput::text("Hello"));
+    /// assert!(result.status.is_success());
+    /// ```
+    pub fn new(call_id: impl Into<String>, tool: impl Into<String>, output: ToolOutput) -> Self {
+        Self {
+            index: 0,
+            call_id: call_id.into(),
+            tool: tool.into(),
+            arguments: "{}".to_owned(),
+            status: ToolStatus::Completed,
+            output,
+            full: None,
+            warnings: Vec::new(),
+            attempts: 1,
+            elapsed_ms: 0,
+        }
+    }
+
+    /// Returns the message that sends the result to the model.
     pub fn to_message(&self) -> ChatMessage {
         let mut message = ChatMessage::tool(self.call_id.clone(), self.output.content.clone())
             .with_name(self.tool.clone());

@@ -1,4 +1,4 @@
-//! The tools of a run.
+//! Sets of tools.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,13 +7,28 @@ use super::Tool;
 use crate::chat::ToolDefinition;
 use crate::error::{Error, ErrorKind, Result};
 
-/// Tools that come from elsewhere and may change: a server of them, for example.
+/// A source of tools that may change, such as an MCP server.
+///
+/// ```
+/// use agentloop::agent::{Tool, ToolSource};
+///
+/// struct Plugins(Vec<Tool>);
+///
+/// impl ToolSource for Plugins {
+///     fn tools(&self) -> Vec<Tool> {
+///         self.0.clone()
+///     }
+/// }
+/// # fn example(agent: agentloop::agent::Agent, plugins: Plugins) -> agentloop::agent::Agent {
+/// agent.tool_source(plugins)
+/// # }
+/// ```
 pub trait ToolSource: Send + Sync {
-    /// The tools there are now. It is asked before each step, and must not wait.
+    /// Returns the current tools. It is called before each step and must not block.
     fn tools(&self) -> Vec<Tool>;
 }
 
-/// The tools that the model may call: those that run here, and those that its provider runs.
+/// The tools that the model may call: those that the agent runs, and those that the provider runs.
 ///
 /// ```
 /// use agentloop::agent::{Tool, ToolSet};
@@ -31,12 +46,12 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
-    /// No tools.
+    /// Creates an empty set.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, with one more.
+    /// Adds a tool and returns the set.
     #[must_use]
     pub fn with(mut self, tool: Tool) -> Self {
         self.insert(tool);
@@ -48,72 +63,74 @@ impl ToolSet {
         self.tools.push(tool);
     }
 
-    /// Adds a tool that the provider runs itself, in its own words. It is declared and never run here.
+    /// Adds a tool that the provider runs itself. Its definition is sent unchanged.
     pub fn insert_provider_tool(&mut self, tool: ToolDefinition) {
         self.provider_tools.push(tool);
     }
 
-    /// Adds tools that come from elsewhere.
+    /// Adds a source of tools.
     pub fn insert_source(&mut self, source: Arc<dyn ToolSource>) {
         self.sources.push(source);
     }
 
-    /// Keeps only the tools for which `keep` says so.
+    /// Keeps only the tools for which `keep` returns true.
     pub fn retain(&mut self, keep: impl FnMut(&Tool) -> bool) {
         self.tools.retain(keep);
     }
 
-    /// Takes a tool out; `None` when there is none of that name.
+    /// Removes and returns the tool with this name; `None` if there is none.
     pub fn remove(&mut self, name: &str) -> Option<Tool> {
         let at = self.tools.iter().position(|tool| tool.name() == name)?;
         Some(self.tools.remove(at))
     }
 
-    /// The tool of that name, or else the one that a provider calls so: `bash` is the name of a [shell](Tool::shell) at one.
+    /// Returns the tool with this name, or the tool for which a provider uses this name: Anthropic calls a
+    /// [shell](Tool::shell) `bash`.
     pub fn get(&self, name: &str) -> Option<&Tool> {
         let named = self.tools.iter().find(|tool| tool.name() == name);
-        named.or_else(|| self.tools.iter().find(|tool| tool.is_also(name)))
+        named.or_else(|| self.tools.iter().find(|tool| tool.has_alias(name)))
     }
 
-    /// The tools that run here, in order.
+    /// Returns the tools that the agent or the caller runs, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Tool> {
         self.tools.iter()
     }
 
-    /// Whether there are none at all.
+    /// Returns whether the set has no tools and no sources.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.provider_tools.is_empty() && self.sources.is_empty()
     }
 
-    /// Whether tools come from elsewhere, so they may change.
+    /// Returns whether the set has sources, so its tools may change.
     pub(in crate::agent) fn has_sources(&self) -> bool {
         !self.sources.is_empty()
     }
 
-    /// The same, with the tools that its sources have now, and no sources.
-    pub(in crate::agent) fn gathered(&self) -> Self {
-        let mut gathered = self.clone();
-        for source in gathered.sources.drain(..) {
-            gathered.tools.extend(source.tools());
+    /// Returns the set with the current tools of its sources in place of the sources.
+    pub(in crate::agent) fn resolve_sources(&self) -> Self {
+        let mut resolved = self.clone();
+        for source in resolved.sources.drain(..) {
+            resolved.tools.extend(source.tools());
         }
-        gathered
+        resolved
     }
 
-    /// What the model is told of them, in order: those that run here, then those of the provider.
+    /// Returns the definitions in order: first those of the tools that the agent or the caller runs, then those of the
+    /// provider's tools.
     pub(in crate::agent) fn definitions(&self) -> impl Iterator<Item = ToolDefinition> {
         self.tools.iter().map(Tool::to_definition).chain(self.provider_tools.iter().cloned())
     }
 
-    /// That each can be used, and is told apart from the others.
+    /// Checks that each tool is valid and has a unique name.
     pub(in crate::agent) fn check(&self) -> Result<()> {
         for (at, tool) in self.tools.iter().enumerate() {
             if let Some(problem) = tool.problem() {
                 return Err(problem.clone());
             }
             if self.tools[..at].iter().any(|other| other.name() == tool.name()) {
-                let message = format!("two tools are called `{}`", tool.name());
+                let message = format!("two tools have the name `{}`", tool.name());
                 return Err(Error::new(ErrorKind::InvalidRequest, message)
-                    .with_hint("give one of them another name with `Tool::named`"));
+                    .with_hint("rename one of them with `Tool::named`"));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! G.7: allow, deny, abort or wait, before a tool runs.
+//! G.7: decisions before a tool runs: allow, deny, abort or wait.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,8 +8,8 @@ use agentloop::agent::{
 
 use crate::agent::lab::{Count, Lab, asks, everywhere, outputs, says, weather};
 
-/// An agent that asks before each call, and is told this.
-fn asking(
+/// Returns an agent whose calls need approval and get this decision.
+fn agent_with_approver(
     lab: &Lab,
     ran: &Count,
     decide: impl Fn(&Pending) -> Decision + Send + Sync + 'static,
@@ -18,11 +18,11 @@ fn asking(
 }
 
 #[tokio::test]
-async fn an_allowed_call_runs_and_each_is_asked_for_in_order() {
+async fn allowed_calls_run_and_are_decided_in_order() {
     everywhere([asks(&["A", "B"]), says("Fine.")], async |lab| {
         let (ran, asked) = (Count::default(), Arc::new(Mutex::new(Vec::new())));
         let (notes, before) = (Arc::clone(&asked), ran.clone());
-        let agent = asking(lab, &ran, move |call| {
+        let agent = agent_with_approver(lab, &ran, move |call| {
             assert_eq!((before.get(), &call.wants), (0, &Wants::Decision), "nothing ran before");
             notes.lock().unwrap().push((call.step, call.index, call.arguments.clone()));
             Decision::Allow
@@ -38,27 +38,27 @@ async fn an_allowed_call_runs_and_each_is_asked_for_in_order() {
 }
 
 #[tokio::test]
-async fn a_denied_call_is_told_to_the_model_and_the_run_goes_on() {
+async fn a_denial_is_sent_to_the_model_and_the_run_continues() {
     everywhere([asks(&["A", "B"]), says("Fine.")], async |lab| {
         let ran = Count::default();
-        let agent = asking(lab, &ran, |call| match call.index {
+        let agent = agent_with_approver(lab, &ran, |call| match call.index {
             0 => Decision::deny("not A"),
             _ => Decision::Allow,
         });
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Finished, 1));
         assert_eq!(outcome.steps[0].results[0].status, ToolStatus::Denied);
-        assert_eq!(lab.told(2)[1], "It rains in B.");
-        assert!(lab.told(2)[0].contains("not A"));
+        assert_eq!(lab.results(2)[1], "It rains in B.");
+        assert!(lab.results(2)[0].contains("not A"));
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_abort_ends_the_run_and_nothing_of_the_step_runs() {
+async fn an_abort_ends_the_run_and_no_call_of_the_step_runs() {
     everywhere([asks(&["A", "B"]), says("unused")], async |lab| {
         let ran = Count::default();
-        let agent = asking(lab, &ran, |call| match call.index {
+        let agent = agent_with_approver(lab, &ran, |call| match call.index {
             0 => Decision::Allow,
             _ => Decision::abort("enough"),
         });
@@ -66,31 +66,32 @@ async fn an_abort_ends_the_run_and_nothing_of_the_step_runs() {
         assert_eq!(outcome.stop, StopReason::Aborted { reason: "enough".into() });
         assert_eq!((ran.get(), lab.calls()), (0, 1));
         assert_eq!(outcome.steps[0].results.len(), 2);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_call_may_run_with_other_arguments_or_be_answered_by_hand() {
+async fn a_call_can_run_with_other_arguments_or_get_a_given_result() {
     everywhere([asks(&["A", "B"]), says("Fine.")], async |lab| {
         let ran = Count::default();
-        let agent = asking(lab, &ran, |call| match call.index {
+        let agent = agent_with_approver(lab, &ran, |call| match call.index {
             0 => Decision::AllowWith { arguments: r#"{"city":"Z"}"#.into() },
             _ => Decision::answer(ToolOutput::text("It is dry.")),
         });
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!(outputs(&outcome.steps[0].results), ["It rains in Z.", "It is dry."]);
-        assert_eq!((lab.told(2), ran.get()), (outputs(&outcome.steps[0].results), 1));
+        assert_eq!((lab.results(2), ran.get()), (outputs(&outcome.steps[0].results), 1));
     })
     .await;
 }
 
 #[tokio::test]
-async fn other_arguments_that_do_not_match_are_told_and_nothing_runs() {
+async fn other_arguments_that_do_not_match_the_schema_fail_the_call() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let ran = Count::default();
-        let agent = asking(lab, &ran, |_| Decision::AllowWith { arguments: "{}".into() });
+        let agent =
+            agent_with_approver(lab, &ran, |_| Decision::AllowWith { arguments: "{}".into() });
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!(outcome.steps[0].results[0].status, ToolStatus::InvalidArguments);
         assert_eq!(ran.get(), 0);
@@ -99,9 +100,9 @@ async fn other_arguments_that_do_not_match_are_told_and_nothing_runs() {
 }
 
 #[tokio::test]
-async fn whoever_watches_is_told_that_a_decision_is_needed() {
+async fn an_event_reports_that_a_decision_is_needed() {
     crate::agent::lab::streamed([asks(&["A", "B"]), says("Fine.")], async |lab| {
-        let agent = asking(lab, &Count::default(), |_| Decision::Allow);
+        let agent = agent_with_approver(lab, &Count::default(), |_| Decision::Allow);
         lab.run(&agent, lab.question()).await;
         let needed = lab
             .events()
@@ -117,7 +118,7 @@ async fn whoever_watches_is_told_that_a_decision_is_needed() {
 }
 
 #[tokio::test]
-async fn the_agent_s_word_on_a_tool_is_stronger_than_the_tool_s_and_than_the_default() {
+async fn the_policy_of_the_agent_overrides_the_policy_of_the_tool_and_the_default() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let ran = Count::default();
         let open =

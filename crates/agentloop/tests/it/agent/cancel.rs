@@ -1,5 +1,5 @@
-//! G.6: cancelling stops the model or the tool at once, reports once, keeps what there was, and leaves a history that can
-//! be sent again. Dropping a run does the same, and tells nobody.
+//! G.6: cancelling stops the model or the tool at once, is reported once, keeps what was done, and leaves a history that can
+//! be sent again. Dropping a run does the same without a report.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use crate::agent::lab::{City, Count, Lab, asks, everywhere, says, streamed, text, weather};
 
-/// Cancels when the model has been asked so often.
+/// Cancels after this many requests to the model.
 async fn cancel_at_call(lab: &Lab, cancel: &CancelToken, calls: usize) {
     while lab.calls() < calls {
         lab.recorder.sent.notified().await;
@@ -32,13 +32,13 @@ async fn cancelling_stops_the_model_and_keeps_the_usage_so_far() {
         assert_eq!(outcome.usage, outcome.steps[0].response.usage);
         assert!(outcome.usage.total_tokens.is_some());
         assert_eq!(outcome.messages.len(), 2);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn cancelling_keeps_the_part_of_the_answer_that_had_come() {
+async fn cancelling_keeps_the_part_of_the_response_that_arrived() {
     let long = Turn::text("one two three four five six seven eight nine ten");
     streamed([long.with_fault("stall-events=6".parse().unwrap())], async |lab| {
         let mut stream = lab.agent().stream(lab.question());
@@ -55,14 +55,14 @@ async fn cancelling_keeps_the_part_of_the_answer_that_had_come() {
         assert_eq!(outcome.stop, StopReason::Cancelled);
         assert!(outcome.steps[0].partial);
         assert!(outcome.messages[0].text().starts_with("one two"));
-        lab.can_go_on(&outcome);
-        lab.goes_on(&outcome).await;
+        lab.check_history(&outcome);
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn calls_that_had_come_when_the_answer_was_cancelled_do_not_run() {
+async fn calls_that_arrived_before_the_response_was_cancelled_do_not_run() {
     let turn = asks(&["A", "B"]).with_fault("stall-events=5".parse().unwrap());
     streamed([turn], async |lab| {
         let ran = Count::default();
@@ -78,13 +78,13 @@ async fn calls_that_had_come_when_the_answer_was_cancelled_do_not_run() {
         assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Cancelled, 0));
         let canceled = seen.iter().filter(|event| matches!(event, RunEvent::ToolCanceled { .. }));
         assert_eq!(canceled.count(), outcome.steps[0].results.len());
-        lab.can_go_on(&outcome);
-        lab.goes_on(&outcome).await;
+        lab.check_history(&outcome);
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
-/// Tells when it is dropped.
+/// Notifies when it is dropped.
 struct Dropped(Count);
 
 impl Drop for Dropped {
@@ -93,8 +93,8 @@ impl Drop for Dropped {
     }
 }
 
-/// A tool that says that it has begun, and never ends. Also its token, when it has begun.
-fn endless(
+/// Returns a tool that reports its start and never ends, with its token once it has started.
+fn endless_tool(
     begun: &Arc<Notify>,
     dropped: &Count,
     token: &Arc<std::sync::Mutex<Option<CancelToken>>>,
@@ -122,7 +122,7 @@ async fn cancelling_stops_the_tools_at_once_and_reports_each_once() {
     everywhere([asks(&["Oslo", "Rome"]), says("unused")], async |lab| {
         let (begun, dropped, token) = (Arc::new(Notify::new()), Count::default(), Arc::default());
         let cancel = CancelToken::new();
-        let agent = lab.agent().tool(endless(&begun, &dropped, &token));
+        let agent = lab.agent().tool(endless_tool(&begun, &dropped, &token));
         let request = RunRequest::new(lab.question()).cancel_token(&cancel);
         let (outcome, ()) = tokio::join!(lab.run(&agent, request), async {
             begun.notified().await;
@@ -134,16 +134,16 @@ async fn cancelling_stops_the_tools_at_once_and_reports_each_once() {
         assert_eq!(statuses, [ToolStatus::Completed, ToolStatus::Canceled]);
         assert_eq!(dropped.get(), 2);
         assert!(token.lock().unwrap().as_ref().unwrap().is_cancelled());
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_run_that_is_dropped_stops_its_tools_and_throws_their_tokens() {
+async fn dropping_a_run_stops_its_tools_and_cancels_their_tokens() {
     everywhere([asks(&["Rome"]), says("unused")], async |lab| {
         let (begun, dropped, token) = (Arc::new(Notify::new()), Count::default(), Arc::default());
-        let agent = lab.agent().tool(endless(&begun, &dropped, &token));
+        let agent = lab.agent().tool(endless_tool(&begun, &dropped, &token));
         if lab.streamed {
             let mut stream = agent.stream(lab.question());
             loop {
@@ -165,7 +165,7 @@ async fn a_run_that_is_dropped_stops_its_tools_and_throws_their_tokens() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_cancelled_before_it_begins_asks_nobody() {
+async fn a_run_that_is_cancelled_before_it_starts_sends_nothing() {
     everywhere([says("unused")], async |lab| {
         let cancel = CancelToken::new();
         cancel.cancel();
@@ -177,7 +177,7 @@ async fn a_run_that_is_cancelled_before_it_begins_asks_nobody() {
     .await;
 }
 
-/// Somebody who never answers.
+/// An approver that never decides.
 struct Asleep(Arc<Notify>);
 
 impl agentloop::agent::Approver for Asleep {
@@ -200,7 +200,7 @@ async fn cancelling_ends_the_wait_for_a_decision() {
         });
         assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Cancelled, 0));
         assert_eq!(outcome.steps[0].results.len(), 2);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
@@ -209,9 +209,9 @@ async fn cancelling_ends_the_wait_for_a_decision() {
 async fn cancelling_ends_the_wait_of_a_hook() {
     everywhere([says("unused")], async |lab| {
         let (asked, cancel) = (Arc::new(Notify::new()), CancelToken::new());
-        let told = Arc::clone(&asked);
+        let notify = Arc::clone(&asked);
         let agent = lab.agent().before_step_async(move |_| {
-            told.notify_one();
+            notify.notify_one();
             Box::pin(std::future::pending())
         });
         let request = RunRequest::new(lab.question()).cancel_token(&cancel);
@@ -239,7 +239,7 @@ async fn a_tool_that_cancels_its_own_run_ends_it() {
         let outcome = lab.run(&lab.agent().tool(stop), request).await;
         assert_eq!((outcome.stop.clone(), lab.calls()), (StopReason::Cancelled, 1));
         assert!(outcome.error.as_ref().is_none_or(|error| error.kind() == ErrorKind::Cancelled));
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! G.5: a forced choice of tools returns to auto after the first round.
+//! G.5: a forced tool choice becomes auto after the first step.
 
 use agentloop::ToolChoice;
 use agentloop::agent::StopReason;
@@ -11,9 +11,9 @@ async fn forced(choice: ToolChoice) {
         let agent = lab.agent().tool(weather(&ran));
         let outcome = lab.run(&agent, lab.question().tool_choice(choice.clone())).await;
         assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 2));
-        assert_eq!(lab.asked(1).tool_choice, Some(choice.clone()));
+        assert_eq!(lab.request(1).tool_choice, Some(choice.clone()));
         for later in [2, 3] {
-            let choice = lab.asked(later).tool_choice;
+            let choice = lab.request(later).tool_choice;
             assert!(matches!(choice, None | Some(ToolChoice::Auto)), "{choice:?}");
         }
     })
@@ -31,11 +31,11 @@ async fn a_named_tool_is_forced_once() {
 }
 
 #[tokio::test]
-async fn no_tools_stays_no_tools() {
+async fn the_tool_choice_none_stays_none() {
     everywhere([says("Fine.")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()));
         lab.run(&agent, lab.question().tool_choice(ToolChoice::None)).await;
-        assert_eq!(lab.asked(1).tool_choice, Some(ToolChoice::None));
+        assert_eq!(lab.request(1).tool_choice, Some(ToolChoice::None));
     })
     .await;
 }

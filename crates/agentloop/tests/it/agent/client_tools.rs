@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::{Value, json};
 
-/// Gives these bodies, one for each request, and keeps what was asked.
+/// Responds with these bodies, one for each request, and records the requests.
 #[derive(Clone, Debug, Default)]
 struct Canned {
     bodies: Arc<Mutex<Vec<Value>>>,
@@ -84,7 +84,7 @@ fn said_by_anthropic() -> Value {
     blocks(json!([{ "type": "text", "text": "Done." }]), "end_turn")
 }
 
-/// What a handler was called with.
+/// The calls that a handler received.
 type Seen<T> = Arc<Mutex<Vec<T>>>;
 
 fn shell(seen: &Seen<ShellCall>) -> Tool {
@@ -117,7 +117,7 @@ async fn finished(agent: &Agent, model: &str) -> Outcome {
 }
 
 #[tokio::test]
-async fn a_shell_of_openai_is_declared_called_and_answered_in_its_own_items() {
+async fn a_shell_of_openai_uses_the_items_of_openai() {
     let call = json!({ "type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "completed",
         "environment": { "type": "local" },
         "action": { "commands": ["ls", "false", "sleep"], "timeout_ms": null, "max_output_length": 4096 } });
@@ -145,7 +145,7 @@ async fn a_shell_of_openai_is_declared_called_and_answered_in_its_own_items() {
 }
 
 #[tokio::test]
-async fn a_local_shell_is_declared_in_the_callers_words_and_runs_in_the_same_handler() {
+async fn a_local_shell_uses_the_callers_declaration_and_the_same_handler() {
     let call = json!({ "type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "status": "completed",
         "action": { "type": "exec", "command": ["bash", "-lc", "ls -a"], "env": {}, "timeout_ms": 9,
             "working_directory": null, "user": null } });
@@ -166,7 +166,7 @@ async fn a_local_shell_is_declared_in_the_callers_words_and_runs_in_the_same_han
 }
 
 #[tokio::test]
-async fn patches_of_openai_are_applied_and_answered_with_their_status() {
+async fn patches_of_openai_are_applied_and_their_status_is_sent_back() {
     let call = |id: &str, path: &str| {
         json!({ "type": "apply_patch_call", "id": format!("apc_{id}"), "call_id": id, "status": "completed",
             "operation": { "type": "update_file", "path": path, "diff": "@@\n-a\n+b\n" } })
@@ -197,7 +197,7 @@ async fn patches_of_openai_are_applied_and_answered_with_their_status() {
 }
 
 #[tokio::test]
-async fn safety_checks_of_a_screen_wait_for_a_person_and_are_acknowledged() {
+async fn safety_checks_of_a_computer_call_need_approval_and_are_acknowledged() {
     let check = json!({ "id": "check_1", "code": "malicious_instructions", "message": "Look." });
     let call = json!({ "type": "computer_call", "id": "cu_1", "call_id": "call_1", "status": "completed",
         "action": { "type": "click", "x": 3, "y": 4, "button": "left" }, "pending_safety_checks": [check] });
@@ -224,7 +224,7 @@ async fn safety_checks_of_a_screen_wait_for_a_person_and_are_acknowledged() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_screen_that_is_denied_is_answered_with_an_image_and_the_reason() {
+async fn a_denied_computer_call_gets_an_image_and_the_reason() {
     let call = json!({ "type": "computer_call", "id": "cu_1", "call_id": "call_1", "status": "completed",
         "actions": [{ "type": "screenshot" }], "pending_safety_checks": [] });
     let canned = Canned::new([items(json!([call])), said_by_openai()]);
@@ -235,11 +235,11 @@ async fn a_call_of_a_screen_that_is_denied_is_answered_with_an_image_and_the_rea
     let image = input[2]["output"]["image_url"].as_str().unwrap();
     assert!(image.starts_with("data:image/png;base64,"));
     assert!(input[2].get("acknowledged_safety_checks").is_none());
-    assert!(input[3]["content"].as_str().unwrap().contains("may not be used"), "{input}");
+    assert!(input[3]["content"].as_str().unwrap().contains("does not allow calls"), "{input}");
 }
 
 #[tokio::test]
-async fn tools_of_anthropic_are_declared_by_version_and_called_by_their_names() {
+async fn tools_of_anthropic_are_declared_by_version_and_called_by_name() {
     let calls = json!([
         { "type": "tool_use", "id": "toolu_1", "name": "bash", "input": { "command": "ls" } },
         { "type": "tool_use", "id": "toolu_2", "name": "str_replace_based_edit_tool",
@@ -279,14 +279,14 @@ async fn tools_of_anthropic_are_declared_by_version_and_called_by_their_names() 
     let expected =
         ComputerAction::Click { x: Some(3), y: Some(4), button: "left".to_owned(), keys: None };
     assert_eq!(actions.lock().unwrap()[0].actions, [expected]);
-    // The calls go back as they came.
+    // The calls are sent back unchanged.
     let messages = canned.asked(1)["messages"].clone();
     assert_eq!(messages[1]["content"][0]["input"], json!({ "command": "ls" }));
     assert_eq!(messages[2]["content"][0]["tool_use_id"], "toolu_1");
 }
 
 #[tokio::test]
-async fn where_the_provider_does_not_define_the_tool_it_is_a_function() {
+async fn a_provider_that_does_not_define_the_tool_receives_a_function() {
     let call = json!({ "id": "call_1", "type": "function",
         "function": { "name": "shell", "arguments": r#"{"commands":["ls"]}"# } });
     let body = |message: Value, reason: &str| json!({ "id": "c", "model": "m", "choices": [{ "index": 0, "message": message, "finish_reason": reason }] });
@@ -312,7 +312,7 @@ async fn approval_applies_under_the_providers_name_too() {
     let agent = canned.agent(anthropic()).tool(shell(&seen).policy(Policy::Ask));
     let outcome = agent.run(ChatRequest::new(ANTHROPIC).user("Do it.")).await.unwrap();
     let mut run = outcome.suspended.unwrap();
-    // What is shown is what will run, in the one form.
+    // The approver sees the call in the common form, exactly as it will run.
     assert_eq!(run.pending()[0].arguments, r#"{"commands":["ls"]}"#);
     assert!(seen.lock().unwrap().is_empty());
     run.decide_all(&Decision::deny("no"));
@@ -322,7 +322,7 @@ async fn approval_applies_under_the_providers_name_too() {
 }
 
 #[test]
-fn a_forced_tool_and_the_beta_of_a_screen_are_in_the_providers_words() {
+fn a_forced_tool_and_the_computer_beta_use_the_names_of_the_provider() {
     let ai = AgentLoop::from_env();
     let request = |model: &str, tool: Tool, name: &str| {
         let function = tool.definition().clone();
@@ -344,7 +344,7 @@ fn a_forced_tool_and_the_beta_of_a_screen_are_in_the_providers_words() {
 }
 
 #[test]
-fn a_definition_with_its_marker_round_trips() {
+fn a_definition_with_a_cache_marker_round_trips() {
     let tool = screen(&Seen::default())
         .declared_as("anthropic", json!({ "type": "computer_20250124", "name": "computer" }));
     let definition =

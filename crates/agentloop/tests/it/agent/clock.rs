@@ -1,4 +1,4 @@
-//! Time: a paused clock, and the model in process.
+//! Timeouts and retries, with a paused clock and the model in process.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::agent::lab::{Count, ROWS, asks, says};
 
-/// Runs one call of this tool behind every row, whole and streamed.
+/// Runs one call of this tool with every provider, with complete and with streamed responses.
 async fn everywhere(tool: impl Fn() -> Tool, test: impl Fn(Outcome)) {
     for row in ROWS {
         let model = Model::from_script(Script::new([asks(&["A"]), says("Fine.")]));
@@ -36,7 +36,7 @@ where
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_has_its_own_time_and_no_more() {
+async fn a_tool_is_stopped_at_its_own_timeout() {
     let began = Arc::new(Mutex::new(Instant::now()));
     let start = Arc::clone(&began);
     let slow = move || {
@@ -71,7 +71,7 @@ async fn a_tool_has_its_own_time_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_without_its_own_time_has_five_minutes_or_none() {
+async fn a_tool_has_a_timeout_of_five_minutes_unless_it_is_removed() {
     let endless = || {
         tool(|_| async {
             sleep(Duration::from_secs(301)).await;
@@ -92,18 +92,18 @@ async fn a_tool_without_its_own_time_has_five_minutes_or_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_a_tool_started_elsewhere_learns_that_its_time_is_over() {
+async fn a_timeout_cancels_the_token_of_the_call() {
     let stopped = Count::default();
-    let told = stopped.clone();
+    let counter = stopped.clone();
     let starts = move || {
-        let told = told.clone();
+        let counter = counter.clone();
         tool(move |context| {
-            let told = told.clone();
+            let counter = counter.clone();
             async move {
                 let token = context.cancel_token().clone();
                 tokio::spawn(async move {
                     token.cancelled().await;
-                    told.more();
+                    counter.more();
                 });
                 std::future::pending().await
             }
@@ -118,7 +118,7 @@ async fn work_that_a_tool_started_elsewhere_learns_that_its_time_is_over() {
     assert_eq!(stopped.get(), 2 * ROWS.len());
 }
 
-/// Fails so often, in this way.
+/// Returns a tool that fails this many times with this error.
 fn failing(times: u32, error: fn(&str) -> ToolError) -> Tool {
     tool(move |context| async move {
         match context.attempt() <= times {
@@ -129,7 +129,7 @@ fn failing(times: u32, error: fn(&str) -> ToolError) -> Tool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_that_may_pass_is_tried_again_as_often_as_the_tool_says() {
+async fn a_transient_failure_is_retried_as_often_as_the_tool_allows() {
     let transient: fn(&str) -> ToolError = |text| ToolError::transient(text);
     everywhere(
         || failing(2, transient).retries(2),
@@ -137,7 +137,7 @@ async fn a_failure_that_may_pass_is_tried_again_as_often_as_the_tool_says() {
             let result = &outcome.steps[0].results[0];
             assert_eq!((result.status, result.attempts), (ToolStatus::Completed, 3));
             assert_eq!(result.output.to_text(), "try 3");
-            // 200 ms before the second try, 400 before the third.
+            // 200 ms before the second attempt, 400 ms before the third.
             assert_eq!(result.elapsed_ms, 600);
         },
     )
@@ -162,7 +162,7 @@ async fn a_failure_that_may_pass_is_tried_again_as_often_as_the_tool_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_else_goes_wrong_is_not_tried_again() {
+async fn other_failures_are_not_retried() {
     let plain: fn(&str) -> ToolError = |text| ToolError::new(text);
     everywhere(
         || failing(1, plain).retries(5),

@@ -1,4 +1,4 @@
-//! G.9: the events of a run. What holds of all of them is checked in every other test too, see `laws`.
+//! G.9: the events of a run. The laws of all events are checked in every other test as well, see `laws`.
 
 use agentloop::agent::{RunEvent, RunRequest, Tool};
 use agentloop::limits::MAX_WAITING_PROGRESS;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::agent::lab::{City, Count, Lab, asks, call, says, streamed, weather};
 
-/// The events by their names, the model's own left out.
+/// Returns the names of the events, without those of the model.
 fn names(lab: &Lab) -> Vec<String> {
     let events = lab.events();
     let names = events
@@ -46,7 +46,7 @@ async fn a_call_that_cannot_run_is_prepared_and_fails() {
 }
 
 #[tokio::test]
-async fn progress_is_told_while_the_tool_runs_and_its_share_is_between_none_and_all() {
+async fn progress_is_reported_while_the_tool_runs_with_a_fraction_from_0_to_1() {
     streamed([asks(&["A"]), says("Fine.")], async |lab| {
         let tool = Tool::new("weather", "The weather", |at: City, context| async move {
             context.progress("looking");
@@ -56,7 +56,7 @@ async fn progress_is_told_while_the_tool_runs_and_its_share_is_between_none_and_
         });
         lab.run(&lab.agent().tool(tool), lab.question()).await;
         let events = lab.events();
-        let told: Vec<_> = events
+        let reported: Vec<_> = events
             .iter()
             .filter_map(|event| match event {
                 RunEvent::ToolProgress { message, fraction, .. } => {
@@ -65,13 +65,13 @@ async fn progress_is_told_while_the_tool_runs_and_its_share_is_between_none_and_
                 _ => None,
             })
             .collect();
-        assert_eq!(told, [("looking".to_owned(), None), ("found".to_owned(), Some(1.0))]);
+        assert_eq!(reported, [("looking".to_owned(), None), ("found".to_owned(), Some(1.0))]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_task_that_lives_on_after_its_call_has_nothing_more_to_say() {
+async fn a_task_that_outlives_its_call_cannot_report_progress() {
     streamed([asks(&["A"]), says("Fine.")], async |lab| {
         let tool = Tool::new("weather", "The weather", |at: City, context| async move {
             tokio::spawn(async move {
@@ -88,7 +88,7 @@ async fn a_task_that_lives_on_after_its_call_has_nothing_more_to_say() {
 }
 
 #[tokio::test]
-async fn a_line_about_a_call_grows_with_its_arguments() {
+async fn the_status_line_of_a_call_grows_with_its_arguments() {
     let arguments = r#"{"city":"Rome and all the other cities of the country","days":3}"#;
     let mut first = Turn::new([call("c1", "weather", arguments)]);
     first.delta_size = Some(12);
@@ -115,7 +115,7 @@ async fn a_line_about_a_call_grows_with_its_arguments() {
 }
 
 #[tokio::test]
-async fn the_model_s_own_events_are_handed_on_and_make_its_answers() {
+async fn the_events_of_the_model_are_emitted_and_fold_to_its_responses() {
     streamed([asks(&["A"]), says("It rains.")], async |lab| {
         let outcome = lab.run(&lab.agent().tool(weather(&Count::default())), lab.question()).await;
         let answers: Vec<_> = lab
@@ -137,7 +137,7 @@ async fn the_model_s_own_events_are_handed_on_and_make_its_answers() {
 }
 
 #[tokio::test]
-async fn what_a_run_begins_with_is_there_for_its_tools_and_in_its_outcome() {
+async fn the_initial_data_of_a_run_is_visible_to_its_tools_and_in_its_outcome() {
     streamed([asks(&["A"]), says("Fine.")], async |lab| {
         let tool = Tool::dynamic(
             "weather",
@@ -150,49 +150,49 @@ async fn what_a_run_begins_with_is_there_for_its_tools_and_in_its_outcome() {
         let data = Map::from_iter([("user".to_owned(), json!("Ada"))]);
         let outcome =
             lab.run(&lab.agent().tool(tool), RunRequest::new(lab.question()).data(data)).await;
-        assert_eq!(lab.told(2), ["Ada"]);
+        assert_eq!(lab.results(2), ["Ada"]);
         assert_eq!(outcome.data["user"], "Ada");
     })
     .await;
 }
 
 #[tokio::test]
-async fn of_a_flood_of_progress_the_newest_is_told_and_little_waits() {
+async fn of_too_many_progress_events_the_newest_are_kept() {
     streamed([asks(&["A"]), says("Fine.")], async |lab| {
         let tool = Tool::new("weather", "The weather", |at: City, context| async move {
             for round in 0..2 {
                 for number in 0..5_000 {
                     context.progress(format!("{round} {number}"));
                 }
-                // What waits is read meanwhile.
+                // The reader takes events meanwhile.
                 tokio::task::yield_now().await;
             }
             Ok(at.city)
         });
         lab.run(&lab.agent().tool(tool), lab.question()).await;
         let events = lab.events();
-        let told: Vec<&str> = events
+        let reported: Vec<&str> = events
             .iter()
             .filter_map(|event| match event {
                 RunEvent::ToolProgress { message, .. } => message.as_deref(),
                 _ => None,
             })
             .collect();
-        assert!(told.len() <= 2 * MAX_WAITING_PROGRESS, "{}", told.len());
-        assert!(told.contains(&"0 4999"));
-        assert_eq!(told.last(), Some(&"1 4999"));
+        assert!(reported.len() <= 2 * MAX_WAITING_PROGRESS, "{}", reported.len());
+        assert!(reported.contains(&"0 4999"));
+        assert_eq!(reported.last(), Some(&"1 4999"));
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_outcome_that_was_read_as_an_event_cannot_be_read_again() {
+async fn an_outcome_that_was_read_as_an_event_cannot_be_read_twice() {
     streamed([says("Fine.")], async |lab| {
         let mut stream = lab.agent().stream(lab.question());
         while stream.next().await.is_some() {}
         assert!(stream.next().await.is_none());
         let error = stream.outcome().await.unwrap_err();
-        assert!(error.to_string().contains("read before"), "{error}");
+        assert!(error.to_string().contains("already been read"), "{error}");
     })
     .await;
 }

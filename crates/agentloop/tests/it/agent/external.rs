@@ -20,7 +20,7 @@ fn schema() -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn a_tool_of_the_caller_s_own_is_waited_for() {
+async fn a_run_waits_for_the_result_of_an_external_tool() {
     everywhere(turns(), async |lab| {
         let ran = Count::default();
         let external = Tool::external(FunctionDefinition {
@@ -41,48 +41,48 @@ async fn a_tool_of_the_caller_s_own_is_waited_for() {
         let outcome = lab.run(&agent, run).await;
         assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Finished, 1));
         assert_eq!(outputs(&outcome.steps[0].results), ["Because.", "It rains in A."]);
-        assert_eq!(lab.told(2), ["Because.", "It rains in A."]);
+        assert_eq!(lab.results(2), ["Because.", "It rains in A."]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_function_of_the_request_is_the_caller_s_own() {
+async fn a_function_of_the_request_is_an_external_tool() {
     everywhere(turns(), async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()));
         let request = lab.question().tool(ToolDefinition::function("ask_user", schema()));
         let outcome = lab.run(&agent, request).await;
         assert_eq!(outcome.stop, StopReason::Waiting);
         let names: Vec<_> =
-            lab.asked(1).tools.iter().map(|tool| tool.name().map(str::to_owned)).collect();
+            lab.request(1).tools.iter().map(|tool| tool.name().map(str::to_owned)).collect();
         assert_eq!(names, [Some("ask_user".to_owned()), Some("weather".to_owned())]);
         let mut run = *outcome.suspended.unwrap();
         run.answer(&run.pending()[0].call_id, ToolOutput::text("Because.")).unwrap();
         let outcome = lab.run(&agent, run).await;
         assert_eq!(outcome.stop, StopReason::Finished);
-        // The tools are declared once, also in the run that was resumed.
-        assert_eq!(lab.asked(2).tools.len(), 2);
+        // The tools are declared once, also in the resumed run.
+        assert_eq!(lab.request(2).tools.len(), 2);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_call_of_the_caller_s_own_tool_may_be_denied_or_end_the_run() {
+async fn a_call_of_an_external_tool_can_be_denied_or_abort_the_run() {
     everywhere(turns(), async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()));
         let request = lab.question().tool(ToolDefinition::function("ask_user", schema()));
         let waits = lab.run(&agent, request).await.suspended.unwrap();
         let id = waits.pending()[0].call_id.clone();
         let mut denied = waits.clone();
-        denied.decide(&id, Decision::deny("nobody is there")).unwrap();
+        denied.decide(&id, Decision::deny("the user is away")).unwrap();
         let outcome = lab.run(&agent, *denied).await;
         assert_eq!(outcome.stop, StopReason::Finished);
-        assert!(lab.told(2)[0].contains("nobody is there"));
+        assert!(lab.results(2)[0].contains("the user is away"));
         let mut ended = waits;
         ended.decide(&id, Decision::abort("enough")).unwrap();
         let outcome = lab.run(&agent, *ended).await;
         assert_eq!(outcome.stop, StopReason::Aborted { reason: "enough".into() });
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }

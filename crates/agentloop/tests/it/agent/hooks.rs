@@ -1,4 +1,4 @@
-//! What may change from step to step: the hook before it, and tools that come and go. And answers that only pause.
+//! Changes from step to step: the hook before a step, sources of tools, and paused responses.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::agent::lab::{Count, Lab, ROWS, asks, everywhere, says, script, weather};
 
 #[tokio::test]
-async fn the_model_the_choice_and_the_messages_are_changed_for_one_step() {
+async fn a_hook_changes_the_model_the_tool_choice_and_the_messages_of_one_step() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default())).before_step(|step| {
             if step.number == 1 {
@@ -24,7 +24,7 @@ async fn the_model_the_choice_and_the_messages_are_changed_for_one_step() {
         });
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!(outcome.stop, StopReason::Finished);
-        let (first, second) = (lab.asked(1), lab.asked(2));
+        let (first, second) = (lab.request(1), lab.request(2));
         assert_eq!((first.model.as_str(), second.model.as_str()), ("another", lab.row.model));
         assert_eq!(first.tool_choice, Some(ToolChoice::Required));
         assert!(matches!(second.tool_choice, None | Some(ToolChoice::Auto)));
@@ -36,7 +36,7 @@ async fn the_model_the_choice_and_the_messages_are_changed_for_one_step() {
 }
 
 #[tokio::test]
-async fn tools_are_taken_away_and_added_for_one_step() {
+async fn a_hook_removes_and_adds_tools_for_one_step() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let ran = Count::default();
         let agent = lab.agent().tool(weather(&ran)).before_step(|step| {
@@ -52,14 +52,14 @@ async fn tools_are_taken_away_and_added_for_one_step() {
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!(ran.get(), 0);
         assert_eq!(outcome.steps[0].results[0].status, ToolStatus::UnknownTool);
-        let names = |number: usize| lab.asked(number).tools[0].name().unwrap().to_owned();
+        let names = |number: usize| lab.request(number).tools[0].name().unwrap().to_owned();
         assert_eq!((names(1), names(2)), ("now".into(), "weather".into()));
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_error_of_the_hook_ends_the_run_with_what_there_was() {
+async fn an_error_of_the_hook_ends_the_run_and_keeps_the_outcome_so_far() {
     everywhere([asks(&["A"]), says("unused")], async |lab| {
         let agent =
             lab.agent().tool(weather(&Count::default())).before_step(|step| match step.number {
@@ -70,12 +70,12 @@ async fn an_error_of_the_hook_ends_the_run_with_what_there_was() {
         assert_eq!((outcome.stop.clone(), lab.calls()), (StopReason::Failed, 1));
         assert_eq!(outcome.error.as_ref().unwrap().message(), "too hot");
         assert_eq!(outcome.messages.len(), 2);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
-/// One more tool each time.
+/// A source with one more tool each time.
 #[derive(Default)]
 struct Growing(Mutex<usize>);
 
@@ -94,18 +94,18 @@ impl ToolSource for Growing {
 }
 
 #[tokio::test]
-async fn tools_that_come_from_elsewhere_are_looked_up_before_each_step() {
+async fn sources_of_tools_are_read_before_each_step() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default())).tool_source(Growing::default());
         lab.run(&agent, lab.question()).await;
-        let (first, second) = (lab.asked(1).tools.len(), lab.asked(2).tools.len());
+        let (first, second) = (lab.request(1).tools.len(), lab.request(2).tools.len());
         assert_eq!(second, first + 1);
     })
     .await;
 }
 
 #[tokio::test]
-async fn two_tools_of_one_name_are_refused_before_anybody_is_asked() {
+async fn two_tools_of_one_name_are_rejected_before_anything_is_sent() {
     everywhere([says("unused")], async |lab| {
         let ran = Count::default();
         let outcome =
@@ -117,7 +117,7 @@ async fn two_tools_of_one_name_are_refused_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn tools_find_the_resources_of_the_agent() {
+async fn tools_can_use_the_resources_of_the_agent() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let notes: Arc<Mutex<Vec<String>>> = Arc::default();
         let tool = Tool::dynamic(
@@ -133,13 +133,13 @@ async fn tools_find_the_resources_of_the_agent() {
         let agent = lab.agent().tool(tool).resource::<Mutex<Vec<String>>>(Arc::clone(&notes));
         lab.run(&agent, lab.question()).await;
         assert_eq!(*notes.lock().unwrap(), [r#"weather 1 {"city":"A"}"#]);
-        assert_eq!(lab.told(2), ["done"]);
+        assert_eq!(lab.results(2), ["done"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_answer_that_only_pauses_is_sent_back_and_goes_on() {
+async fn a_paused_response_is_sent_back_and_continued() {
     let row = ROWS[1];
     for streamed in [false, true] {
         let paused = says("I am still searching.")
@@ -150,13 +150,13 @@ async fn an_answer_that_only_pauses_is_sent_back_and_goes_on() {
             (outcome.stop.clone(), outcome.text()),
             (StopReason::Finished, "Found it.".into())
         );
-        assert_eq!(lab.asked(2).messages.last().unwrap().role, Role::Assistant);
+        assert_eq!(lab.request(2).messages.last().unwrap().role, Role::Assistant);
         assert_eq!(outcome.steps.len(), 2);
     }
 }
 
 #[tokio::test]
-async fn pauses_are_steps_and_end_at_their_limit() {
+async fn pauses_count_as_steps_and_end_at_the_limit() {
     let paused = || {
         Turn::text("Still searching.").with_finish_reason(FinishReason::Other("pause_turn".into()))
     };
@@ -166,7 +166,7 @@ async fn pauses_are_steps_and_end_at_their_limit() {
 }
 
 #[tokio::test]
-async fn what_can_be_no_run_is_refused_before_anybody_is_asked() {
+async fn an_invalid_run_is_rejected_before_anything_is_sent() {
     everywhere([says("unused")], async |lab| {
         let several = lab.run(&lab.agent(), lab.question().n(2)).await;
         assert_eq!(several.error.unwrap().kind(), ErrorKind::Unsupported);

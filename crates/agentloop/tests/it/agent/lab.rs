@@ -1,4 +1,4 @@
-//! A simulated model behind every row, and what it was asked.
+//! A simulated model behind a provider of each protocol, and a record of the requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use crate::agent::laws;
 
-/// A row of the provider table, and one of its models. One more protocol is one more line.
+/// A provider and one of its models. There is one for each protocol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     pub(crate) provider: &'static str,
@@ -33,32 +33,32 @@ pub(crate) const ROWS: [Row; 4] = [
     Row { provider: "xai", model: "grok-4.3" },
 ];
 
-/// What the model says when it is asked once more after a run.
+/// The user message that continues the conversation after a run.
 const AFTERWARDS: &str = "And now?";
 
-/// One row with a model that follows a script, asked whole or streamed.
+/// One provider with a model that follows a script, with complete or streamed responses.
 pub(crate) struct Lab {
     pub(crate) row: Row,
     pub(crate) streamed: bool,
     pub(crate) server: Server,
     pub(crate) recorder: Recorder,
     pub(crate) ai: AgentLoop,
-    /// The events of the last run, when it was streamed.
+    /// The events of the last run, if it was streamed.
     events: Mutex<Vec<RunEvent>>,
 }
 
-/// Runs a test for every row, whole and streamed.
+/// Runs a test for every provider, with complete and with streamed responses.
 pub(crate) async fn everywhere(turns: impl IntoIterator<Item = Turn>, test: impl AsyncFn(&Lab)) {
     let script = script(turns);
     for row in ROWS {
         for streamed in [false, true] {
-            println!("-- {} {}", row.provider, if streamed { "streamed" } else { "whole" });
+            println!("-- {} {}", row.provider, if streamed { "streamed" } else { "complete" });
             test(&Lab::new(row, streamed, script.clone()).await).await;
         }
     }
 }
 
-/// The same, for streams alone: what a run tells while it goes on.
+/// Runs a test for every provider with streamed responses.
 pub(crate) async fn streamed(turns: impl IntoIterator<Item = Turn>, test: impl AsyncFn(&Lab)) {
     let script = script(turns);
     for row in ROWS {
@@ -73,11 +73,11 @@ pub(crate) fn script(turns: impl IntoIterator<Item = Turn>) -> Script {
 
 impl Lab {
     pub(crate) async fn new(row: Row, streamed: bool, script: Script) -> Self {
-        Self::built(row, streamed, script, |builder| builder).await
+        Self::build(row, streamed, script, |builder| builder).await
     }
 
-    /// The same, with a client that has more to it.
-    pub(crate) async fn built(
+    /// Creates a lab whose client has further settings.
+    pub(crate) async fn build(
         row: Row,
         streamed: bool,
         script: Script,
@@ -105,7 +105,7 @@ impl Lab {
         ChatRequest::new(self.model()).user("How is the weather?")
     }
 
-    /// Runs in the way of this lab, and checks what holds of every run.
+    /// Runs the agent with complete or streamed responses, and checks the laws of every run.
     pub(crate) async fn run(&self, agent: &Agent, request: impl Into<RunRequest>) -> Outcome {
         let request = request.into();
         let outcome = if self.streamed {
@@ -126,17 +126,17 @@ impl Lab {
                 }
             }
         };
-        self.can_go_on(&outcome);
+        self.check_history(&outcome);
         outcome
     }
 
-    /// The events of the last run, if it was streamed.
+    /// Returns the events of the last run, if it was streamed.
     pub(crate) fn events(&self) -> MutexGuard<'_, Vec<RunEvent>> {
         self.events.lock().unwrap()
     }
 
-    /// Whatever ended a run, its history can be sent again, and nothing has to be mended for that.
-    pub(crate) fn can_go_on(&self, outcome: &Outcome) {
+    /// Checks that the history of a run can be encoded again without a repair.
+    pub(crate) fn check_history(&self, outcome: &Outcome) {
         if outcome.stop == StopReason::Waiting {
             return;
         }
@@ -146,40 +146,40 @@ impl Lab {
         }
     }
 
-    /// The same, and the host takes it.
-    pub(crate) async fn goes_on(&self, outcome: &Outcome) {
+    /// Checks that the provider accepts the history of a run.
+    pub(crate) async fn send_history(&self, outcome: &Outcome) {
         let next = self.question().messages(outcome.messages.clone()).user(AFTERWARDS);
         assert_eq!(self.ai.chat(next).await.unwrap().text(), "Goodbye.");
     }
 
-    /// How often the model was asked.
+    /// Returns the number of requests to the model.
     pub(crate) fn calls(&self) -> usize {
         self.recorder.seen.lock().unwrap().len()
     }
 
-    /// What the model was asked for the n-th time, from 1, as a server of the protocol reads it.
-    pub(crate) fn asked(&self, number: usize) -> ChatRequest {
+    /// Returns the request with this number, from 1, as a server of the protocol reads it.
+    pub(crate) fn request(&self, number: usize) -> ChatRequest {
         self.recorder.seen.lock().unwrap()[number - 1].clone()
     }
 
-    /// The results in the n-th question.
-    pub(crate) fn told(&self, number: usize) -> Vec<String> {
-        tool_turns(&self.asked(number).messages)
+    /// Returns the tool results in the request with this number.
+    pub(crate) fn results(&self, number: usize) -> Vec<String> {
+        tool_texts(&self.request(number).messages)
     }
 }
 
-/// The texts of the tools' turns, in order.
-pub(crate) fn tool_turns(messages: &[ChatMessage]) -> Vec<String> {
-    messages.iter().filter(|turn| turn.role == Role::Tool).map(ChatMessage::text).collect()
+/// Returns the texts of the tool messages, in order.
+pub(crate) fn tool_texts(messages: &[ChatMessage]) -> Vec<String> {
+    messages.iter().filter(|message| message.role == Role::Tool).map(ChatMessage::text).collect()
 }
 
-/// Sends, and notes what.
+/// Sends requests and records them.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     http: HttpTransport,
     protocol: Protocol,
     seen: Arc<Mutex<Vec<ChatRequest>>>,
-    /// Told at every request.
+    /// Notified at every request.
     pub(crate) sent: Arc<Notify>,
 }
 
@@ -212,7 +212,7 @@ pub(crate) fn call(id: &str, tool: &str, arguments: &str) -> ResponsePart {
     ResponsePart::ToolCall(ToolCallPart::new(id, tool, arguments))
 }
 
-/// The model asks for the weather in these cities, all at once.
+/// A response that calls the tool `weather` for these cities.
 pub(crate) fn asks(cities: &[&str]) -> Turn {
     Turn::new(
         cities.iter().map(|city| {
@@ -230,7 +230,7 @@ pub(crate) struct City {
     pub(crate) city: String,
 }
 
-/// How often something ran.
+/// Counts how often something ran.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Count(Arc<AtomicUsize>);
 
@@ -244,7 +244,7 @@ impl Count {
     }
 }
 
-/// It rains everywhere.
+/// Returns a tool that reports rain everywhere.
 pub(crate) fn weather(ran: &Count) -> Tool {
     let ran = ran.clone();
     Tool::new("weather", "The weather of a city", move |at: City, _| {

@@ -1,11 +1,11 @@
-//! What holds of the events of every run.
+//! Laws that the events of every run obey.
 
 use std::collections::BTreeMap;
 
 use agentloop::ChatStreamEvent;
 use agentloop::agent::{Outcome, RunEvent, Step, StopReason, ToolResult, ToolStatus};
 
-/// Where a call is.
+/// The state of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Preparing,
@@ -16,7 +16,7 @@ enum State {
 #[derive(Default)]
 struct Seen {
     step: u32,
-    /// The calls of the step under way.
+    /// The calls of the current step.
     calls: BTreeMap<usize, State>,
     results: Vec<ToolResult>,
     steps: Vec<Step>,
@@ -28,15 +28,15 @@ impl Seen {
         self.calls.get(&index).copied()
     }
 
-    fn ended(&mut self, step: u32, result: &ToolResult) {
+    fn end_call(&mut self, step: u32, result: &ToolResult) {
         assert_eq!(step, self.step);
-        // A call that was waited for, or was repaired or written by another, need not have been prepared here.
+        // A call that was resumed or repaired need not have been prepared in this run.
         assert_ne!(self.state(result.index), Some(State::Ended), "ended twice: {result:?}");
         self.calls.insert(result.index, State::Ended);
         self.results.push(result.clone());
     }
 
-    fn look(&mut self, event: &RunEvent) {
+    fn observe(&mut self, event: &RunEvent) {
         match event {
             RunEvent::StepStart { step, .. } => {
                 assert!(*step > self.step, "{event:?} after step {}", self.step);
@@ -49,7 +49,7 @@ impl Seen {
                 self.calls.insert(*index, State::Preparing);
             }
             RunEvent::ToolRunning { step, index, .. } => {
-                // The first event of a resumed run may be this one.
+                // This may be the first event of a resumed run.
                 self.step = self.step.max(*step);
                 assert_eq!(*step, self.step);
                 assert!(matches!(self.state(*index), None | Some(State::Preparing)), "{event:?}");
@@ -62,17 +62,17 @@ impl Seen {
             RunEvent::ToolCompleted { step, result } => {
                 assert_eq!(result.status, ToolStatus::Completed);
                 self.step = self.step.max(*step);
-                self.ended(*step, result);
+                self.end_call(*step, result);
             }
             RunEvent::ToolFailed { step, result } => {
                 assert!(!result.status.is_success());
                 self.step = self.step.max(*step);
-                self.ended(*step, result);
+                self.end_call(*step, result);
             }
             RunEvent::ToolCanceled { step, result } => {
                 assert!(matches!(result.status, ToolStatus::Canceled | ToolStatus::Skipped));
                 self.step = self.step.max(*step);
-                self.ended(*step, result);
+                self.end_call(*step, result);
             }
             RunEvent::ApprovalNeeded { calls, .. } => {
                 assert!(!calls.is_empty());
@@ -92,25 +92,29 @@ impl Seen {
     }
 }
 
-/// Checks the events of a run, all of them, and gives its outcome.
+/// Checks all events of a run and returns its outcome.
 pub(crate) fn check(events: &[RunEvent]) -> Outcome {
     let mut seen = Seen::default();
     for event in events {
         let json = serde_json::to_string(event).unwrap();
         assert_eq!(&serde_json::from_str::<RunEvent>(&json).unwrap(), event, "{json}");
-        seen.look(event);
+        seen.observe(event);
     }
     let done = events.iter().filter(|event| matches!(event, RunEvent::RunDone { .. })).count();
-    assert_eq!(done, 1, "the run is told to be over once");
+    assert_eq!(done, 1, "`run.done` comes exactly once");
     let Some(RunEvent::RunDone { outcome }) = events.last() else {
         panic!("ends with {:?}", events.last())
     };
     let waits = outcome.stop == StopReason::Waiting;
     assert_eq!(outcome.suspended.is_some(), waits);
     assert!(seen.waits || !waits);
-    // A resumed run tells of its own steps; those before it are in its outcome all the same.
-    let told = &outcome.steps[outcome.steps.len() - seen.steps.len() - usize::from(waits)..];
-    assert_eq!(&told[..told.len() - usize::from(waits)], seen.steps, "a step was not told");
+    // A resumed run emits only its own steps, but its outcome also contains the earlier ones.
+    let reported = &outcome.steps[outcome.steps.len() - seen.steps.len() - usize::from(waits)..];
+    assert_eq!(
+        &reported[..reported.len() - usize::from(waits)],
+        seen.steps,
+        "a step was not reported"
+    );
     for step in &outcome.steps {
         let place = |at: usize| step.results[at].index;
         assert!((0..step.results.len()).all(|at| place(at) == at), "not in the order of the calls");

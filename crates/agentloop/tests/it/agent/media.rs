@@ -1,4 +1,4 @@
-//! Results with images, to each protocol.
+//! Results with images, in each protocol.
 
 use agentloop::agent::{Outcome, RunError, StopReason, Tool, ToolOutput};
 use agentloop::{ChatMessage, ChatRequest, ContentPart, Role, WarningKind};
@@ -8,7 +8,7 @@ use crate::agent::lab::{Lab, asks, everywhere, says};
 
 const PIXEL: &str = "iVBORw0KGgo=";
 
-/// A tool that draws.
+/// Returns a tool whose result contains an image.
 fn chart() -> Tool {
     Tool::dynamic("weather", "Draws", json!({ "type": "object" }), |_: Value, _| async {
         Ok(ToolOutput::parts([
@@ -18,8 +18,8 @@ fn chart() -> Tool {
     })
 }
 
-/// Hosts that take no images from tools.
-fn takes_none(lab: &Lab) -> bool {
+/// Returns whether the provider does not accept images in tool results.
+fn rejects_images(lab: &Lab) -> bool {
     matches!(lab.row.provider, "openai" | "xai")
 }
 
@@ -32,30 +32,30 @@ async fn run(lab: &Lab, request: ChatRequest) -> Result<Outcome, RunError> {
 }
 
 #[tokio::test]
-async fn an_image_of_a_tool_reaches_every_model_in_the_place_that_its_host_has_for_it() {
+async fn an_image_of_a_tool_reaches_every_model_in_the_form_of_its_provider() {
     everywhere([asks(&["A"]), says("A chart.")], async |lab| {
         let outcome = run(lab, lab.question()).await.unwrap();
         assert_eq!(outcome.stop, StopReason::Finished);
-        let sent = lab.asked(2).messages;
+        let sent = lab.request(2).messages;
         let shows = |message: &ChatMessage| {
             serde_json::to_string(&message.content).unwrap().contains(PIXEL)
         };
         let shown: Vec<Role> =
             sent.iter().filter(|turn| shows(turn)).map(|turn| turn.role).collect();
-        // Gemini's rounds are one turn, in which an image stands beside the results.
-        let beside = takes_none(lab) || lab.row.provider == "google";
+        // In Gemini's protocol an image is in the same message as the results.
+        let beside = rejects_images(lab) || lab.row.provider == "google";
         assert_eq!(shown, [if beside { Role::User } else { Role::Tool }]);
         let warnings = &outcome.steps[1].response.warnings;
-        let told = warnings.iter().any(|told| told.kind == WarningKind::Converted);
-        assert_eq!(told, takes_none(lab), "{warnings:?}");
-        // The run keeps it where it was, whatever the host took.
+        let has_warning = warnings.iter().any(|warning| warning.kind == WarningKind::Converted);
+        assert_eq!(has_warning, rejects_images(lab), "{warnings:?}");
+        // The run keeps the image in the result, whatever the provider accepts.
         assert!(outcome.messages.iter().any(|turn| turn.role == Role::Tool && shows(turn)));
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_a_host_takes_nowhere_is_told_in_words_and_does_not_end_the_run() {
+async fn media_that_a_provider_does_not_accept_are_described_in_text() {
     everywhere([asks(&["A"]), says("A sound.")], async |lab| {
         let tool =
             Tool::dynamic("weather", "Sings", json!({ "type": "object" }), |_: Value, _| async {
@@ -64,11 +64,11 @@ async fn what_a_host_takes_nowhere_is_told_in_words_and_does_not_end_the_run() {
         let agent = lab.agent().tool(tool);
         let outcome = agent.run(lab.question()).await.unwrap();
         assert_eq!(outcome.stop, StopReason::Finished);
-        let sent = serde_json::to_string(&lab.asked(2).messages).unwrap();
+        let sent = serde_json::to_string(&lab.request(2).messages).unwrap();
         let heard = sent.contains("UklGRg==");
         assert_ne!(heard, sent.contains("cannot be shown here"), "{sent}");
         let warnings = &outcome.steps[1].response.warnings;
-        assert!(heard || warnings.iter().any(|told| told.kind == WarningKind::Dropped));
+        assert!(heard || warnings.iter().any(|warning| warning.kind == WarningKind::Dropped));
     })
     .await;
 }

@@ -1,7 +1,7 @@
-//! The agent loop, rule by rule: every protocol, whole and streamed, against the simulator over real HTTP.
+//! Tests of the agent loop: every rule with every protocol, with complete and streamed responses, against the simulator over
+//! HTTP.
 
 mod approval;
-mod broken;
 mod cancel;
 mod choice;
 mod client_tools;
@@ -10,16 +10,17 @@ mod definition;
 mod document;
 mod events;
 mod external;
+mod failures;
 mod hooks;
+mod incomplete;
 mod lab;
 mod laws;
 mod limits;
 mod media;
 mod order;
 mod repair;
+mod result_sizes;
 mod reviews;
 mod structured;
 mod sums;
-mod told;
-mod totals;
 mod waiting;

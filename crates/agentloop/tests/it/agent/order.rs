@@ -1,4 +1,5 @@
-//! G.3: tools run in parallel up to a bound or one by one; results stand in call order; server calls are never run here.
+//! G.3: tools run in parallel up to a limit or one by one, results have the order of the calls, and the agent never runs
+//! server tools.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +12,8 @@ use tokio::sync::{Barrier, Notify, mpsc};
 
 use crate::agent::lab::{City, Count, Lab, asks, call, everywhere, outputs, says, text, weather};
 
-/// A tool that notes how many of it run at once, and the most that ever did.
-fn crowded(ran: &Count, most: &Arc<AtomicUsize>) -> Tool {
+/// Returns a tool that records the most calls that ran at the same time.
+fn parallelism_tool(ran: &Count, most: &Arc<AtomicUsize>) -> Tool {
     let (ran, now, most) = (ran.clone(), Arc::new(AtomicUsize::new(0)), Arc::clone(most));
     Tool::new("weather", "The weather of a city", move |at: City, _| {
         let (now, most) = (Arc::clone(&now), Arc::clone(&most));
@@ -33,7 +34,7 @@ const CITIES: [&str; 7] = ["A", "B", "C", "D", "E", "F", "G"];
 
 async fn most_at_once(lab: &Lab, change: impl FnOnce(Agent, Tool) -> Agent) -> usize {
     let (ran, most) = (Count::default(), Arc::default());
-    let agent = change(lab.agent(), crowded(&ran, &most));
+    let agent = change(lab.agent(), parallelism_tool(&ran, &most));
     let outcome = lab.run(&agent, lab.question()).await;
     assert_eq!(outcome.stop, StopReason::Finished);
     assert_eq!((ran.get(), outputs(&outcome.steps[0].results)), (7, CITIES.map(Into::into).into()));
@@ -41,7 +42,7 @@ async fn most_at_once(lab: &Lab, change: impl FnOnce(Agent, Tool) -> Agent) -> u
 }
 
 #[tokio::test]
-async fn as_many_tools_run_at_once_as_may_and_no_more() {
+async fn tools_run_in_parallel_up_to_the_limit() {
     everywhere([asks(&CITIES), says("Fine.")], async |lab| {
         let most = most_at_once(lab, |agent, tool| agent.tool(tool).parallel_tools(3)).await;
         assert_eq!(most, 3);
@@ -52,7 +53,7 @@ async fn as_many_tools_run_at_once_as_may_and_no_more() {
 }
 
 #[tokio::test]
-async fn tools_run_one_by_one_where_the_caller_says_so() {
+async fn tools_run_one_by_one_if_the_limit_is_one() {
     everywhere([asks(&CITIES), says("Fine.")], async |lab| {
         let most = most_at_once(lab, |agent, tool| agent.tool(tool).parallel_tools(1)).await;
         assert_eq!(most, 1);
@@ -61,7 +62,7 @@ async fn tools_run_one_by_one_where_the_caller_says_so() {
 }
 
 #[tokio::test]
-async fn tools_run_one_by_one_where_the_tool_says_so() {
+async fn sequential_tools_run_one_by_one() {
     everywhere([asks(&CITIES), says("Fine.")], async |lab| {
         let most = most_at_once(lab, |agent, tool| agent.tool(tool.sequential())).await;
         assert_eq!(most, 1);
@@ -70,7 +71,7 @@ async fn tools_run_one_by_one_where_the_tool_says_so() {
 }
 
 #[tokio::test]
-async fn a_sequential_tool_runs_alone_between_those_that_do_not() {
+async fn a_sequential_tool_runs_alone_between_parallel_ones() {
     let turns = [
         Turn::new([
             call("c1", "weather", r#"{"city":"A"}"#),
@@ -81,16 +82,16 @@ async fn a_sequential_tool_runs_alone_between_those_that_do_not() {
         says("Fine."),
     ];
     everywhere(turns, async |lab| {
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (note_sender, mut received) = mpsc::unbounded_channel();
         let notes = |name: &'static str| {
-            let tell = tell.clone();
+            let note_sender = note_sender.clone();
             Tool::new(name, "Notes when it runs", move |at: City, _| {
-                let tell = tell.clone();
+                let note_sender = note_sender.clone();
                 async move {
-                    tell.send(format!("{} begins", at.city))?;
+                    note_sender.send(format!("{} begins", at.city))?;
                     tokio::task::yield_now().await;
                     tokio::task::yield_now().await;
-                    tell.send(format!("{} ends", at.city))?;
+                    note_sender.send(format!("{} ends", at.city))?;
                     Ok(())
                 }
             })
@@ -98,10 +99,10 @@ async fn a_sequential_tool_runs_alone_between_those_that_do_not() {
         let agent = lab.agent().tool(notes("weather")).tool(notes("alone").sequential());
         lab.run(&agent, lab.question()).await;
         let mut order = Vec::new();
-        while let Ok(note) = told.try_recv() {
+        while let Ok(note) = received.try_recv() {
             order.push(note);
         }
-        let at = |note: &str| order.iter().position(|told| told == note).unwrap();
+        let at = |note: &str| order.iter().position(|seen| seen == note).unwrap();
         assert!(at("A begins") < at("B ends") && at("B begins") < at("A ends"), "{order:?}");
         assert!(at("A ends").max(at("B ends")) < at("C begins"), "{order:?}");
         assert!(at("C ends") < at("D begins"), "{order:?}");
@@ -110,30 +111,30 @@ async fn a_sequential_tool_runs_alone_between_those_that_do_not() {
 }
 
 #[tokio::test]
-async fn results_stand_in_the_order_of_the_calls_whichever_ends_first() {
+async fn results_have_the_order_of_the_calls_whichever_ends_first() {
     everywhere([asks(&["A", "B", "C"]), says("Fine.")], async |lab| {
-        // Each waits for the one after it.
+        // Each call waits for the one after it.
         let gates: Arc<Vec<Notify>> = Arc::new((0..4).map(|_| Notify::new()).collect());
         gates[3].notify_one();
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (note_sender, mut received) = mpsc::unbounded_channel();
         let tool = Tool::new("weather", "The weather of a city", move |at: City, _| {
-            let (gates, tell) = (Arc::clone(&gates), tell.clone());
+            let (gates, note_sender) = (Arc::clone(&gates), note_sender.clone());
             async move {
                 let place = "ABC".find(&at.city).unwrap_or(0);
                 gates[place + 1].notified().await;
-                tell.send(at.city.clone())?;
+                note_sender.send(at.city.clone())?;
                 gates[place].notify_one();
                 Ok(at.city)
             }
         });
         let outcome = lab.run(&lab.agent().tool(tool), lab.question()).await;
         let mut ended = String::new();
-        while let Ok(city) = told.try_recv() {
+        while let Ok(city) = received.try_recv() {
             ended.push_str(&city);
         }
         assert_eq!(ended, "CBA");
         assert_eq!(outputs(&outcome.steps[0].results), ["A", "B", "C"]);
-        assert_eq!(lab.told(2), ["A", "B", "C"]);
+        assert_eq!(lab.results(2), ["A", "B", "C"]);
     })
     .await;
 }
@@ -168,13 +169,13 @@ async fn calls_that_share_an_id_each_run_and_each_have_a_result() {
         let ran = Count::default();
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
         assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 2));
-        assert_eq!(lab.told(2), ["It rains in Rome.", "It rains in Oslo."]);
+        assert_eq!(lab.results(2), ["It rains in Rome.", "It rains in Oslo."]);
     })
     .await;
 }
 
-/// A search by the provider, and a call of ours beside it.
-fn searches() -> Turn {
+/// Returns a response with a search by the provider and a call of an agent's tool.
+fn search_response() -> Turn {
     Turn::new([
         ResponsePart::ServerToolCall(ServerToolCallPart {
             id: "srv_1".into(),
@@ -193,11 +194,11 @@ fn searches() -> Turn {
 }
 
 #[tokio::test]
-async fn calls_of_the_provider_s_own_tools_are_never_run_here() {
-    everywhere([searches(), says("Fine.")], async |lab| {
+async fn the_agent_never_runs_calls_of_the_providers_tools() {
+    everywhere([search_response(), says("Fine.")], async |lab| {
         let (ran, wrong) = (Count::default(), Count::default());
         let ours = wrong.clone();
-        // Even a tool of ours with the same name.
+        // This holds even for an agent's tool with the same name.
         let trap = Tool::dynamic("web_search", "Ours", json!({"type":"object"}), move |_, _| {
             ours.more();
             async { Ok(()) }
@@ -212,7 +213,7 @@ async fn calls_of_the_provider_s_own_tools_are_never_run_here() {
 }
 
 #[tokio::test]
-async fn tools_of_the_provider_are_declared_beside_ours_and_passed_through() {
+async fn tools_of_the_provider_are_declared_next_to_those_of_the_agent() {
     everywhere([says("Fine.")], async |lab| {
         let own = match lab.row.provider {
             "openai" => json!({ "type": "custom", "custom": { "name": "note" } }),
@@ -222,16 +223,16 @@ async fn tools_of_the_provider_are_declared_beside_ours_and_passed_through() {
         let own: ToolDefinition = serde_json::from_value(own).unwrap();
         let agent = lab.agent().tool(weather(&Count::default())).provider_tool(own.clone());
         let mut question = lab.question();
-        // Its older models take either functions or the provider's own tools.
+        // Older Gemini models accept either functions or the provider's own tools.
         question.model = question.model.replace("gemini-2.5-flash", "gemini-3-flash-preview");
         let outcome = lab.run(&agent, question).await;
         assert_eq!(outcome.stop, StopReason::Finished);
-        let tools = lab.asked(1).tools;
+        let tools = lab.request(1).tools;
         assert_eq!(tools[0].name(), Some("weather"));
-        // In the words of its protocol, where the server has to read it from.
+        // The tool is declared in the form of its protocol.
         let kind = |tool: &ToolDefinition| serde_json::to_value(tool).unwrap()["type"].clone();
         let asked = tools.iter().map(kind).next_back().unwrap();
-        // The reader of requests knows the provider's words, and what they mean everywhere.
+        // The request reader converts the provider's form to the common form.
         assert!(asked == kind(&own) || asked == "web_search", "{tools:?}");
     })
     .await;

@@ -1,4 +1,4 @@
-//! G.7: a result may be looked at before the model sees it.
+//! G.7: a result can be reviewed before the model sees it.
 
 use agentloop::BoxFuture;
 use agentloop::agent::{
@@ -6,7 +6,7 @@ use agentloop::agent::{
     Wants,
 };
 
-use crate::agent::lab::{Count, Lab, asks, everywhere, says, tool_turns, weather};
+use crate::agent::lab::{Count, Lab, asks, everywhere, says, tool_texts, weather};
 
 struct Reviewer(Review);
 
@@ -26,7 +26,7 @@ fn agent(lab: &Lab, ran: &Count, review: Review) -> Agent {
 }
 
 #[tokio::test]
-async fn a_kept_result_is_seen_a_replaced_or_withheld_one_is_not() {
+async fn the_model_sees_a_kept_result_but_not_a_replaced_or_withheld_one() {
     let replaced = Review::Replace { output: ToolOutput::text("wet") };
     let withheld = Review::Withhold { reason: "private".into() };
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
@@ -39,27 +39,27 @@ async fn a_kept_result_is_seen_a_replaced_or_withheld_one_is_not() {
             let outcome = lab.run(&agent(lab, &ran, review), lab.question()).await;
             assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Finished, 1));
             assert_eq!(outcome.steps[0].results[0].status, status);
-            assert_eq!(tool_turns(&outcome.messages), [seen]);
-            assert!(lab.told(lab.calls())[0].contains(seen));
+            assert_eq!(tool_texts(&outcome.messages), [seen]);
+            assert!(lab.results(lab.calls())[0].contains(seen));
         }
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_abort_at_a_result_ends_the_run_and_hides_it() {
+async fn an_abort_in_a_review_ends_the_run_and_withholds_the_result() {
     everywhere([asks(&["A"]), says("unused")], async |lab| {
         let agent = agent(lab, &Count::default(), Review::Abort { reason: "no".into() });
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!(outcome.stop, StopReason::Aborted { reason: "no".into() });
         assert!(!serde_json::to_string(&outcome.messages).unwrap().contains("It rains"));
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_result_that_waits_for_a_look_is_stored_and_the_tool_does_not_run_again() {
+async fn a_result_that_waits_for_a_review_is_stored_and_the_tool_does_not_run_again() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let ran = Count::default();
         let agent = lab.agent().tool(weather(&ran).reviewed());
@@ -73,7 +73,7 @@ async fn a_result_that_waits_for_a_look_is_stored_and_the_tool_does_not_run_agai
         run.review(&pending[0].call_id, Review::Keep).unwrap();
         let outcome = lab.run(&agent, run).await;
         assert_eq!((outcome.stop, ran.get()), (StopReason::Finished, 1));
-        assert_eq!(lab.told(2), ["It rains in A."]);
+        assert_eq!(lab.results(2), ["It rains in A."]);
     })
     .await;
 }

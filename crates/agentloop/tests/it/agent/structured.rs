@@ -1,4 +1,4 @@
-//! A run that must end in a type.
+//! Runs with structured output.
 
 use agentloop::agent::{Decision, Policy, RunRequest, StopReason, Suspended, Typed};
 use agentloop::{ErrorKind, OutputStrategy};
@@ -21,7 +21,7 @@ fn report() -> Report {
 }
 
 #[tokio::test]
-async fn the_last_answer_is_of_the_type_after_the_tools_have_run() {
+async fn the_last_response_has_the_type_after_the_tools_have_run() {
     everywhere([asks(&["Rome"]), says(RIGHT)], async |lab| {
         let ran = Count::default();
         let agent = lab.agent().tool(weather(&ran));
@@ -35,22 +35,22 @@ async fn the_last_answer_is_of_the_type_after_the_tools_have_run() {
 }
 
 #[tokio::test]
-async fn a_wrong_answer_is_asked_for_again_with_the_reason() {
+async fn an_invalid_response_is_requested_again_with_the_reason() {
     let turns = [asks(&["Rome"]), says(r#"{"city":"Rome","wet":"very"}"#), says(RIGHT)];
     everywhere(turns, async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()));
         let typed: Typed<Report> = agent.run_structured(lab.question()).await.unwrap();
         assert_eq!(typed.data, Some(report()));
         assert_eq!((lab.calls(), typed.outcome.steps.len()), (3, 3));
-        let told = lab.asked(3).messages.last().unwrap().text();
-        assert!(told.contains("wet"), "{told}");
-        lab.goes_on(&typed.outcome).await;
+        let correction = lab.request(3).messages.last().unwrap().text();
+        assert!(correction.contains("wet"), "{correction}");
+        lab.send_history(&typed.outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_answer_that_stays_wrong_fails_after_its_tries() {
+async fn a_response_that_stays_invalid_fails_after_its_retries() {
     let wrong = || says(r#"{"city":"Rome","wet":7}"#);
     everywhere([wrong(), wrong(), wrong()], async |lab| {
         let request = RunRequest::new(lab.question()).output::<Report>().output_retries(2);
@@ -74,7 +74,7 @@ async fn corrections_count_as_steps() {
 }
 
 #[tokio::test]
-async fn a_run_that_stopped_before_its_answer_has_none_and_says_why() {
+async fn a_run_that_stopped_early_has_no_value_and_reports_why() {
     everywhere([asks(&["Rome"]), says("unused")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default())).max_steps(1);
         let typed: Typed<Report> = agent.run_structured(lab.question()).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_run_that_stopped_before_its_answer_has_none_and_says_why() {
 }
 
 #[tokio::test]
-async fn an_answer_by_a_forced_tool_is_no_call_of_a_tool_of_ours() {
+async fn a_response_by_a_forced_tool_is_not_a_call_of_an_agents_tool() {
     let turns = [asks(&["Rome"]), Turn::new([call("c9", "Report", RIGHT)])];
     everywhere(turns, async |lab| {
         let ran = Count::default();
@@ -101,7 +101,7 @@ async fn an_answer_by_a_forced_tool_is_no_call_of_a_tool_of_ours() {
 }
 
 #[tokio::test]
-async fn a_run_that_waited_still_ends_in_its_type() {
+async fn a_resumed_run_still_returns_its_type() {
     everywhere([asks(&["Rome"]), says(RIGHT)], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()).policy(Policy::Ask));
         let typed: Typed<Report> = agent.run_structured(lab.question()).await.unwrap();

@@ -17,14 +17,14 @@ async fn text_before_a_call_stays_in_the_history() {
             outcome.messages[0].parts(),
             [ContentPart::Text(_), ContentPart::ToolCall(_)]
         ));
-        let asked = lab.asked(2).messages;
+        let asked = lab.request(2).messages;
         assert!(asked.iter().any(|turn| turn.text() == "Let me look."), "{asked:?}");
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_usage_of_a_run_is_the_sum_of_its_steps_and_what_the_host_counted() {
+async fn the_usage_of_a_run_is_the_sum_of_its_steps_as_the_provider_counted() {
     everywhere([asks(&["A", "B"]), asks(&["C"]), says("It rains all over.")], async |lab| {
         let outcome = lab.run(&lab.agent().tool(weather(&Count::default())), lab.question()).await;
         let steps = outcome.steps.iter().map(|step| step.response.usage.clone());
@@ -44,7 +44,7 @@ async fn the_cost_of_a_run_is_the_sum_of_its_steps() {
             let costs = Costs::new();
             let ledger = costs.ledger();
             let script = script([asks(&["A"]), says("It rains.")]);
-            let lab = Lab::built(row, streamed, script, |builder| builder.layer(costs)).await;
+            let lab = Lab::build(row, streamed, script, |builder| builder.layer(costs)).await;
             let agent = lab.agent().tool(weather(&Count::default()));
             let outcome = lab.run(&agent, lab.question()).await;
             let spent = outcome.steps.iter().map(|step| step.response.cost.clone().unwrap());
@@ -57,7 +57,7 @@ async fn the_cost_of_a_run_is_the_sum_of_its_steps() {
 }
 
 #[tokio::test]
-async fn whole_and_streamed_runs_have_the_same_outcome() {
+async fn complete_and_streamed_runs_have_the_same_outcome() {
     for row in ROWS {
         let mut outcomes = Vec::new();
         for streamed in [false, true] {

@@ -1,4 +1,4 @@
-//! G.7: a run that waits is a value; it is resumed with decisions, elsewhere if need be, and nothing runs twice.
+//! G.7: a suspended run is a value that can be resumed with decisions in another process, and no call runs twice.
 
 use agentloop::agent::{
     Decision, Pending, Policy, RunEvent, StopReason, Suspended, Tool, ToolStatus, Wants,
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::agent::lab::{Count, Lab, asks, call, everywhere, outputs, says, streamed, weather};
 
-/// Over to another process: JSON and nothing else.
-fn stored(run: &Suspended) -> Suspended {
+/// Returns the run as another process reads it: from JSON.
+fn round_trip(run: &Suspended) -> Suspended {
     serde_json::from_str(&serde_json::to_string(run).unwrap()).unwrap()
 }
 
@@ -20,7 +20,7 @@ async fn a_run_waits_and_is_resumed_from_json_by_a_fresh_agent() {
         let agent = || lab.agent().tool(weather(&ran).policy(Policy::Ask));
         let outcome = lab.run(&agent(), lab.question()).await;
         assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Waiting, 0));
-        let mut run = stored(outcome.suspended.as_ref().unwrap());
+        let mut run = round_trip(outcome.suspended.as_ref().unwrap());
         let wanted: Vec<(usize, String, Wants)> =
             run.pending().into_iter().map(|call| (call.index, call.tool, call.wants)).collect();
         let wants = |at| (at, "weather".to_owned(), Wants::Decision);
@@ -31,17 +31,17 @@ async fn a_run_waits_and_is_resumed_from_json_by_a_fresh_agent() {
         let outcome = lab.run(&agent(), run).await;
         assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Finished, 1));
         assert_eq!(outcome.steps.len(), 2);
-        assert_eq!(lab.told(2)[0], "It rains in A.");
-        assert!(lab.told(2)[1].contains("not B"));
-        // What the run adds to the conversation, from its first question on, also what came before the wait.
+        assert_eq!(lab.results(2)[0], "It rains in A.");
+        assert!(lab.results(2)[1].contains("not B"));
+        // The messages include those from before the suspension.
         assert_eq!(outcome.messages.len(), 4);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn what_ran_before_the_wait_does_not_run_again() {
+async fn calls_that_ran_before_the_suspension_do_not_run_again() {
     let turns = [
         asks(&["A"]),
         Turn::new([call("c2", "save", "{}"), call("c3", "weather", r#"{"city":"B"}"#)]),
@@ -57,7 +57,7 @@ async fn what_ran_before_the_wait_does_not_run_again() {
         let agent = lab.agent().tool(weather(&ran)).tool(save.policy(Policy::Ask));
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!((outcome.stop.clone(), ran.get(), lab.calls()), (StopReason::Waiting, 1, 2));
-        let mut run = stored(outcome.suspended.as_ref().unwrap());
+        let mut run = round_trip(outcome.suspended.as_ref().unwrap());
         run.decide_all(&Decision::Allow);
         let outcome = lab.run(&agent, run).await;
         assert_eq!((outcome.stop, lab.calls()), (StopReason::Finished, 3));
@@ -67,7 +67,7 @@ async fn what_ran_before_the_wait_does_not_run_again() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_resumed_without_decisions_waits_again() {
+async fn a_run_resumed_without_decisions_waits_again() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let ran = Count::default();
         let agent = lab.agent().tool(weather(&ran).policy(Policy::Ask));
@@ -75,17 +75,17 @@ async fn a_run_that_is_resumed_without_decisions_waits_again() {
         let again = lab.run(&agent, *first.suspended.unwrap()).await;
         assert_eq!((again.stop.clone(), ran.get(), lab.calls()), (StopReason::Waiting, 0, 1));
         let mut run = *again.suspended.unwrap();
-        assert!(run.decide("nobody", Decision::Allow).is_err());
+        assert!(run.decide("unknown", Decision::Allow).is_err());
         run.decide_all(&Decision::abort("enough"));
         let ended = lab.run(&agent, run).await;
         assert_eq!(ended.stop, StopReason::Aborted { reason: "enough".into() });
-        lab.goes_on(&ended).await;
+        lab.send_history(&ended).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn an_approver_may_say_that_the_run_waits() {
+async fn an_approver_can_suspend_the_run() {
     everywhere([asks(&["A", "B"]), says("Fine.")], async |lab| {
         let ran = Count::default();
         let agent =
@@ -93,7 +93,7 @@ async fn an_approver_may_say_that_the_run_waits() {
                 if call.index == 0 { Decision::Allow } else { Decision::Wait }
             });
         let outcome = lab.run(&agent, lab.question()).await;
-        // Nothing of a step runs before all of its calls have their decision.
+        // No call of a step runs before all of its calls have a decision.
         assert_eq!((outcome.stop, ran.get()), (StopReason::Waiting, 0));
         let mut run = *outcome.suspended.unwrap();
         assert_eq!(run.pending().len(), 1);
@@ -106,7 +106,7 @@ async fn an_approver_may_say_that_the_run_waits() {
 }
 
 #[tokio::test]
-async fn an_agent_without_the_tool_tells_the_model_so_when_it_resumes() {
+async fn a_run_resumed_without_the_tool_fails_the_call() {
     everywhere([asks(&["A"]), says("Fine.")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()).policy(Policy::Ask));
         let outcome = lab.run(&agent, lab.question()).await;
@@ -120,7 +120,7 @@ async fn an_agent_without_the_tool_tells_the_model_so_when_it_resumes() {
 }
 
 #[tokio::test]
-async fn a_waiting_run_tells_what_it_waits_for_and_then_that_it_is_over() {
+async fn a_suspended_run_reports_what_it_waits_for_and_then_ends() {
     streamed([asks(&["A"]), says("Fine.")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()).policy(Policy::Ask));
         lab.run(&agent, lab.question()).await;
@@ -136,12 +136,12 @@ async fn a_waiting_run_tells_what_it_waits_for_and_then_that_it_is_over() {
 }
 
 #[tokio::test]
-async fn limits_conditions_and_sums_count_what_was_before_the_wait() {
+async fn limits_conditions_and_sums_include_the_steps_before_the_suspension() {
     everywhere([asks(&["A"]), asks(&["B"]), says("unused")], async |lab: &Lab| {
         let ran = Count::default();
         let agent = lab.agent().tool(weather(&ran).policy(Policy::Ask)).max_steps(2);
         let first = lab.run(&agent, lab.question()).await;
-        let mut run = stored(first.suspended.as_ref().unwrap());
+        let mut run = round_trip(first.suspended.as_ref().unwrap());
         run.decide_all(&Decision::Allow);
         let outcome = lab.run(&agent, run).await;
         assert_eq!(outcome.stop, StopReason::MaxSteps { limit: 2 });
@@ -153,7 +153,7 @@ async fn limits_conditions_and_sums_count_what_was_before_the_wait() {
 }
 
 #[tokio::test]
-async fn what_the_tools_kept_goes_with_the_run() {
+async fn the_data_of_the_tools_is_stored_with_the_run() {
     everywhere([asks(&["A"]), asks(&["B"]), says("Fine.")], async |lab| {
         let count = || {
             Tool::dynamic(
@@ -170,19 +170,19 @@ async fn what_the_tools_kept_goes_with_the_run() {
         };
         let mut outcome = lab.run(&lab.agent().tool(count()), lab.question()).await;
         for _ in 0..2 {
-            let mut run = stored(outcome.suspended.as_ref().unwrap());
+            let mut run = round_trip(outcome.suspended.as_ref().unwrap());
             run.decide_all(&Decision::Allow);
             outcome = lab.run(&lab.agent().tool(count()), run).await;
         }
         assert_eq!(outcome.stop, StopReason::Finished);
         assert_eq!(outcome.data["count"], 2);
-        assert_eq!(lab.told(3), ["1", "2"]);
+        assert_eq!(lab.results(3), ["1", "2"]);
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_stored_run_of_another_form_is_refused() {
+async fn a_stored_run_of_another_format_version_is_rejected() {
     everywhere([asks(&["A"]), says("unused")], async |lab| {
         let agent = lab.agent().tool(weather(&Count::default()).policy(Policy::Ask));
         let outcome = lab.run(&agent, lab.question()).await;
@@ -190,7 +190,7 @@ async fn a_stored_run_of_another_form_is_refused() {
         json["run"]["version"] = json!(99);
         let run: Suspended = serde_json::from_value(json).unwrap();
         let error = agent.resume(run).await.unwrap_err();
-        assert!(error.to_string().contains("form 99"), "{error}");
+        assert!(error.to_string().contains("format version 99"), "{error}");
         assert_eq!(lab.calls(), 1);
     })
     .await;

@@ -1,4 +1,4 @@
-//! Calls, and what becomes of them.
+//! Calls of the tools of a server.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::mcp::fake::{PIXEL, connected, in_process};
 use crate::mcp::run::{agent, call, request, run};
 
 #[tokio::test]
-async fn a_server_says_what_it_has_whatever_else_it_writes() {
+async fn tools_are_listed_whatever_else_the_server_writes() {
     let (_, server) = in_process();
     let connection = server.connect().await.unwrap();
     assert_eq!(connection.name(), "fake_server");
@@ -38,7 +38,7 @@ async fn a_tool_without_a_schema_is_left_out_and_named() {
 }
 
 #[tokio::test]
-async fn a_run_calls_the_tools_of_a_server() {
+async fn a_run_can_call_the_tools_of_a_server() {
     let (fake, connection) = connected().await;
     let calls =
         [("fake__echo", json!({ "message": "héllo" })), ("fake__sum", json!({ "a": 1, "b": 2 }))];
@@ -46,12 +46,12 @@ async fn a_run_calls_the_tools_of_a_server() {
     assert_eq!(outcome.text(), "That is all.");
     assert_eq!(outcome.steps[0].results[0].output.to_text(), "héllo");
     assert_eq!(outcome.steps[1].results[0].output.to_text(), r#"{"sum":3.0}"#);
-    let told = fake.told(|message| message["params"]["name"] == "echo").await;
-    assert_eq!(told["params"]["arguments"], json!({ "message": "héllo" }));
+    let call = fake.wait_for(|message| message["params"]["name"] == "echo").await;
+    assert_eq!(call["params"]["arguments"], json!({ "message": "héllo" }));
 }
 
 #[tokio::test]
-async fn an_image_comes_as_an_image() {
+async fn an_image_of_a_server_becomes_an_image_part() {
     let (_, connection) = connected().await;
     let result = call(&connection, "fake__picture", json!({})).await;
     let output = serde_json::to_value(&result.output).unwrap();
@@ -59,19 +59,19 @@ async fn an_image_comes_as_an_image() {
 }
 
 #[tokio::test]
-async fn a_server_is_not_trusted_unless_somebody_says_so() {
+async fn the_tools_of_a_server_need_approval_by_default() {
     let (_, server) = in_process();
     let connection = server.named("fake").connect().await.unwrap();
     let calls = [("fake__echo", json!({ "message": "hi" }))];
     let waiting = run(&connection, &calls).await;
-    assert_eq!(waiting.stop, StopReason::Waiting, "nobody was there to ask");
+    assert_eq!(waiting.stop, StopReason::Waiting, "there is no approver");
     let trusting = agent(&connection, &calls).policy("fake__echo", Policy::Allow);
     let outcome = trusting.run(request()).await.unwrap();
     assert_eq!(outcome.steps[0].results[0].output.to_text(), "hi");
 }
 
 #[tokio::test]
-async fn what_fails_over_there_is_told_to_the_model() {
+async fn the_model_receives_the_errors_of_a_server() {
     let (_, connection) = connected().await;
     for (tool, why) in [("fake__fails", "it is broken"), ("fake__refuses", "not with me")] {
         let result = call(&connection, tool, json!({})).await;
@@ -82,7 +82,7 @@ async fn what_fails_over_there_is_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_is_a_failure_of_its_tools_and_not_of_the_run() {
+async fn a_server_that_closes_the_connection_fails_its_calls_and_not_the_run() {
     let (_, connection) = connected().await;
     let calls = [("fake__exit", json!({})), ("fake__echo", json!({ "message": "still there?" }))];
     let outcome = run(&connection, &calls).await;
@@ -90,7 +90,7 @@ async fn a_server_that_goes_is_a_failure_of_its_tools_and_not_of_the_run() {
     for step in &outcome.steps[..2] {
         assert_eq!(step.results[0].status, ToolStatus::Failed);
         let text = step.results[0].output.to_text();
-        assert!(text.contains("`fake`") && text.contains("gone"), "{text}");
+        assert!(text.contains("`fake`") && text.contains("closed the connection"), "{text}");
     }
     assert!(connection.is_closed());
 }
@@ -100,7 +100,7 @@ fn is_cancelled(message: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_run_hears_how_far_a_tool_is_and_a_cancelled_one_tells_the_server() {
+async fn progress_is_reported_and_a_cancelled_run_notifies_the_server() {
     let (fake, connection) = connected().await;
     let cancel = CancelToken::new();
     let request = RunRequest::new(request()).cancel_token(&cancel);
@@ -117,23 +117,23 @@ async fn a_run_hears_how_far_a_tool_is_and_a_cancelled_one_tells_the_server() {
         }
     }
     assert_eq!(stopped, Some(StopReason::Cancelled));
-    let told = fake.told(is_cancelled).await;
-    let asked = fake.told(|message| message["params"]["name"] == "slow").await;
-    assert_eq!(told["params"]["requestId"], asked["id"]);
+    let notification = fake.wait_for(is_cancelled).await;
+    let asked = fake.wait_for(|message| message["params"]["name"] == "slow").await;
+    assert_eq!(notification["params"]["requestId"], asked["id"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_takes_too_long_is_given_up_and_the_server_is_told() {
+async fn a_call_that_exceeds_its_timeout_is_cancelled_and_the_server_is_notified() {
     let (fake, server) = in_process();
     let server = server.named("fake").policy(Policy::Allow).timeout(Duration::from_secs(7));
     let connection = server.connect().await.unwrap();
     let result = call(&connection, "fake__slow", json!({})).await;
     assert_eq!(result.status, ToolStatus::TimedOut);
-    fake.told(is_cancelled).await;
+    fake.wait_for(is_cancelled).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_not_waited_for_without_end() {
+async fn connecting_to_a_silent_server_ends_at_the_timeout() {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(ours);
     let server = McpServer::pipes(reader, writer).connect_timeout(Duration::from_secs(3));

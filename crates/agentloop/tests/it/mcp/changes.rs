@@ -1,4 +1,4 @@
-//! Tools that come and go, and connections that end.
+//! Tools that change, and connections that end.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::mcp::fake::connected;
 use crate::mcp::run::{call, model, request};
 
 #[tokio::test]
-async fn a_list_that_changes_is_read_again() {
+async fn a_changed_list_of_tools_is_read_again() {
     let (_, connection) = connected().await;
     let has_grown = || connection.tools().iter().any(|tool| tool.name() == "fake__grown");
     assert!(!has_grown());
@@ -27,14 +27,14 @@ async fn a_list_that_changes_is_read_again() {
 }
 
 #[tokio::test]
-async fn a_list_can_be_asked_for_again() {
+async fn a_refresh_lists_the_tools_again() {
     let (_, connection) = connected().await;
     connection.refresh().await.unwrap();
     assert_eq!(connection.tools().len(), 10);
 }
 
 #[tokio::test]
-async fn the_connection_lasts_as_long_as_one_of_its_tools() {
+async fn the_connection_stays_open_as_long_as_one_of_its_tools() {
     let (fake, connection) = connected().await;
     let echo = connection.tools().swap_remove(0);
     drop(connection);
@@ -42,16 +42,20 @@ async fn the_connection_lasts_as_long_as_one_of_its_tools() {
     let outcome = agent.run(request()).await.unwrap();
     assert_eq!(outcome.steps[0].results[0].output.to_text(), "hi");
     drop(agent);
-    fake.told(|message| message == "closed").await;
+    fake.wait_for(|message| message == "closed").await;
 }
 
 #[tokio::test]
-async fn a_connection_that_is_closed_is_closed_for_all() {
+async fn closing_a_connection_closes_it_for_all_clones() {
     let (fake, connection) = connected().await;
     let other = connection.clone();
     connection.close().await;
-    fake.told(|message| message == "closed").await;
+    fake.wait_for(|message| message == "closed").await;
     assert!(other.is_closed());
     let result = call(&other, "fake__echo", json!({ "message": "hi" })).await;
-    assert!(result.output.to_text().contains("gone"), "{}", result.output.to_text());
+    assert!(
+        result.output.to_text().contains("closed the connection"),
+        "{}",
+        result.output.to_text()
+    );
 }

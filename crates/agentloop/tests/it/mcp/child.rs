@@ -1,16 +1,16 @@
-//! The scripted server as a process of its own: this very test program, told to play it.
+//! The scripted server as a separate process: this test program, started in the role of the server.
 
 use std::io::{BufRead, Write};
 
 use agentloop::agent::Policy;
 use agentloop::agent::mcp::McpServer;
 
-use crate::mcp::fake::{Fake, Said};
+use crate::mcp::fake::{Fake, Reaction};
 
-/// What the process is to do; without it, it does nothing.
+/// The variable that sets what the process does. Without it the process does nothing.
 const PLAYS: &str = "AGENTLOOP_TEST_PLAYS";
 
-/// How the process is started.
+/// Returns the server as a program.
 pub(crate) fn server(plays: &str) -> McpServer {
     let this = std::env::current_exe().unwrap();
     McpServer::stdio(this.to_str().unwrap())
@@ -20,7 +20,7 @@ pub(crate) fn server(plays: &str) -> McpServer {
         .policy(Policy::Allow)
 }
 
-/// The same, started by another program, as `npx` does.
+/// Returns the server, started by another program, as `npx` does.
 pub(crate) fn wrapped(plays: &str) -> McpServer {
     let this = std::env::current_exe().unwrap();
     let command = format!(
@@ -34,8 +34,7 @@ pub(crate) fn wrapped(plays: &str) -> McpServer {
         .policy(Policy::Allow)
 }
 
-/// Returns the server with two processes that it starts and leaves behind, one of them in a session of its own. They can be
-/// recognised by how long they sleep.
+/// Returns the server with two descendants, one of them in its own session. Their sleep time identifies them.
 pub(crate) fn with_descendants(plays: &str, sleep: u32) -> McpServer {
     let this = std::env::current_exe().unwrap();
     let command = format!(
@@ -77,8 +76,8 @@ fn serve() {
     eprintln!("{}", "noise ".repeat(50_000));
     for line in std::io::stdin().lock().lines() {
         match fake.answer(&serde_json::from_str(&line.unwrap()).unwrap()) {
-            Said::Gone => std::process::exit(0),
-            Said::These(messages) => {
+            Reaction::Gone => std::process::exit(0),
+            Reaction::These(messages) => {
                 for message in messages {
                     writeln!(stdout, "{message}").unwrap();
                 }

@@ -1,4 +1,4 @@
-//! The reference server of the protocol's authors, over each of its ways.
+//! The reference server of the protocol's authors, over each transport.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -25,7 +25,7 @@ async fn the_reference_server_works_as_a_program() {
 }
 
 #[tokio::test]
-async fn the_reference_server_works_at_an_address() {
+async fn the_reference_server_works_at_a_url() {
     let Some(program) = npm::everything().await else { return };
     let (port, mut process) = listening(&program).await;
     let server = McpServer::http(format!("http://127.0.0.1:{port}/mcp"))
@@ -36,7 +36,7 @@ async fn the_reference_server_works_at_an_address() {
     process.kill().await.unwrap();
 }
 
-/// Starts it on a port of its own, and waits until it says that it is there.
+/// Starts the server on a free port and waits until it is ready.
 async fn listening(program: &Path) -> (u16, Child) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut command = Command::new("node");

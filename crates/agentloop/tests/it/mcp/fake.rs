@@ -1,4 +1,4 @@
-//! A tiny MCP server, written out by hand: it also does what no SDK lets one do.
+//! A small handwritten MCP server, which can also do what no SDK allows.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,17 +11,17 @@ use tokio::sync::watch;
 /// A 1×1 PNG.
 pub(crate) const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-/// What it was told, and what it has.
+/// The state of the server and the messages that it received.
 #[derive(Default)]
 pub(crate) struct Fake {
     seen: watch::Sender<Vec<Value>>,
     grown: Mutex<bool>,
 }
 
-/// What it says to a message.
-pub(crate) enum Said {
+/// The reaction to a message.
+pub(crate) enum Reaction {
     These(Vec<Value>),
-    /// It ends.
+    /// The server ends.
     Gone,
 }
 
@@ -47,9 +47,9 @@ impl Fake {
         tools
     }
 
-    pub(crate) fn answer(&self, message: &Value) -> Said {
+    pub(crate) fn answer(&self, message: &Value) -> Reaction {
         self.seen.send_modify(|seen| seen.push(message.clone()));
-        let Some(id) = message.get("id") else { return Said::These(Vec::new()) };
+        let Some(id) = message.get("id") else { return Reaction::These(Vec::new()) };
         let result = match message["method"].as_str().unwrap_or_default() {
             "initialize" => json!({
                 "protocolVersion": message["params"]["protocolVersion"],
@@ -61,13 +61,15 @@ impl Fake {
             "tools/call" => return self.call(id, &message["params"]),
             other => {
                 let error = json!({ "code": -32601, "message": format!("no {other} here") });
-                return Said::These(vec![json!({ "jsonrpc": "2.0", "id": id, "error": error })]);
+                return Reaction::These(vec![
+                    json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+                ]);
             }
         };
-        Said::These(vec![json!({ "jsonrpc": "2.0", "id": id, "result": result })])
+        Reaction::These(vec![json!({ "jsonrpc": "2.0", "id": id, "result": result })])
     }
 
-    /// Three tools at a time.
+    /// Returns a page of three tools.
     fn page(&self, cursor: &Value) -> Value {
         let from: usize = cursor.as_str().map_or(0, |cursor| cursor.parse().unwrap());
         let tools = self.tools();
@@ -78,7 +80,7 @@ impl Fake {
         }
     }
 
-    fn call(&self, id: &Value, params: &Value) -> Said {
+    fn call(&self, id: &Value, params: &Value) -> Reaction {
         let arguments = &params["arguments"];
         let text = |text: String| json!({ "content": [{ "type": "text", "text": text }] });
         let notify = |method: &str, params: Value| json!({ "jsonrpc": "2.0", "method": method, "params": params });
@@ -97,20 +99,22 @@ impl Fake {
             }
             "refuses" => {
                 let error = json!({ "code": -32602, "message": "not with me" });
-                return Said::These(vec![json!({ "jsonrpc": "2.0", "id": id, "error": error })]);
+                return Reaction::These(vec![
+                    json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+                ]);
             }
             "slow" => {
                 let token = &params["_meta"]["progressToken"];
                 let news = json!({ "progressToken": token, "progress": 1, "total": 4, "message": "a quarter" });
                 // And never an answer.
-                return Said::These(vec![notify("notifications/progress", news)]);
+                return Reaction::These(vec![notify("notifications/progress", news)]);
             }
             "grow" => {
                 *self.grown.lock().unwrap() = true;
                 before.push(notify("notifications/tools/list_changed", json!({})));
                 text("grown".to_owned())
             }
-            "exit" => return Said::Gone,
+            "exit" => return Reaction::Gone,
             "see.environment" => text(
                 std::env::var(arguments["name"].as_str().unwrap()).unwrap_or("unset".to_owned()),
             ),
@@ -118,25 +122,25 @@ impl Fake {
             other => text(format!("what is {other}?")),
         };
         before.push(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
-        Said::These(before)
+        Reaction::These(before)
     }
 
-    /// Waits until it was told something.
-    pub(crate) async fn told(&self, is: impl Fn(&Value) -> bool) -> Value {
+    /// Waits for a message.
+    pub(crate) async fn wait_for(&self, is: impl Fn(&Value) -> bool) -> Value {
         let mut seen = self.seen.subscribe();
         let seen = seen.wait_for(|seen| seen.iter().any(&is)).await.unwrap();
         seen.iter().find(|message| is(message)).unwrap().clone()
     }
 
-    /// Serves at one end of a pipe, until the other is closed.
+    /// Serves at one end of a pipe until the other end is closed.
     pub(crate) async fn serve(self: Arc<Self>, pipe: DuplexStream) {
         let (reader, mut writer) = tokio::io::split(pipe);
         let mut lines = BufReader::new(reader).lines();
         writer.write_all(b"Starting \xe2\x80\xa6\n\n{ half a message\n[]\n").await.unwrap();
         while let Ok(Some(line)) = lines.next_line().await {
             match self.answer(&serde_json::from_str(&line).unwrap()) {
-                Said::Gone => return,
-                Said::These(messages) => {
+                Reaction::Gone => return,
+                Reaction::These(messages) => {
                     for message in messages {
                         if writer.write_all(format!("{message}\n").as_bytes()).await.is_err() {
                             return;
@@ -149,7 +153,7 @@ impl Fake {
     }
 }
 
-/// A server in this process, and how it is reached.
+/// Returns a server in this process, and its location.
 pub(crate) fn in_process() -> (Arc<Fake>, McpServer) {
     let fake = Arc::new(Fake::default());
     let (ours, theirs) = tokio::io::duplex(1 << 16);
@@ -158,7 +162,7 @@ pub(crate) fn in_process() -> (Arc<Fake>, McpServer) {
     (fake, McpServer::pipes(reader, writer))
 }
 
-/// The same, connected and trusted.
+/// Returns a server in this process with an open connection whose tools need no approval.
 pub(crate) async fn connected() -> (Arc<Fake>, McpConnection) {
     let (fake, server) = in_process();
     (fake, server.named("fake").policy(Policy::Allow).connect().await.unwrap())

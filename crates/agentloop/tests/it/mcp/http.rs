@@ -1,4 +1,4 @@
-//! Servers that are addresses, offline: a transport that holds the scripted server.
+//! Servers at a URL, offline: a transport that contains the scripted server.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -12,15 +12,15 @@ use futures_util::{StreamExt, stream};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::mcp::fake::{Fake, Said};
+use crate::mcp::fake::{Fake, Reaction};
 use crate::mcp::run::{agent, call, request};
 
-/// How answers come.
+/// The form of the responses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Style {
     Json,
     Events,
-    /// As the newest version of the protocol has it, which knows no `initialize`.
+    /// As in the newest version of the protocol, which has no `initialize`.
     Newest,
     Locked,
     Web,
@@ -61,7 +61,7 @@ impl Site {
             }
             assert_eq!(request.headers()["mcp-protocol-version"], "2026-07-28");
         }
-        let Said::These(said) = self.fake.answer(&message) else {
+        let Reaction::These(said) = self.fake.answer(&message) else {
             return status(StatusCode::INTERNAL_SERVER_ERROR, "it broke");
         };
         if said.is_empty() {
@@ -85,7 +85,7 @@ impl Site {
     }
 }
 
-/// What a server says of itself that speaks only the newest version.
+/// Returns the responses of a server that supports only the newest version.
 fn newest(message: &Value) -> Option<Body> {
     let answer = match message["method"].as_str()? {
         "initialize" => json!({ "error": { "code": -32601, "message": "no initialize here" } }),
@@ -126,7 +126,7 @@ fn site(style: Style) -> (Arc<Site>, McpServer) {
 }
 
 #[tokio::test]
-async fn an_address_answers_whole_or_with_events() {
+async fn a_url_can_respond_with_json_or_with_events() {
     for style in [Style::Json, Style::Events] {
         let (site, server) = site(style);
         let connection = server.connect().await.unwrap();
@@ -148,7 +148,7 @@ async fn an_address_answers_whole_or_with_events() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_only_the_newest_version_is_understood() {
+async fn a_server_that_supports_only_the_newest_version_can_be_used() {
     let (_, server) = site(Style::Newest);
     let connection = server.connect().await.unwrap();
     let result = call(&connection, "site__echo", json!({ "message": "hi" })).await;
@@ -156,7 +156,7 @@ async fn a_server_that_speaks_only_the_newest_version_is_understood() {
 }
 
 #[tokio::test]
-async fn a_cancelled_call_is_given_up_at_an_address_too() {
+async fn cancelling_a_call_over_http_notifies_the_server() {
     let (site, server) = site(Style::Events);
     let connection = server.connect().await.unwrap();
     let cancel = CancelToken::new();
@@ -168,11 +168,11 @@ async fn a_cancelled_call_is_given_up_at_an_address_too() {
             cancel.cancel();
         }
     }
-    site.fake.told(|message| message["method"] == "notifications/cancelled").await;
+    site.fake.wait_for(|message| message["method"] == "notifications/cancelled").await;
 }
 
 #[tokio::test]
-async fn an_address_that_fails_is_a_failure_of_its_tools() {
+async fn a_url_that_fails_fails_the_calls_of_its_tools() {
     let (_, server) = site(Style::Json);
     let connection = server.connect().await.unwrap();
     let result = call(&connection, "site__exit", json!({})).await;
@@ -184,7 +184,7 @@ async fn an_address_that_fails_is_a_failure_of_its_tools() {
 }
 
 #[tokio::test]
-async fn an_address_that_wants_a_token_or_is_something_else_says_so() {
+async fn a_url_that_requires_a_token_or_is_not_a_server_is_reported() {
     let (_, server) = site(Style::Locked);
     let error = server.connect().await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Auth, Some(401)));

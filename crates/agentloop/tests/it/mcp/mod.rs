@@ -1,4 +1,4 @@
-//! Tools of MCP servers: one that is scripted here, over every way to reach it, and one from npm.
+//! Tests of MCP: a scripted server over every transport, and the reference server from npm.
 
 mod calls;
 mod changes;

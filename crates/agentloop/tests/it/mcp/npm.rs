@@ -10,14 +10,14 @@ use tokio::sync::Mutex;
 const PACKAGE: &str = "@modelcontextprotocol/server-everything";
 const VERSION: &str = "2026.8.31";
 
-/// The tests of one process install it once; those of several each in a folder of their own.
+/// The tests of one process install the server once. Each process uses its own folder.
 static INSTALLING: Mutex<()> = Mutex::const_new(());
 
-/// How long the registry may take.
+/// The time limit for the registry.
 const PATIENCE: Duration = Duration::from_secs(45);
 
-/// The server's program for `node`. It is installed below `target/` the first time. `None`, and a word about it, where there is
-/// no Node or no registry; `AGENTLOOP_REQUIRE_NPM=1` says that there must be.
+/// Returns the server's program for `node`, which is installed below `target/` the first time. Without Node or the registry it
+/// prints a note and returns `None`; with `AGENTLOOP_REQUIRE_NPM=1` that is a failure.
 pub(crate) async fn everything() -> Option<PathBuf> {
     let _one_by_one = INSTALLING.lock().await;
     let folder =

@@ -1,4 +1,4 @@
-//! Servers that are processes of ours.
+//! Servers that run as child processes.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ async fn pid(connection: &McpConnection) -> String {
 }
 
 #[cfg(target_os = "linux")]
-/// Whether the process is there, be it only for its parent to take note of its end.
-fn is_there(pid: &str) -> bool {
+/// Returns whether the process exists, even if only as a zombie.
+fn exists(pid: &str) -> bool {
     Path::new("/proc").join(pid).exists()
 }
 
 #[tokio::test]
-async fn a_program_is_started_and_spoken_to() {
+async fn a_program_is_started_and_its_tools_can_be_called() {
     let connection = server("well").connect().await.unwrap();
     let result = call(&connection, "child__echo", json!({ "message": "two\nlines" })).await;
     assert_eq!(result.output.to_text(), "two\nlines");
@@ -31,7 +31,7 @@ async fn a_program_is_started_and_spoken_to() {
 }
 
 #[tokio::test]
-async fn a_program_sees_of_our_environment_what_it_needs_and_no_more() {
+async fn a_program_inherits_only_the_needed_environment_variables() {
     // Cargo sets it for every test.
     let secret = "CARGO_MANIFEST_DIR";
     let seen = async |connection: &McpConnection, name: &str| {
@@ -48,18 +48,18 @@ async fn a_program_sees_of_our_environment_what_it_needs_and_no_more() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_program_ends_with_its_connection_and_leaves_nothing_behind() {
+async fn a_program_ends_with_its_connection() {
     let connection = server("well").connect().await.unwrap();
     let closed = pid(&connection).await;
-    assert!(is_there(&closed));
+    assert!(exists(&closed));
     connection.close().await;
-    assert!(!is_there(&closed), "it is there after it was closed");
+    assert!(!exists(&closed), "it is there after it was closed");
 
     let connection = server("well").connect().await.unwrap();
     let dropped = pid(&connection).await;
     drop(connection);
     let since = Instant::now();
-    while is_there(&dropped) {
+    while exists(&dropped) {
         assert!(since.elapsed() < Duration::from_secs(10), "it is there after it was dropped");
         tokio::task::yield_now().await;
     }
@@ -67,19 +67,19 @@ async fn a_program_ends_with_its_connection_and_leaves_nothing_behind() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_program_that_does_not_end_is_killed_with_what_it_started() {
+async fn a_program_that_does_not_end_is_killed_with_its_descendants() {
     let connection = wrapped("stubborn").connect().await.unwrap();
     let stubborn = pid(&connection).await;
     connection.close().await;
     let since = Instant::now();
-    // Its parent is gone too, so that another has to take note of its end.
-    while is_there(&stubborn) && !is_zombie(&stubborn) {
+    // Its parent has ended as well, so another process has to reap it.
+    while exists(&stubborn) && !is_zombie(&stubborn) {
         assert!(since.elapsed() < Duration::from_secs(5), "what it started is still there");
         tokio::task::yield_now().await;
     }
 }
 
-/// Whether only its end is left of it.
+/// Returns whether the process is a zombie.
 #[cfg(target_os = "linux")]
 fn is_zombie(pid: &str) -> bool {
     let status = std::fs::read_to_string(Path::new("/proc").join(pid).join("status"));
@@ -87,15 +87,19 @@ fn is_zombie(pid: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_program_that_ends_is_a_failure_of_its_tools() {
+async fn a_program_that_ends_fails_the_calls_of_its_tools() {
     let connection = server("well").connect().await.unwrap();
     let result = call(&connection, "child__exit", json!({})).await;
     assert_eq!(result.status, ToolStatus::Failed);
-    assert!(result.output.to_text().contains("gone"), "{}", result.output.to_text());
+    assert!(
+        result.output.to_text().contains("closed the connection"),
+        "{}",
+        result.output.to_text()
+    );
 }
 
 #[tokio::test]
-async fn a_program_that_does_not_start_says_why() {
+async fn a_program_that_does_not_start_is_reported_with_the_reason() {
     let error = McpServer::stdio("no-such-program-anywhere").connect().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Config);
     assert!(error.message().contains("no-such-program-anywhere"), "{error}");

@@ -1,10 +1,10 @@
-//! What cannot be meant.
+//! Settings that are rejected.
 
 use agentloop::agent::mcp::McpServer;
 use agentloop::{ErrorKind, Secret};
 
 #[tokio::test]
-async fn what_does_not_go_with_a_server_is_said_and_not_ignored() {
+async fn a_setting_that_does_not_apply_to_a_server_is_an_error() {
     let url = "http://127.0.0.1:1/mcp";
     let servers = [
         McpServer::http(url).arg("--verbose"),
@@ -23,9 +23,9 @@ async fn what_does_not_go_with_a_server_is_said_and_not_ignored() {
 }
 
 #[test]
-fn a_line_is_an_address_or_a_command() {
+fn a_line_is_parsed_as_a_url_or_a_command() {
     let shown = |text: &str| format!("{:?}", McpServer::parse(text).unwrap());
-    assert!(shown(" https://example.com/mcp ").contains("address: \"https://example.com/mcp\""));
+    assert!(shown(" https://example.com/mcp ").contains("url: \"https://example.com/mcp\""));
     let command = shown("npx -y 'my server'");
     assert!(command.contains("\"npx\"") && command.contains("\"my server\""), "{command}");
     for text in ["", "  ", "''", "npx 'unfinished"] {
@@ -34,7 +34,7 @@ fn a_line_is_an_address_or_a_command() {
 }
 
 #[test]
-fn secrets_are_not_shown() {
+fn secrets_are_not_part_of_the_debug_output() {
     let server = McpServer::stdio("server").env("TOKEN", Secret::new("t0p"));
     assert!(!format!("{server:?}").contains("t0p"));
     let server = McpServer::http("http://127.0.0.1").bearer("t0p");

@@ -6,7 +6,7 @@ use agentloop::{AgentLoop, ChatRequest, Protocol, ResponsePart, ToolCallPart};
 use agentloop_sim::{Model, Script, Simulator, Turn};
 use serde_json::Value;
 
-/// A model that makes these calls, one in each turn, and is content with the results.
+/// Returns a client whose model makes these calls, one in each response, and then finishes.
 pub(crate) fn model(calls: &[(&str, Value)]) -> AgentLoop {
     let call = |(at, (tool, arguments)): (usize, &(&str, Value))| {
         let call = ToolCallPart::new(format!("call_{at}"), *tool, arguments.to_string());
@@ -31,7 +31,7 @@ pub(crate) async fn run(connection: &McpConnection, calls: &[(&str, Value)]) -> 
     agent(connection, calls).run(request()).await.unwrap()
 }
 
-/// What became of one call.
+/// Returns the result of one call.
 pub(crate) async fn call(connection: &McpConnection, tool: &str, arguments: Value) -> ToolResult {
     let outcome = run(connection, &[(tool, arguments)]).await;
     assert_eq!(outcome.text(), "That is all.", "{:?}", outcome.stop);

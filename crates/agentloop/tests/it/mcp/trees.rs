@@ -1,4 +1,4 @@
-//! Everything that a server has started ends with it.
+//! All descendants of a server end with it.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -9,11 +9,11 @@ use serde_json::json;
 use crate::mcp::child::with_descendants;
 use crate::mcp::run::call;
 
-/// Names how long the descendants of a server sleep, for the process that connects to it.
+/// The variable with the sleep time of the descendants, for the process that connects to the server.
 const CONNECTS: &str = "AGENTLOOP_TEST_CONNECTS";
 
-/// Returns how many processes sleep that long.
-fn sleepers(seconds: u32) -> usize {
+/// Returns the number of processes that sleep this long.
+fn count_sleepers(seconds: u32) -> usize {
     let wanted = format!("sleep\0{seconds}\0");
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
@@ -24,17 +24,17 @@ fn sleepers(seconds: u32) -> usize {
         .count()
 }
 
-/// Waits until that many sleep.
+/// Waits until this many processes sleep.
 async fn wait_for_sleepers(seconds: u32, count: usize) {
     let since = Instant::now();
-    while sleepers(seconds) != count {
-        assert!(since.elapsed() < Duration::from_secs(20), "{} sleep", sleepers(seconds));
+    while count_sleepers(seconds) != count {
+        assert!(since.elapsed() < Duration::from_secs(20), "{} sleep", count_sleepers(seconds));
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
-/// A number of seconds that no other test sleeps for.
-fn seconds(of: u32) -> u32 {
+/// Returns a number of seconds that no other test uses.
+fn unique_seconds(of: u32) -> u32 {
     1_000_000 + std::process::id() * 10 + of
 }
 
@@ -45,30 +45,30 @@ async fn connected(sleep: u32) -> McpConnection {
 }
 
 #[tokio::test]
-async fn what_a_server_started_ends_when_the_connection_is_closed() {
-    let sleep = seconds(0);
+async fn descendants_of_a_server_end_when_the_connection_is_closed() {
+    let sleep = unique_seconds(0);
     connected(sleep).await.close().await;
-    assert_eq!(sleepers(sleep), 0);
+    assert_eq!(count_sleepers(sleep), 0);
 }
 
 #[tokio::test]
-async fn what_a_server_started_ends_when_the_server_ends_by_itself() {
-    let sleep = seconds(1);
+async fn descendants_of_a_server_end_when_the_server_ends_by_itself() {
+    let sleep = unique_seconds(1);
     let connection = connected(sleep).await;
     call(&connection, "child__exit", json!({})).await;
     wait_for_sleepers(sleep, 0).await;
 }
 
 #[tokio::test]
-async fn what_a_server_started_ends_when_the_connection_is_dropped() {
-    let sleep = seconds(2);
+async fn descendants_of_a_server_end_when_the_connection_is_dropped() {
+    let sleep = unique_seconds(2);
     drop(connected(sleep).await);
     wait_for_sleepers(sleep, 0).await;
 }
 
 #[test]
-fn what_a_server_started_ends_when_the_runtime_ends() {
-    let sleep = seconds(3);
+fn descendants_of_a_server_end_when_the_runtime_ends() {
+    let sleep = unique_seconds(3);
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let connecting = runtime();
     let connection = connecting.block_on(connected(sleep));
@@ -78,8 +78,8 @@ fn what_a_server_started_ends_when_the_runtime_ends() {
 }
 
 #[tokio::test]
-async fn what_a_server_started_ends_when_our_process_is_killed() {
-    let sleep = seconds(4);
+async fn descendants_of_a_server_end_when_the_client_process_is_killed() {
+    let sleep = unique_seconds(4);
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "mcp::trees::connects_and_waits", "--ignored"]);
     command.env(CONNECTS, sleep.to_string()).stdout(Stdio::null()).stderr(Stdio::null());

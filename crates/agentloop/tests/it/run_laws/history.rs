@@ -1,4 +1,4 @@
-//! Whatever happened, the conversation can go on, with every provider.
+//! Whatever happens in a run, the conversation can be continued with every provider.
 
 use std::sync::OnceLock;
 
@@ -19,7 +19,7 @@ const MODELS: [&str; 8] = [
 static AI: OnceLock<AgentLoop> = OnceLock::new();
 
 pub(crate) fn check(request: &ChatRequest, outcome: &Outcome) {
-    one_to_one(&outcome.messages);
+    check_results_follow_calls(&outcome.messages);
     let ai = AI.get_or_init(|| AgentLoop::builder().build().unwrap());
     for model in MODELS {
         let next = ChatRequest::new(model)
@@ -35,8 +35,8 @@ pub(crate) fn check(request: &ChatRequest, outcome: &Outcome) {
     }
 }
 
-/// Behind a turn with calls stand their results and nothing else, in the order of the calls.
-fn one_to_one(messages: &[ChatMessage]) {
+/// Checks that a message with calls is followed by their results in the order of the calls, and by nothing else.
+fn check_results_follow_calls(messages: &[ChatMessage]) {
     let mut left = messages.iter().peekable();
     while let Some(message) = left.next() {
         assert_ne!(message.role, Role::Tool, "a result without its call: {message:?}");

@@ -1,4 +1,4 @@
-//! Laws of a run, over any script of what models say, tools do, people decide, and when it is all cancelled.
+//! Laws of a run, checked for generated scripts of responses, tool results, decisions and cancellations.
 
 mod history;
 mod order;
@@ -10,9 +10,9 @@ use agentloop::agent::{Outcome, RunEvent, RunRequest, StopReason, Suspended};
 use plan::Plan;
 use proptest::prelude::*;
 
-/// A run from its beginning to its end, over all the times that it waited.
+/// A run from its start to its end, including all suspensions.
 struct Ran {
-    /// The events of each stretch.
+    /// The events between two suspensions.
     stretches: Vec<Vec<RunEvent>>,
     outcome: Outcome,
     tools: tools::Tools,
@@ -22,7 +22,7 @@ fn clock() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
 }
 
-/// Runs to the end: what waits is stored, read again, decided on, and resumed with an agent of its own.
+/// Runs to the end. A suspended run is stored, read again, decided and resumed with a new agent.
 fn ran(plan: &Plan, streamed: bool) -> Ran {
     clock().block_on(async {
         let tools = tools::Tools::default();
@@ -61,7 +61,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_a_run_keeps_its_laws(plan in plan::any_plan()) {
+    fn every_run_obeys_its_laws(plan in plan::any_plan()) {
         let run = ran(&plan, true);
         order::check(&run.stretches);
         history::check(&plan.request(), &run.outcome);
@@ -75,11 +75,11 @@ proptest! {
     }
 
     #[test]
-    fn a_run_is_the_same_whole_and_streamed(plan in plan::any_plan().prop_map(Plan::undisturbed)) {
+    fn a_complete_and_a_streamed_run_have_the_same_outcome(plan in plan::any_plan().prop_map(Plan::undisturbed)) {
         let whole = ran(&plan, false);
         let streamed = ran(&plan, true);
         history::check(&plan.request(), &whole.outcome);
         whole.tools.check_once(&whole.outcome);
-        sum::same(&whole.outcome, &streamed.outcome);
+        sum::check_same(&whole.outcome, &streamed.outcome);
     }
 }

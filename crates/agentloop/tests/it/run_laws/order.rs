@@ -1,4 +1,4 @@
-//! Events come in their order.
+//! The order of events.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Any script of a run.
+//! Generated scripts of runs.
 
 use agentloop::agent::{
     Agent, CancelToken, Decision, Outcome, Pending, Policy, Review, RunEvent, RunStream, Suspended,
@@ -25,9 +25,9 @@ pub(crate) struct Plan {
     final_answer: bool,
     parallel: usize,
     forced: bool,
-    /// What people say, call by call.
+    /// The seed of the decisions, call by call.
     seed: u64,
-    /// After how many events the run is cancelled.
+    /// The number of events after which the run is cancelled.
     cancel: Option<usize>,
 }
 
@@ -50,7 +50,8 @@ enum End {
 }
 
 fn any_call() -> impl Strategy<Value = (&'static str, &'static str, bool)> {
-    let tools = ["ok", "fail", "panic", "slow", "big", "alone", "ask", "look", "outside", "nobody"];
+    let tools =
+        ["ok", "fail", "panic", "slow", "big", "alone", "ask", "look", "outside", "missing"];
     let arguments = prop_oneof![
         8 => Just(r#"{"n":1}"#),
         1 => Just(r#"{"n":"#),
@@ -93,7 +94,7 @@ pub(crate) fn any_plan() -> impl Strategy<Value = Plan> {
 }
 
 impl Plan {
-    /// The same, with nothing in it that whole and streamed answers cannot share.
+    /// Removes what complete and streamed responses cannot have in common.
     pub(crate) fn undisturbed(mut self) -> Self {
         self.cancel = None;
         for turn in &mut self.turns {
@@ -102,7 +103,7 @@ impl Plan {
             }
             // Cancelled from inside, what else had begun by then is a matter of chance.
             turn.calls.retain(|call| call.0 != "cancels");
-            // Ids that are made anew, for those that repeat, come from the question, which is another one when it is streamed.
+            // New ids for repeated ones are derived from the request, which differs between complete and streamed runs.
             turn.calls.iter_mut().for_each(|call| call.2 = false);
         }
         self
@@ -138,7 +139,7 @@ impl Plan {
         if self.final_answer { agent.final_answer() } else { agent }
     }
 
-    /// Reads a run to its end, and cancels it when it is time.
+    /// Reads a run to its end and cancels it as planned.
     pub(crate) async fn read(
         &self,
         mut run: RunStream,
@@ -163,10 +164,11 @@ impl Plan {
         (events, outcome)
     }
 
-    /// Somebody says something to everything that waits; after a while nothing waits again.
+    /// Decides about everything that is pending. After some rounds no decision is `Wait`.
     pub(crate) fn settle(&self, run: &mut Suspended, round: usize) {
         for pending in run.pending() {
-            let say = said(self.seed ^ 0x5eed, &pending.call_id, pending.step, pending.index);
+            let say =
+                decision_number(self.seed ^ 0x5eed, &pending.call_id, pending.step, pending.index);
             match pending.wants {
                 Wants::Decision => {
                     let decision = match say % 6 {
@@ -219,10 +221,10 @@ fn turn((number, plan): (usize, &TurnPlan)) -> Turn {
     }
 }
 
-/// Someone who says the same to the same call.
+/// An approver that always makes the same decision about the same call.
 struct Person(u64);
 
-fn said(seed: u64, id: &str, step: u32, index: usize) -> u64 {
+fn decision_number(seed: u64, id: &str, step: u32, index: usize) -> u64 {
     let mut hash = seed ^ (u64::from(step) << 32) ^ index as u64;
     for byte in id.bytes() {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -232,7 +234,7 @@ fn said(seed: u64, id: &str, step: u32, index: usize) -> u64 {
 
 impl agentloop::agent::Approver for Person {
     fn decide<'a>(&'a self, call: &'a Pending) -> BoxFuture<'a, Decision> {
-        let say = said(self.0, &call.call_id, call.step, call.index);
+        let say = decision_number(self.0, &call.call_id, call.step, call.index);
         Box::pin(async move {
             tokio::task::yield_now().await;
             match say % 8 {
@@ -246,7 +248,7 @@ impl agentloop::agent::Approver for Person {
     }
 
     fn review<'a>(&'a self, result: &'a ToolResult) -> BoxFuture<'a, Review> {
-        let say = said(self.0, &result.call_id, 0, result.index);
+        let say = decision_number(self.0, &result.call_id, 0, result.index);
         Box::pin(std::future::ready(match say % 6 {
             0 => Review::Abort { reason: "enough".to_owned() },
             1 => Review::Withhold { reason: "no".to_owned() },

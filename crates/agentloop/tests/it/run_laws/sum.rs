@@ -1,11 +1,11 @@
-//! The outcome is the sum of the events.
+//! The outcome of a run is the sum of its events.
 
 use agentloop::agent::{Outcome, RunEvent, Step, StopReason, ToolResult};
 use agentloop::{
     ChatMessage, ChatRequest, ChatResponse, ChatStreamEvent, FinishReason, Fold, Usage,
 };
 
-/// Puts the steps together from the events alone.
+/// Rebuilds the steps from the events alone.
 fn steps(stretches: &[Vec<RunEvent>]) -> Vec<(ChatResponse, Vec<ToolResult>)> {
     let mut steps: Vec<(ChatResponse, Vec<ToolResult>)> = Vec::new();
     let mut fold = Fold::new();
@@ -72,20 +72,20 @@ pub(crate) fn check(request: &ChatRequest, stretches: &[Vec<RunEvent>], outcome:
     assert!(!request.messages.is_empty());
 }
 
-/// The same run, whole and streamed: all but the time it took.
-pub(crate) fn same(whole: &Outcome, streamed: &Outcome) {
+/// Checks that a complete and a streamed run have the same outcome, except for its duration.
+pub(crate) fn check_same(whole: &Outcome, streamed: &Outcome) {
     assert_eq!(whole.stop, streamed.stop);
     assert_eq!(whole.usage, streamed.usage);
     assert_eq!(whole.steps.len(), streamed.steps.len());
     for (a, b) in whole.steps.iter().zip(&streamed.steps) {
         assert_eq!(a.response.choices, b.response.choices);
-        let told = |step: &Step| -> Vec<_> {
+        let results = |step: &Step| -> Vec<_> {
             let results = step.results.iter();
             results
                 .map(|result| (result.status, result.output.clone(), result.full.clone()))
                 .collect()
         };
-        assert_eq!(told(a), told(b));
+        assert_eq!(results(a), results(b));
     }
     assert_eq!(whole.messages, streamed.messages);
 }

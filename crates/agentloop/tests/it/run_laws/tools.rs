@@ -21,7 +21,7 @@ impl Tools {
         *self.cancel.lock().unwrap() = Some(cancel.clone());
     }
 
-    /// Whole runs are not cancelled from inside.
+    /// Runs with complete responses are not cancelled by their tools.
     pub(crate) fn run_with(&self, _: &RunRequest) {
         *self.cancel.lock().unwrap() = None;
     }
@@ -91,7 +91,7 @@ impl Tools {
         }
     }
 
-    /// Each call ran at most once, and those that have a result of their own ran.
+    /// Checks that each call ran at most once, and that each call with a result of its tool ran.
     pub(crate) fn check_once(&self, outcome: &Outcome) {
         let ran = self.ran.lock().unwrap();
         for (call, times) in ran.iter() {

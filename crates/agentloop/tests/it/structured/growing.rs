@@ -1,15 +1,19 @@
-//! Partial values only grow, however the bytes are cut.
+//! Streamed structured output: partial values only grow, however the bytes are split, and all other events are reported.
 
 use agentloop::structured::StructuredEvent;
 use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
-use agentloop::{AgentLoop, OutputStrategy, Protocol, Provider, Result};
+use agentloop::{
+    AgentLoop, ChatStreamEvent, ErrorKind, Fold, OutputStrategy, PartDelta, PartStart, Protocol,
+    Provider, ResponsePart, Result, TextPart, ThinkingPart, ToolCallPart, ToolDefinition,
+};
+use agentloop_sim::Turn;
 use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::Value;
 
-use crate::structured::{City, PROTOCOLS, lab, oslo, question, said};
+use crate::structured::{City, PROTOCOLS, lab, oslo, question, response};
 
-/// Whether `later` is `earlier` or something that grew out of it.
+/// Returns whether `later` contains `earlier`.
 fn grew(earlier: &Value, later: &Value) -> bool {
     match (earlier, later) {
         (Value::Object(a), Value::Object(b)) => {
@@ -24,15 +28,15 @@ fn grew(earlier: &Value, later: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn values_only_grow_and_the_last_is_the_answer() {
+async fn values_only_grow_to_the_complete_value() {
     let text = serde_json::to_string_pretty(&oslo()).unwrap();
     for protocol in PROTOCOLS {
         for strategy in [OutputStrategy::Native, OutputStrategy::Tool] {
-            for dress in ["", "```json\n"] {
-                if strategy == OutputStrategy::Tool && !dress.is_empty() {
+            for prefix in ["", "```json\n"] {
+                if strategy == OutputStrategy::Tool && !prefix.is_empty() {
                     continue;
                 }
-                let mut turn = said(strategy, &format!("{dress}{text}"));
+                let mut turn = response(strategy, &format!("{prefix}{text}"));
                 turn.delta_size = Some(2);
                 let (ai, _) = lab(protocol, [turn]);
                 let mut request = question();
@@ -43,15 +47,15 @@ async fn values_only_grow_and_the_last_is_the_answer() {
                 while let Some(event) = stream.next().await {
                     match event.unwrap() {
                         StructuredEvent::Partial(value) => values.push(value),
-                        StructuredEvent::Done(answer) => data = Some(answer.data),
+                        StructuredEvent::Done(done) => data = Some(done.data),
                         _ => {}
                     }
                 }
                 let data = data.unwrap();
                 assert_eq!(data, oslo());
-                // One protocol sends calls whole.
-                let whole = protocol == Protocol::Gemini && strategy == OutputStrategy::Tool;
-                let least = if whole { 1 } else { 6 };
+                // Gemini's protocol sends calls in one piece.
+                let one_piece = protocol == Protocol::Gemini && strategy == OutputStrategy::Tool;
+                let least = if one_piece { 1 } else { 6 };
                 assert!(values.len() >= least, "{protocol:?} {strategy:?}: {values:?}");
                 values.push(serde_json::to_value(&data).unwrap());
                 for pair in values.windows(2) {
@@ -62,7 +66,7 @@ async fn values_only_grow_and_the_last_is_the_answer() {
     }
 }
 
-/// Answers with a stream of these bytes, in pieces of that size.
+/// Responds with a stream of these bytes, in pieces of this size.
 #[derive(Debug)]
 struct Pieces(Vec<u8>, usize);
 
@@ -85,8 +89,8 @@ fn wire() -> Vec<u8> {
     let text =
         r#"{"name":"Łódź \"é\" \ud83d\ude00","inhabitants":648711,"rivers":["Łódka","Jasień"]}"#;
     let mut bytes = Vec::new();
-    let letters: Vec<char> = text.chars().collect();
-    for piece in letters.chunks(3) {
+    let characters: Vec<char> = text.chars().collect();
+    for piece in characters.chunks(3) {
         let piece: String = piece.iter().collect();
         let chunk = serde_json::json!({
             "id": "c", "model": "m", "choices": [{ "index": 0, "delta": { "content": piece } }],
@@ -101,9 +105,9 @@ fn wire() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn every_cut_of_the_bytes_gives_values_that_grow_to_the_same_answer() {
+async fn every_split_of_the_bytes_gives_values_that_grow_to_the_same_value() {
     let bytes = wire();
-    let mut answers = Vec::new();
+    let mut values = Vec::new();
     for size in (1..60).chain([bytes.len()]) {
         let row = Provider::openai_compatible("lab", "http://lab.invalid")
             .transport(Pieces(bytes.clone(), size));
@@ -116,39 +120,36 @@ async fn every_cut_of_the_bytes_gives_values_that_grow_to_the_same_answer() {
                     assert!(grew(&last, &value), "{last} then {value}, pieces of {size}");
                     last = value;
                 }
-                StructuredEvent::Done(answer) => {
-                    let whole = serde_json::to_value(&answer.data).unwrap();
+                StructuredEvent::Done(done) => {
+                    let whole = serde_json::to_value(&done.data).unwrap();
                     assert!(grew(&last, &whole), "{last} then {whole}, pieces of {size}");
-                    answers.push(answer.data);
+                    values.push(done.data);
                 }
                 _ => {}
             }
         }
     }
-    assert_eq!(answers.len(), 60);
-    assert!(answers.windows(2).all(|pair| pair[0] == pair[1]));
-    assert_eq!(answers[0].name, "Łódź \"é\" 😀");
+    assert_eq!(values.len(), 60);
+    assert!(values.windows(2).all(|pair| pair[0] == pair[1]));
+    assert_eq!(values[0].name, "Łódź \"é\" 😀");
 }
 
 #[tokio::test]
-async fn words_before_the_answer_hide_only_the_growth() {
+async fn prose_before_the_value_hides_only_the_partial_values() {
     let text = format!("Here:\n{}", serde_json::to_string(&oslo()).unwrap());
-    let (ai, _) = lab(Protocol::OpenAiChat, [said(OutputStrategy::Native, &text)]);
+    let (ai, _) = lab(Protocol::OpenAiChat, [response(OutputStrategy::Native, &text)]);
     let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
-    match stream.next().await.unwrap().unwrap() {
-        StructuredEvent::Done(answer) => assert_eq!(answer.data, oslo()),
-        other => panic!("{other:?}"),
-    }
-    assert!(stream.next().await.is_none());
+    assert!(stream.next_partial().await.is_none());
+    assert_eq!(stream.finish().await.unwrap().data, oslo());
 }
 
-/// A stream of one `data:` line per piece of `text`, which waits before each as a provider's does.
+/// Responds with a stream of one `data:` line per piece of `text`, with a pause before each, as providers do.
 #[derive(Debug)]
 struct Slow(Vec<Bytes>);
 
 impl Slow {
     fn new(text: &str, size: usize) -> Self {
-        let letters: Vec<char> = text.chars().collect();
+        let characters: Vec<char> = text.chars().collect();
         let chunk = |delta: Value, reason: Option<&str>| {
             let chunk = serde_json::json!({ "id": "c", "model": "m",
                 "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }] });
@@ -157,7 +158,7 @@ impl Slow {
         let content = |piece: &[char]| {
             chunk(serde_json::json!({ "content": piece.iter().collect::<String>() }), None)
         };
-        let mut lines: Vec<Bytes> = letters.chunks(size).map(content).collect();
+        let mut lines: Vec<Bytes> = characters.chunks(size).map(content).collect();
         lines.push(chunk(serde_json::json!({}), Some("stop")));
         lines.push(Bytes::from_static(b"data: [DONE]\n\n"));
         Self(lines)
@@ -182,7 +183,7 @@ impl Transport for Slow {
     }
 }
 
-/// Deltas that arrive one by one were each shown as a copy of the whole value: 205 kB of JSON took a minute.
+/// Each delta that arrived by itself gave a copy of the whole value: 205 kB of JSON took a minute.
 #[test]
 fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -207,7 +208,7 @@ fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
                             assert!(last.is_null() || grew(&last, &value));
                             last = value;
                         }
-                        StructuredEvent::Done(answer) => assert_eq!(answer.data, city),
+                        StructuredEvent::Done(done) => assert_eq!(done.data, city),
                         _ => {}
                     }
                 }
@@ -215,7 +216,7 @@ fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
         };
         let used = allocation_counter::measure(read);
         println!("{length} bytes, {values} values: {used:?}");
-        // Enough of them to follow the response, and fewer than deltas.
+        // Enough values to follow the response, and far fewer than deltas.
         assert!(values > 100 && values < length / 30, "{values} values of {length} bytes");
         seen.push((length, used.count_total, used.bytes_total));
     }
@@ -229,9 +230,9 @@ fn the_cost_of_a_response_that_arrives_delta_by_delta_grows_with_its_length() {
     }
 }
 
-/// Words that arrive one by one are shown one by one while the response is short.
+/// While the response is short, each delta gives a partial value.
 #[test]
-fn a_short_response_is_shown_at_every_delta() {
+fn a_short_response_gives_a_partial_value_at_every_delta() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let text = r#"{"name":"Oslo","inhabitants":"#;
     let row =
@@ -240,10 +241,129 @@ fn a_short_response_is_shown_at_every_delta() {
     let names = runtime.block_on(async {
         let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
         let mut names = Vec::new();
-        while let Some(Ok(StructuredEvent::Partial(value))) = stream.next().await {
+        while let Some(Ok(value)) = stream.next_partial().await {
             names.extend(value.get("name").map(|name| name.as_str().unwrap().to_owned()));
         }
         names
     });
     assert_eq!(names, ["", "Osl", "Oslo"]);
+}
+
+/// A model that thinks before it responds.
+fn thinking_city() -> Turn {
+    let thinking = ResponsePart::Thinking(ThinkingPart::new("The capital is the largest."));
+    let text = ResponsePart::Text(TextPart::new(serde_json::to_string(&oslo()).unwrap()));
+    Turn::new([thinking, text])
+}
+
+#[tokio::test]
+async fn all_events_are_reported_when_they_arrive_and_fold_to_the_response() {
+    let mut all_warnings = 0;
+    for protocol in PROTOCOLS {
+        let mut turn = thinking_city();
+        turn.delta_size = Some(5);
+        let (ai, _) = lab(protocol, [turn]);
+        let mut request = question();
+        // Protocols without this parameter drop it with a warning.
+        request.top_k = Some(3);
+        let mut stream = ai.stream_structured::<City>(request).await.unwrap();
+        let mut fold = Fold::new();
+        let (mut events, mut partials, mut done) = (Vec::new(), 0, None);
+        while let Some(event) = stream.next().await {
+            assert!(done.is_none(), "{protocol:?}: an event after the last one");
+            match event.unwrap() {
+                StructuredEvent::Event(event) => {
+                    fold.push(&event).unwrap();
+                    events.push(event);
+                }
+                StructuredEvent::Partial(value) => {
+                    // The text that gives a value has been reported before it.
+                    let has_text = |event: &ChatStreamEvent| {
+                        matches!(
+                            event,
+                            ChatStreamEvent::ContentDelta { delta: PartDelta::Text { .. }, .. }
+                        )
+                    };
+                    assert!(events.iter().any(has_text), "{value}");
+                    partials += 1;
+                }
+                StructuredEvent::Done(value) => done = Some(value),
+                _ => {}
+            }
+        }
+        let done = done.unwrap();
+        assert!(partials > 3, "{protocol:?}: {partials} partial values");
+        assert!(matches!(events[0], ChatStreamEvent::MessageStart { .. }));
+        let is_thinking = |event: &ChatStreamEvent| {
+            matches!(event, ChatStreamEvent::ContentDelta { delta: PartDelta::Thinking { .. }, .. })
+        };
+        let is_usage = |event: &ChatStreamEvent| matches!(event, ChatStreamEvent::Usage { .. });
+        assert!(events.iter().any(is_thinking), "{protocol:?}: no thinking");
+        assert!(events.iter().any(is_usage), "{protocol:?}: no usage");
+        let warnings =
+            events.iter().filter(|event| matches!(event, ChatStreamEvent::Warning { .. }));
+        let warnings = warnings.count();
+        assert_eq!(warnings, done.response.warnings.len(), "{protocol:?}");
+        all_warnings += warnings;
+        assert_eq!(fold.finish().unwrap(), done.response, "{protocol:?}");
+        assert_eq!(done.data, oslo());
+    }
+    assert!(all_warnings > 0);
+}
+
+#[tokio::test]
+async fn tool_calls_are_reported_before_the_stream_ends_with_their_error() {
+    for protocol in PROTOCOLS {
+        let call = ToolCallPart::new("c1", "weather", r#"{"city":"Oslo"}"#);
+        let (ai, _) = lab(protocol, [Turn::new([ResponsePart::ToolCall(call)])]);
+        let mut request = question();
+        request.tools.push(ToolDefinition::function("weather", serde_json::json!({})));
+        let mut stream = ai.stream_structured::<City>(request).await.unwrap();
+        let (mut calls, mut errors) = (0, 0);
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(StructuredEvent::Event(ChatStreamEvent::ContentStart {
+                    part: PartStart::ToolCall { name, .. },
+                    ..
+                })) => {
+                    assert_eq!(name, "weather");
+                    calls += 1;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::OutputCalledTools);
+                    errors += 1;
+                }
+                Ok(_) => {}
+            }
+        }
+        assert_eq!((calls, errors), (1, 1), "{protocol:?}");
+    }
+}
+
+#[tokio::test]
+async fn partial_values_and_the_complete_value_can_be_read_without_the_events() {
+    let text = serde_json::to_string(&oslo()).unwrap();
+    let mut turn = response(OutputStrategy::Native, &text);
+    turn.delta_size = Some(2);
+    let (ai, _) = lab(Protocol::OpenAiChat, [turn]);
+    let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
+    let mut values = 0;
+    while let Some(value) = stream.next_partial().await {
+        assert!(value.unwrap().is_object());
+        values += 1;
+    }
+    assert!(values >= 6, "{values}");
+    assert!(stream.next_partial().await.is_none());
+    assert_eq!(stream.finish().await.unwrap().data, oslo());
+    // `finish` also works before the partial values are read.
+    let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
+    stream.next_partial().await.unwrap().unwrap();
+    assert_eq!(stream.finish().await.unwrap().data, oslo());
+    // An error is returned by both.
+    let (ai, _) = lab(Protocol::OpenAiChat, [Turn::text("no JSON")]);
+    let mut stream = ai.stream_structured::<City>(question()).await.unwrap();
+    let error = stream.next_partial().await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::OutputNotJson);
+    assert!(stream.next_partial().await.is_none());
+    assert_eq!(stream.finish().await.unwrap_err().kind(), ErrorKind::OutputNotJson);
 }

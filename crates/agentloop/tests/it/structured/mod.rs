@@ -1,4 +1,4 @@
-//! Answers of a given type, against the simulator: every protocol, every way to ask.
+//! Tests of structured output against the simulator, with every protocol and every strategy.
 
 mod answers;
 mod growing;
@@ -14,7 +14,7 @@ use agentloop_sim::{Model, Script, Simulator, Turn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is asked for.
+/// The type of the structured output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct City {
     pub(crate) name: String,
@@ -33,26 +33,26 @@ pub(crate) const PROTOCOLS: [Protocol; 4] =
 pub(crate) const STRATEGIES: [OutputStrategy; 3] =
     [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];
 
-/// What was asked.
-pub(crate) type Asked = Arc<Mutex<Vec<ChatRequest>>>;
+/// The requests that were sent.
+pub(crate) type Sent = Arc<Mutex<Vec<ChatRequest>>>;
 
-/// A client whose provider `lab` answers with these turns.
-pub(crate) fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> (AgentLoop, Asked) {
+/// Returns a client whose provider `lab` responds with these turns, and the requests that it sends.
+pub(crate) fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> (AgentLoop, Sent) {
     let model = Model::from_script(Script::new(turns));
     let row: Provider = Simulator::new().with_model(model).provider_named("lab", protocol);
-    let asked = Asked::default();
-    let seen = Arc::clone(&asked);
+    let sent = Sent::default();
+    let seen = Arc::clone(&sent);
     let builder = AgentLoop::builder().provider(row).middleware(move |request, next| {
         if let Request::Chat(request) | Request::Stream(request) = &request {
             seen.lock().unwrap().push(ChatRequest::clone(request));
         }
         async move { next.run(request).await }
     });
-    (builder.build().unwrap(), asked)
+    (builder.build().unwrap(), sent)
 }
 
-/// An answer of `text`, in the way in which it was asked for.
-pub(crate) fn said(strategy: OutputStrategy, text: &str) -> Turn {
+/// Returns a response with `text`, in the form of the strategy.
+pub(crate) fn response(strategy: OutputStrategy, text: &str) -> Turn {
     match strategy {
         OutputStrategy::Tool => {
             Turn::new([ResponsePart::ToolCall(ToolCallPart::new("call_1", "City", text))])

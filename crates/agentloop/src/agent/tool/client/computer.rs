@@ -1,47 +1,62 @@
-//! Actions on a screen.
+//! Calls of the computer tool.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// How far a click of the mouse wheel scrolls, in pixels: one provider counts clicks, the other pixels.
+/// The pixels that one click of the mouse wheel scrolls. Anthropic counts clicks, OpenAI pixels.
 const WHEEL_PIXELS: i64 = 100;
 
-/// A call of a computer, in one form for every provider.
+/// A call of the computer tool, in one form for every provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ComputerCall {
-    /// The actions, to be done one after the other.
+    /// The actions, in the order in which to perform them.
     #[serde(default)]
     pub actions: Vec<ComputerAction>,
-    /// What the provider wants a person to look at before the call is done.
+    /// The safety checks that a person must acknowledge before the actions are performed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending_safety_checks: Vec<SafetyCheck>,
 }
 
-/// Something that the provider wants a person to look at.
+impl ComputerCall {
+    /// Creates a call with these actions, for tests of a handler.
+    pub fn new(actions: impl IntoIterator<Item = ComputerAction>) -> Self {
+        Self { actions: actions.into_iter().collect(), pending_safety_checks: Vec::new() }
+    }
+}
+
+/// A safety check of the provider that a person must acknowledge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SafetyCheck {
-    /// Its id.
+    /// The id of the check.
     pub id: String,
-    /// Its kind.
+    /// The kind of the check.
     pub code: Option<String>,
-    /// What it is about.
+    /// A description of the check.
     pub message: Option<String>,
 }
 
-/// A place on the screen, in pixels from its upper left corner.
+/// A position on the screen, in pixels from its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Point {
-    /// From the left.
+    /// The distance from the left edge.
     pub x: i64,
-    /// From the top.
+    /// The distance from the top edge.
     pub y: i64,
 }
 
-/// An action on a screen. Actions without a place are done where the mouse is.
+impl Point {
+    /// Creates a position.
+    pub fn new(x: i64, y: i64) -> Self {
+        Self { x, y }
+    }
+}
+
+/// An action on a screen. An action without a position is performed where the mouse is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -50,47 +65,47 @@ pub enum ComputerAction {
     Screenshot {},
     /// Clicks a button of the mouse: `left`, `right`, `middle` or `wheel`, `back`, `forward`.
     Click {
-        /// From the left.
+        /// The distance from the left edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
-        /// From the top.
+        /// The distance from the top edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
         /// The button.
-        #[serde(default = "left")]
+        #[serde(default = "default_button")]
         button: String,
-        /// Keys that are held meanwhile.
+        /// The keys to hold down during the click.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keys: Option<Vec<String>>,
     },
     /// Clicks the left button twice.
     DoubleClick {
-        /// From the left.
+        /// The distance from the left edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
-        /// From the top.
+        /// The distance from the top edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
     },
     /// Clicks the left button three times.
     TripleClick {
-        /// From the left.
+        /// The distance from the left edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
-        /// From the top.
+        /// The distance from the top edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
     },
     /// Moves the mouse.
     Move {
-        /// From the left.
+        /// The distance from the left edge, in pixels.
         x: i64,
-        /// From the top.
+        /// The distance from the top edge, in pixels.
         y: i64,
     },
-    /// Presses the left button at the first place and releases it at the last.
+    /// Presses the left button at the first position and releases it at the last one.
     Drag {
-        /// The places.
+        /// The positions.
         path: Vec<Point>,
     },
     /// Presses the left button.
@@ -99,16 +114,16 @@ pub enum ComputerAction {
     LeftMouseUp {},
     /// Scrolls.
     Scroll {
-        /// From the left.
+        /// The distance from the left edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         x: Option<i64>,
-        /// From the top.
+        /// The distance from the top edge, in pixels.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         y: Option<i64>,
-        /// How far to the right, in pixels.
+        /// The pixels to scroll to the right.
         #[serde(default)]
         scroll_x: i64,
-        /// How far down, in pixels.
+        /// The pixels to scroll down.
         #[serde(default)]
         scroll_y: i64,
     },
@@ -119,64 +134,64 @@ pub enum ComputerAction {
     },
     /// Presses keys together.
     Keypress {
-        /// The keys, as `ctrl` or `s`.
+        /// The keys, for example `ctrl` or `s`.
         keys: Vec<String>,
     },
     /// Holds keys down.
     HoldKey {
         /// The keys.
         keys: Vec<String>,
-        /// How long, in milliseconds.
+        /// The duration in milliseconds.
         #[serde(default)]
         ms: u64,
     },
     /// Waits.
     Wait {
-        /// How long, in milliseconds.
+        /// The duration in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ms: Option<u64>,
     },
-    /// Asks where the mouse is.
+    /// Requests the position of the mouse.
     CursorPosition {},
-    /// Takes a screenshot of a part of the screen, in full resolution.
+    /// Takes a screenshot of a region in full resolution.
     Zoom {
-        /// The left, upper, right and lower edge.
+        /// The left, upper, right and lower edge of the region.
         region: Vec<i64>,
     },
 }
 
-fn left() -> String {
+fn default_button() -> String {
     "left".to_owned()
 }
 
-/// `{"action": "left_click", "coordinate": [1, 2]}` of Anthropic, `{"action": {"type": "click", …}}` and `{"actions": […]}` of
-/// OpenAI.
+/// Converts `{"action": "left_click", "coordinate": [1, 2]}` of Anthropic, and `{"action": {"type": "click", …}}` and
+/// `{"actions": […]}` of OpenAI, to the form of [`ComputerCall`].
 pub(super) fn normalize(arguments: Value) -> Value {
     let Value::Object(mut fields) = arguments else { return arguments };
     fields.retain(|_, value| !value.is_null());
     let actions = match fields.remove("action") {
         Some(Value::String(name)) => {
             let checks = fields.remove("pending_safety_checks");
-            let action = named(&name, std::mem::take(&mut fields));
+            let action = convert_named_action(&name, std::mem::take(&mut fields));
             if let Some(checks) = checks {
                 fields.insert("pending_safety_checks".to_owned(), checks);
             }
             vec![action]
         }
-        // Both forms of one action may be there.
+        // A call may contain both forms of one action.
         Some(action @ Value::Object(_)) if !fields.contains_key("actions") => vec![action],
-        Some(Value::Object(_)) | None => return Value::Object(without_nulls(fields)),
+        Some(Value::Object(_)) | None => return Value::Object(remove_nulls(fields)),
         Some(other) => {
             fields.insert("action".to_owned(), other);
             return Value::Object(fields);
         }
     };
     fields.insert("actions".to_owned(), Value::Array(actions));
-    Value::Object(without_nulls(fields))
+    Value::Object(remove_nulls(fields))
 }
 
-/// Optional fields of actions may be null.
-fn without_nulls(mut fields: Map<String, Value>) -> Map<String, Value> {
+/// Removes the optional fields of actions that are null.
+fn remove_nulls(mut fields: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Array(actions)) = fields.get_mut("actions") {
         for action in actions.iter_mut().filter_map(Value::as_object_mut) {
             action.retain(|_, value| !value.is_null());
@@ -185,13 +200,13 @@ fn without_nulls(mut fields: Map<String, Value>) -> Map<String, Value> {
     fields
 }
 
-/// An action that is named and has its arguments beside the name.
-fn named(name: &str, mut rest: Map<String, Value>) -> Value {
-    let place = |value: Option<Value>| -> Option<(Value, Value)> {
-        let pair = value?.as_array()?.clone();
-        Some((pair.first()?.clone(), pair.get(1)?.clone()))
+/// Converts an action of Anthropic, whose arguments are next to its name.
+fn convert_named_action(name: &str, mut rest: Map<String, Value>) -> Value {
+    let pair = |value: Option<Value>| -> Option<(Value, Value)> {
+        let values = value?.as_array()?.clone();
+        Some((values.first()?.clone(), values.get(1)?.clone()))
     };
-    let at = place(rest.remove("coordinate"));
+    let position = pair(rest.remove("coordinate"));
     let keys = |text: Option<Value>| -> Value {
         let text = text.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
         match text.as_str() {
@@ -201,7 +216,7 @@ fn named(name: &str, mut rest: Map<String, Value>) -> Value {
         }
     };
     let ms = |seconds: Option<Value>| seconds.as_ref().and_then(Value::as_f64).map(|s| s * 1000.0);
-    // A negative time becomes 0 and a huge one the longest there is.
+    // A negative duration becomes 0 and a huge one the maximum.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     let ms = |seconds: Option<Value>| ms(seconds).map(|ms| ms as u64);
     let mut action = Map::new();
@@ -211,7 +226,7 @@ fn named(name: &str, mut rest: Map<String, Value>) -> Value {
             action.extend(more);
         }
     };
-    let mut takes_place = true;
+    let mut has_position = true;
     match name {
         "left_click" | "right_click" | "middle_click" => {
             let button = name.strip_suffix("_click").unwrap_or("left");
@@ -229,10 +244,10 @@ fn named(name: &str, mut rest: Map<String, Value>) -> Value {
         "wait" => set("wait", json!({ "ms": ms(rest.remove("duration")).unwrap_or(0) })),
         "left_click_drag" => {
             let point = |(x, y): &(Value, Value)| json!({ "x": x, "y": y });
-            let from = place(rest.remove("start_coordinate"));
-            let path: Vec<Value> = from.iter().chain(&at).map(point).collect();
+            let start = pair(rest.remove("start_coordinate"));
+            let path: Vec<Value> = start.iter().chain(&position).map(point).collect();
             set("drag", json!({ "path": path }));
-            takes_place = false;
+            has_position = false;
         }
         "scroll" => {
             let amount = rest.remove("scroll_amount").and_then(|amount| amount.as_i64());
@@ -249,7 +264,7 @@ fn named(name: &str, mut rest: Map<String, Value>) -> Value {
             set(other, Value::Object(rest));
         }
     }
-    if let Some((x, y)) = at.filter(|_| takes_place) {
+    if let Some((x, y)) = position.filter(|_| has_position) {
         action.insert("x".to_owned(), x);
         action.insert("y".to_owned(), y);
     }

@@ -1,18 +1,18 @@
-//! Edits of files.
+//! Calls of the tools that edit files.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A call of the tool that edits text files.
+/// A call of the text editor tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TextEditorCall {
-    /// Shows a file with the numbers of its lines, or what a directory holds.
+    /// Returns a file with line numbers, or the content of a directory.
     View {
         /// The file or the directory.
         path: String,
-        /// The first and the last line to show; -1 stands for the end of the file.
+        /// The first and the last line to return; -1 is the end of the file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         view_range: Option<Vec<i64>>,
     },
@@ -20,38 +20,38 @@ pub enum TextEditorCall {
     Create {
         /// The file.
         path: String,
-        /// What it is to hold.
+        /// The content of the file.
         #[serde(default)]
         file_text: String,
     },
-    /// Replaces a text that stands in the file exactly once.
+    /// Replaces a text that occurs in the file exactly once.
     StrReplace {
         /// The file.
         path: String,
         /// The text to replace.
         old_str: String,
-        /// What to put in its place.
+        /// The replacement.
         #[serde(default)]
         new_str: String,
     },
-    /// Inserts a text behind a line.
+    /// Inserts a text after a line.
     Insert {
         /// The file.
         path: String,
-        /// The line behind which it is inserted; 0 is the beginning of the file.
+        /// The line after which the text is inserted; 0 is the beginning of the file.
         insert_line: u64,
         /// The text.
         #[serde(alias = "new_str")]
         insert_text: String,
     },
-    /// Takes the last edit of the file back.
+    /// Reverts the last edit of the file.
     UndoEdit {
         /// The file.
         path: String,
     },
 }
 
-/// A call of the tool that applies patches: one file each.
+/// A call of the patch tool, which changes one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -60,14 +60,14 @@ pub enum PatchCall {
     CreateFile {
         /// The file.
         path: String,
-        /// Its lines, each with `+` before it.
+        /// The lines of the file, each prefixed with `+`.
         diff: String,
     },
     /// Changes a file.
     UpdateFile {
         /// The file.
         path: String,
-        /// The changes.
+        /// The changes as a diff.
         diff: String,
     },
     /// Deletes a file.
@@ -77,16 +77,16 @@ pub enum PatchCall {
     },
 }
 
-/// A call of the tool that keeps files between conversations.
+/// A call of the memory tool, which keeps files between conversations.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "command", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MemoryCall {
-    /// Shows a file, or what a directory holds.
+    /// Returns a file, or the content of a directory.
     View {
         /// The file or the directory.
         path: String,
-        /// The first and the last line to show.
+        /// The first and the last line to return.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         view_range: Option<Vec<i64>>,
     },
@@ -94,7 +94,7 @@ pub enum MemoryCall {
     Create {
         /// The file.
         path: String,
-        /// What it is to hold.
+        /// The content of the file.
         file_text: String,
     },
     /// Replaces a text.
@@ -103,15 +103,15 @@ pub enum MemoryCall {
         path: String,
         /// The text to replace.
         old_str: String,
-        /// What to put in its place.
+        /// The replacement.
         #[serde(default)]
         new_str: String,
     },
-    /// Inserts a text behind a line.
+    /// Inserts a text after a line.
     Insert {
         /// The file.
         path: String,
-        /// The line behind which it is inserted; 0 is the beginning of the file.
+        /// The line after which the text is inserted; 0 is the beginning of the file.
         insert_line: u64,
         /// The text.
         insert_text: String,
@@ -123,9 +123,9 @@ pub enum MemoryCall {
     },
     /// Renames or moves a file or a directory.
     Rename {
-        /// Its path.
+        /// The current path.
         old_path: String,
-        /// Its new path.
+        /// The new path.
         new_path: String,
     },
 }

@@ -1,7 +1,7 @@
 //! Tools that providers define and the caller runs.
 //!
-//! One handler serves every provider. Calls arrive in the form of the provider that made them; they are brought to one
-//! form before the schema is checked, an approver is asked and the handler runs.
+//! One handler serves every provider. Calls arrive in the form of their provider. They are converted to one form before they
+//! are validated, approved and run.
 
 mod computer;
 mod files;
@@ -20,11 +20,11 @@ pub use files::{MemoryCall, PatchCall, TextEditorCall};
 pub use shell::{CommandOutput, ShellCall};
 
 use super::handler::Typed;
-use super::{Tool, ToolContext, ToolError, ToolOutput, schema_of};
+use super::{Tool, ToolContext, ToolError, ToolOutput, generate_schema};
 use crate::chat::{ClientTool, ClientToolKind, Display, FunctionDefinition};
 use crate::error::Result;
 
-/// Brings the arguments of a provider to the form that the handler takes. Doing it twice changes nothing.
+/// Converts the arguments of a provider to the form of the handler. Converting twice has no further effect.
 pub(super) type Normalize = fn(Value) -> Value;
 
 impl Tool {
@@ -37,7 +37,7 @@ impl Tool {
     /// use agentloop::agent::{CommandOutput, Policy, ShellCall, Tool};
     ///
     /// let shell = Tool::shell(|call: ShellCall, _| async move {
-    ///     // A real one runs them in a sandbox.
+    ///     // A real handler runs them in a sandbox.
     ///     Ok(call.commands.iter().map(|command| CommandOutput::new(format!("ran {command}"), 0)).collect())
     /// })
     /// .policy(Policy::Ask);
@@ -51,7 +51,7 @@ impl Tool {
         let text = "Runs commands in a shell, one after the other, and returns what they print. The shell keeps its \
                     state between calls.";
         Self::client("shell", text, ClientToolKind::Shell, function)
-            .normalized(shell::normalize, &["bash", "local_shell"])
+            .with_normalization(shell::normalize, &["bash", "local_shell"])
     }
 
     /// Returns a tool that reads and edits files: `str_replace_based_edit_tool` of Anthropic, and a function of that name
@@ -65,7 +65,7 @@ impl Tool {
         let text = "Views, creates and edits text files.";
         let name = "str_replace_based_edit_tool";
         Self::client(name, text, ClientToolKind::TextEditor, function)
-            .normalized(|arguments| arguments, &["str_replace_editor", "text_editor"])
+            .with_normalization(|arguments| arguments, &["str_replace_editor", "text_editor"])
     }
 
     /// Returns a tool that applies patches to files: `apply_patch` of OpenAI, and a function of that name elsewhere.
@@ -95,8 +95,8 @@ impl Tool {
     /// Returns a tool that uses a screen of this size, a mouse and a keyboard: `computer` of Anthropic and OpenAI, and a
     /// function of that name elsewhere.
     ///
-    /// The function returns a screenshot, as a [`ToolOutput`] with an image. A call with safety checks of the provider is
-    /// always asked for, whatever the tool's [policy](Self::policy): the checks are acknowledged with its result.
+    /// The function returns a screenshot, as a [`ToolOutput`] with an image. A call with safety checks of the provider always
+    /// needs approval, whatever the [policy](Self::policy) of the tool is. Its result acknowledges the checks.
     pub fn computer<F, Running>(width: u32, height: u32, function: F) -> Self
     where
         F: Fn(ComputerCall, ToolContext) -> Running + Send + Sync + 'static,
@@ -107,17 +107,16 @@ impl Tool {
              screenshot."
         );
         let mut tool = Self::client("computer", text, ClientToolKind::Computer, function)
-            .normalized(computer::normalize, &["computer_use_preview"])
+            .with_normalization(computer::normalize, &["computer_use_preview"])
             .sequential();
         tool.change_client(|client| client.display = Some(Display { width, height }));
         tool
     }
 
-    /// Declares the tool to this provider in the provider's own words, which are sent untouched. Calls that name the `name`
-    /// or the `type` of the declaration are calls of this tool.
+    /// Sets the declaration that is sent to this provider, unchanged, in place of the function. Calls that use the `name` or
+    /// the `type` of the declaration are calls of this tool.
     ///
-    /// Declarations are sent where the protocol has them: Anthropic's and OpenAI's Responses. Any other provider is sent
-    /// the function.
+    /// Declarations are sent by the Anthropic and the OpenAI Responses protocol. The other protocols send the function.
     ///
     /// ```
     /// use agentloop::agent::{CommandOutput, ShellCall, Tool};
@@ -160,7 +159,7 @@ impl Tool {
         let definition = FunctionDefinition {
             name: name.to_owned(),
             description: Some(description.into()),
-            parameters: Some(flat(schema_of::<Args>())),
+            parameters: Some(flatten_schema(generate_schema::<Args>())),
             ..FunctionDefinition::default()
         };
         let mut tool = Self::with_handler(definition, Typed::new(function));
@@ -168,10 +167,10 @@ impl Tool {
         tool
     }
 
-    fn normalized(mut self, normalize: Normalize, aliases: &[&str]) -> Self {
+    fn with_normalization(mut self, normalize: Normalize, aliases: &[&str]) -> Self {
         self.normalize = Some(normalize);
         self.aliases.extend(aliases.iter().map(|alias| (*alias).to_owned()));
-        // Under another name it is still called by this one.
+        // A renamed tool can still be called by its original name.
         self.aliases.insert(self.name().to_owned());
         self
     }
@@ -182,9 +181,9 @@ impl Tool {
     }
 }
 
-/// A schema that is one of several objects, as one object: providers that are sent a function want one at the root. What
-/// only some of them need is optional; the type of the arguments is checked when the tool runs.
-fn flat(schema: Value) -> Value {
+/// Merges a schema of several alternative objects into one object, because providers require an object at the root.
+/// Properties that only some alternatives require become optional; the tool checks the alternatives when it runs.
+fn flatten_schema(schema: Value) -> Value {
     let Some(Value::Array(variants)) = schema.get("oneOf") else { return schema };
     let mut properties: Map<String, Value> = Map::new();
     let mut words: Map<String, Value> = Map::new();
@@ -228,7 +227,7 @@ fn flat(schema: Value) -> Value {
     json!({ "type": "object", "properties": all, "required": required.unwrap_or_default() })
 }
 
-/// Further names under which providers call a tool.
+/// Further names that providers use for a tool.
 pub(super) type Aliases = BTreeSet<String>;
 
 #[cfg(test)]
@@ -236,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_are_of_objects_that_any_provider_takes() {
+    fn every_schema_is_an_object_that_any_provider_accepts() {
         let tools = [
             Tool::shell(|_, _| async { Ok(Vec::new()) }),
             Tool::text_editor(|_, _| async { Ok("") }),
@@ -256,13 +255,15 @@ mod tests {
     }
 
     #[test]
-    fn calls_match_the_flat_schema() {
+    fn calls_match_the_flattened_schema() {
         let editor = Tool::text_editor(|_, _| async { Ok("") });
         let schema = editor.definition().parameters.clone().unwrap();
         assert_eq!(schema["required"], json!(["command", "path"]));
         let commands = &schema["properties"]["command"]["enum"];
         assert_eq!(*commands, json!(["view", "create", "str_replace", "insert", "undo_edit"]));
-        assert!(editor.read(r#"{"command":"view","path":"a","view_range":[1,-1]}"#).is_ok());
-        assert!(editor.read(r#"{"command":"delete","path":"a"}"#).is_err());
+        assert!(
+            editor.parse_arguments(r#"{"command":"view","path":"a","view_range":[1,-1]}"#).is_ok()
+        );
+        assert!(editor.parse_arguments(r#"{"command":"delete","path":"a"}"#).is_err());
     }
 }

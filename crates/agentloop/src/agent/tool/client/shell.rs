@@ -1,4 +1,4 @@
-//! Commands for a shell.
+//! Calls of the shell tool.
 
 use std::collections::BTreeMap;
 
@@ -6,59 +6,66 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// A call of a shell, in one form for every provider.
+/// A call of the shell tool, in one form for every provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ShellCall {
-    /// The commands, to be run one after the other.
+    /// The commands, in the order in which to run them.
     #[serde(default)]
     pub commands: Vec<String>,
-    /// Whether the shell is to be started again before anything else.
+    /// Whether to restart the shell first.
     #[serde(default)]
     pub restart: bool,
-    /// How long the commands may take, in milliseconds.
+    /// The time limit of the commands in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// How much of what each command prints is wanted, in characters.
+    /// The most characters of output to return for each command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_output_length: Option<u64>,
-    /// Where the commands are to be run.
+    /// The directory to run the commands in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_directory: Option<String>,
-    /// Variables for the environment of the commands.
+    /// Environment variables for the commands.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }
 
-/// What one command printed, and how it ended.
+impl ShellCall {
+    /// Creates a call with these commands, for tests of a handler.
+    pub fn new<S: Into<String>>(commands: impl IntoIterator<Item = S>) -> Self {
+        Self { commands: commands.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+}
+
+/// The output of one command and how it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// What it wrote to its standard output.
+    /// The standard output.
     pub stdout: String,
-    /// What it wrote to its standard error.
+    /// The standard error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// Its exit code; `None` if it did not end by itself.
+    /// The exit code; `None` if the command did not end by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// Whether it took too long and was stopped.
+    /// Whether the command exceeded its time limit and was stopped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
 }
 
 impl CommandOutput {
-    /// Returns the output of a command that ended with this code.
+    /// Creates the output of a command that ended with this code.
     pub fn new(stdout: impl Into<String>, exit_code: i64) -> Self {
         Self { stdout: stdout.into(), exit_code: Some(exit_code), ..Self::default() }
     }
 
-    /// Returns the output of a command that took too long and was stopped.
+    /// Creates the output of a command that exceeded its time limit and was stopped.
     pub fn timed_out(stdout: impl Into<String>) -> Self {
         Self { stdout: stdout.into(), timed_out: true, ..Self::default() }
     }
 
-    /// Adds what the command wrote to its standard error.
+    /// Sets the standard error.
     #[must_use]
     pub fn with_stderr(mut self, stderr: impl Into<String>) -> Self {
         self.stderr = stderr.into();
@@ -66,16 +73,17 @@ impl CommandOutput {
     }
 }
 
-/// `{"command": "ls"}` of Anthropic, `{"type": "exec", "command": ["ls", "-l"]}` and `{"commands": ["ls"]}` of OpenAI.
+/// Converts `{"command": "ls"}` of Anthropic, and `{"type": "exec", "command": ["ls", "-l"]}` and `{"commands": ["ls"]}` of
+/// OpenAI, to the form of [`ShellCall`].
 pub(super) fn normalize(arguments: Value) -> Value {
     let Value::Object(mut fields) = arguments else { return arguments };
     fields.retain(|_, value| !value.is_null());
     match fields.remove("command") {
-        Some(Value::String(command)) => add(&mut fields, command),
+        Some(Value::String(command)) => push_command(&mut fields, command),
         Some(Value::Array(words)) => {
             let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
             match words {
-                Some(words) => add(&mut fields, quoted(&words)),
+                Some(words) => push_command(&mut fields, quote_words(&words)),
                 None => return Value::Object(fields),
             }
         }
@@ -90,7 +98,7 @@ pub(super) fn normalize(arguments: Value) -> Value {
     Value::Object(fields)
 }
 
-fn add(fields: &mut Map<String, Value>, command: String) {
+fn push_command(fields: &mut Map<String, Value>, command: String) {
     match fields.get_mut("commands") {
         Some(Value::Array(commands)) => commands.push(command.into()),
         _ => {
@@ -99,8 +107,8 @@ fn add(fields: &mut Map<String, Value>, command: String) {
     }
 }
 
-/// The words of a command as a shell reads them.
-fn quoted(words: &[&str]) -> String {
+/// Quotes the words of a command for a shell.
+fn quote_words(words: &[&str]) -> String {
     let is_plain = |word: &str| {
         !word.is_empty()
             && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./=:,@%+".contains(&b))

@@ -1,4 +1,4 @@
-//! G.1: what goes wrong with a tool is told to the model, and the run goes on.
+//! G.1: the model receives the failure of a tool, and the run continues.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::agent::lab::{City, Count, Lab, call, everywhere, says, weather};
 
-/// An agent with a tool for everything that can go wrong.
+/// Returns an agent with a tool for each kind of failure.
 fn agent(lab: &Lab) -> Agent {
     let open = json!({ "type": "object" });
     lab.agent()
@@ -36,7 +36,7 @@ fn agent(lab: &Lab) -> Agent {
         )
 }
 
-async fn told(tool: &str, arguments: &str, status: ToolStatus, words: &str) {
+async fn check_failure(tool: &str, arguments: &str, status: ToolStatus, words: &str) {
     let turns = [Turn::new([call("c1", tool, arguments)]), says("So be it.")];
     everywhere(turns, async |lab| {
         let outcome = lab.run(&agent(lab), lab.question()).await;
@@ -46,48 +46,50 @@ async fn told(tool: &str, arguments: &str, status: ToolStatus, words: &str) {
         assert_eq!(result.status, status);
         assert!(result.output.to_text().contains(words), "{result:?}");
         assert!(outcome.messages[1].is_error);
-        assert!(lab.told(2)[0].contains(words), "{:?}", lab.told(2));
+        assert!(lab.results(2)[0].contains(words), "{:?}", lab.results(2));
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_failing_tool_is_told_to_the_model() {
-    told("fails", r#"{"city":"Rome"}"#, ToolStatus::Failed, "the station is closed").await;
+async fn the_model_receives_the_error_of_a_failing_tool() {
+    check_failure("fails", r#"{"city":"Rome"}"#, ToolStatus::Failed, "the station is closed").await;
 }
 
 #[tokio::test]
-async fn a_panicking_tool_is_one_that_failed() {
-    told("panics", "{}", ToolStatus::Failed, "no sensor").await;
+async fn a_panic_of_a_tool_is_a_failure_of_its_call() {
+    check_failure("panics", "{}", ToolStatus::Failed, "no sensor").await;
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_told_with_the_names_of_those_there_are() {
-    told("wether", "{}", ToolStatus::UnknownTool, "weather, fails, panics, hangs, secret").await;
+async fn the_result_of_an_unknown_tool_names_the_available_tools() {
+    check_failure("wether", "{}", ToolStatus::UnknownTool, "weather, fails, panics, hangs, secret")
+        .await;
 }
 
 #[tokio::test]
-async fn a_tool_that_takes_too_long_is_stopped_and_told() {
-    told("hangs", "{}", ToolStatus::TimedOut, "took longer than 1ms").await;
+async fn a_tool_that_exceeds_its_timeout_is_stopped_and_fails() {
+    check_failure("hangs", "{}", ToolStatus::TimedOut, "exceeded its timeout of 1ms").await;
 }
 
 #[tokio::test]
-async fn a_denied_tool_is_told_and_does_not_run() {
-    told("secret", "{}", ToolStatus::Denied, "may not be used").await;
+async fn a_denied_tool_does_not_run() {
+    check_failure("secret", "{}", ToolStatus::Denied, "does not allow calls").await;
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_json_are_told() {
-    told("weather", r#"{"city": "Ro"#, ToolStatus::InvalidArguments, "the arguments").await;
+async fn arguments_that_are_not_json_fail_the_call() {
+    check_failure("weather", r#"{"city": "Ro"#, ToolStatus::InvalidArguments, "the arguments")
+        .await;
 }
 
 #[tokio::test]
-async fn arguments_that_break_the_schema_are_told_with_the_reason() {
-    told("weather", r#"{"city": 7}"#, ToolStatus::InvalidArguments, "/city").await;
+async fn arguments_that_do_not_match_the_schema_fail_with_the_reason() {
+    check_failure("weather", r#"{"city": 7}"#, ToolStatus::InvalidArguments, "/city").await;
 }
 
 #[tokio::test]
-async fn the_model_may_try_again_with_what_it_was_told() {
+async fn the_model_can_correct_its_call() {
     let turns = [
         Turn::new([call("c1", "weather", r#"{"town":"Rome"}"#)]),
         Turn::new([call("c2", "weather", r#"{"city":"Rome"}"#)]),
@@ -97,13 +99,13 @@ async fn the_model_may_try_again_with_what_it_was_told() {
         let ran = Count::default();
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
         assert_eq!((outcome.steps.len(), ran.get()), (3, 1));
-        assert_eq!(lab.told(3)[1], "It rains in Rome.");
+        assert_eq!(lab.results(3)[1], "It rains in Rome.");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_result_of_nothing_is_one_that_hosts_take() {
+async fn an_empty_result_becomes_text_that_providers_accept() {
     let turns = [Turn::new([call("c1", "empty", "{}")]), says("So be it.")];
     everywhere(turns, async |lab| {
         let schema = json!({ "type": "object" });
@@ -111,7 +113,7 @@ async fn a_result_of_nothing_is_one_that_hosts_take() {
         let outcome = lab.run(&lab.agent().tool(empty), lab.question()).await;
         assert_eq!(outcome.stop, StopReason::Finished);
         assert_eq!(outcome.steps[0].results[0].status, ToolStatus::Completed);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }

@@ -1,4 +1,4 @@
-//! G.2: nothing runs when the answer was cut, filtered or failed.
+//! G.2: no call runs if the response was cut off, filtered or failed.
 
 use agentloop::agent::{StopReason, ToolStatus};
 use agentloop::{ErrorKind, FinishReason};
@@ -11,7 +11,7 @@ async fn ends(reason: FinishReason, stop: StopReason) {
     everywhere([turn.with_finish_reason(reason)], async |lab| {
         let ran = Count::default();
         let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
-        // Where a failed answer is an error of the host's, with no word of how it ended, the call of the model failed.
+        // A provider that reports a failed response as an error, without a finish reason, fails the request.
         let stop = match outcome.error.is_some() {
             true => StopReason::Failed,
             false => stop.clone(),
@@ -21,23 +21,23 @@ async fn ends(reason: FinishReason, stop: StopReason) {
         let unrun = [ToolStatus::Skipped, ToolStatus::Canceled];
         assert!(results.iter().all(|result| unrun.contains(&result.status)), "{results:?}");
         assert_eq!(outcome.text(), "Let me look.");
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_calls_of_a_cut_answer_do_not_run() {
+async fn the_calls_of_a_response_cut_off_by_a_token_limit_do_not_run() {
     ends(FinishReason::Length, StopReason::Length).await;
 }
 
 #[tokio::test]
-async fn the_calls_of_a_filtered_answer_do_not_run() {
+async fn the_calls_of_a_filtered_response_do_not_run() {
     ends(FinishReason::ContentFilter, StopReason::ContentFilter).await;
 }
 
 #[tokio::test]
-async fn the_calls_of_an_answer_that_breaks_off_do_not_run() {
+async fn the_calls_of_a_truncated_stream_do_not_run() {
     for bytes in [1, 120, 180, 240] {
         let turn = asks(&["Rome", "Oslo"]).with_fault(Fault::CutBytes(bytes, Cut::End));
         everywhere([turn], async |lab| {
@@ -45,27 +45,27 @@ async fn the_calls_of_an_answer_that_breaks_off_do_not_run() {
             let outcome = lab.run(&lab.agent().tool(weather(&ran)), lab.question()).await;
             assert_eq!((outcome.stop.clone(), ran.get()), (StopReason::Failed, 0));
             assert!(outcome.error.is_some());
-            lab.goes_on(&outcome).await;
+            lab.send_history(&outcome).await;
         })
         .await;
     }
 }
 
 #[tokio::test]
-async fn text_that_came_before_the_break_is_kept() {
+async fn text_before_the_truncation_is_kept() {
     let turn = Turn::text("one two three four five six seven eight nine ten");
     streamed([turn.with_fault("cut-events=6".parse().unwrap())], async |lab| {
         let outcome = lab.run(&lab.agent(), lab.question()).await;
         assert_eq!(outcome.error.as_ref().unwrap().kind(), ErrorKind::IncompleteStream);
         assert!(outcome.steps[0].partial);
         assert!(outcome.messages[0].text().starts_with("one two"), "{:?}", outcome.messages);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_call_of_the_model_that_fails_later_keeps_what_was_done_by_then() {
+async fn a_request_that_fails_in_a_later_step_keeps_the_earlier_steps() {
     let failing = Turn::default().with_fault(Fault::status(400));
     everywhere([asks(&["Rome"]), failing], async |lab| {
         let ran = Count::default();
@@ -74,13 +74,13 @@ async fn a_call_of_the_model_that_fails_later_keeps_what_was_done_by_then() {
         assert_eq!(outcome.error.as_ref().unwrap().kind(), ErrorKind::InvalidRequest);
         assert_eq!((outcome.steps.len(), outcome.messages.len()), (1, 2));
         assert!(outcome.usage.total_tokens.is_some());
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn half_a_call_is_left_out_of_the_history_and_a_whole_one_gets_its_result() {
+async fn an_incomplete_call_is_left_out_of_the_history_and_a_complete_one_gets_its_result() {
     let turn = Turn::new([
         call("c1", "weather", r#"{"city":"Rome"}"#),
         call("c2", "weather", r#"{"city":"Os"#),
@@ -89,12 +89,12 @@ async fn half_a_call_is_left_out_of_the_history_and_a_whole_one_gets_its_result(
         let outcome = lab.run(&lab.agent().tool(weather(&Count::default())), lab.question()).await;
         assert_eq!(outcome.stop, StopReason::Length);
         assert_eq!(outcome.steps[0].results.len(), 2);
-        lab.goes_on(&outcome).await;
+        lab.send_history(&outcome).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn the_calls_of_an_answer_that_the_host_ended_as_failed_do_not_run() {
+async fn the_calls_of_a_response_that_the_provider_marks_as_failed_do_not_run() {
     ends(FinishReason::Error, StopReason::AnswerFailed).await;
 }

@@ -1,4 +1,4 @@
-//! How much the results of a step, and of a run, take together.
+//! Limits the size of the results of a step and of a run.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +8,15 @@ use super::RunState;
 use crate::chat::{Warning, WarningKind};
 use crate::limits::{MAX_FULL_RESULT_BYTES, MAX_RUN_RESULT_BYTES, MAX_STEP_RESULT_BYTES};
 
-/// What the results of a run take so far, in bytes.
+/// The size of the results of a run so far, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ResultBytes {
-    /// What the model sees of the step's results.
+    /// What the model sees of the results of the step.
     step: usize,
-    /// What it sees of all results of the run.
+    /// What the model sees of all results of the run.
     run: usize,
-    /// What is kept aside of longer results.
+    /// The complete results that the model sees only in part.
     full: usize,
 }
 
@@ -26,44 +26,46 @@ impl ResultBytes {
     }
 
     fn add(&mut self, result: &ToolResult) {
-        let shown = truncate::bytes(&result.output);
+        let shown = truncate::output_bytes(&result.output);
         self.step = self.step.saturating_add(shown);
         self.run = self.run.saturating_add(shown);
-        self.full = self.full.saturating_add(result.full.as_ref().map_or(0, truncate::bytes));
+        self.full =
+            self.full.saturating_add(result.full.as_ref().map_or(0, truncate::output_bytes));
     }
 
-    fn take_back(&mut self, result: &ToolResult) {
-        let shown = truncate::bytes(&result.output);
+    fn subtract(&mut self, result: &ToolResult) {
+        let shown = truncate::output_bytes(&result.output);
         self.step = self.step.saturating_sub(shown);
         self.run = self.run.saturating_sub(shown);
-        self.full = self.full.saturating_sub(result.full.as_ref().map_or(0, truncate::bytes));
+        self.full =
+            self.full.saturating_sub(result.full.as_ref().map_or(0, truncate::output_bytes));
     }
 
-    /// Cuts a result to what is left, and counts it.
-    fn fit(&mut self, result: &mut ToolResult) {
+    /// Truncates a result to the remaining size and counts it.
+    fn limit(&mut self, result: &mut ToolResult) {
         let step = MAX_STEP_RESULT_BYTES.saturating_sub(self.step);
         let run = MAX_RUN_RESULT_BYTES.saturating_sub(self.run);
         let (left, of, most) = match step <= run {
             true => (step, "step", MAX_STEP_RESULT_BYTES),
             false => (run, "run", MAX_RUN_RESULT_BYTES),
         };
-        if let Some(short) = truncate::fit(&result.output, left, of) {
+        if let Some(short) = truncate::truncate_to_bytes(&result.output, left, of) {
             let message = format!(
-                "the result of `{}` is cut: the results of one {of} may have {most} bytes together",
+                "the result of `{}` was truncated: the limit for all results of one {of} is {most} bytes",
                 result.tool
             );
             warn(result, message);
-            let whole = std::mem::replace(&mut result.output, short);
-            result.full.get_or_insert(whole);
+            let complete = std::mem::replace(&mut result.output, short);
+            result.full.get_or_insert(complete);
         }
         let over = |full: &ToolOutput| {
-            self.full.saturating_add(truncate::bytes(full)) > MAX_FULL_RESULT_BYTES
+            self.full.saturating_add(truncate::output_bytes(full)) > MAX_FULL_RESULT_BYTES
         };
         if result.full.as_ref().is_some_and(over) {
             result.full = None;
             let message = format!(
-                "the whole result of `{}` is not kept: the results of one run that the model sees in part may have \
-                 {MAX_FULL_RESULT_BYTES} bytes together",
+                "the complete result of `{}` was not kept: the limit for all truncated results of one run is \
+                 {MAX_FULL_RESULT_BYTES} bytes",
                 result.tool
             );
             warn(result, message);
@@ -78,20 +80,20 @@ fn warn(result: &mut ToolResult, message: String) {
 }
 
 impl RunState {
-    /// Cuts the result of a call to what the results of the step and the run leave, and counts it.
-    pub(super) fn bound(&mut self, at: usize) {
+    /// Truncates the result of a call to the remaining size of the step and the run, and counts it.
+    pub(super) fn limit_result(&mut self, at: usize) {
         let mut bytes = self.result_bytes;
         if let Some(result) = self.calls_mut().get_mut(at).and_then(|call| call.result.as_mut()) {
-            bytes.fit(result);
+            bytes.limit(result);
         }
         self.result_bytes = bytes;
     }
 
-    /// The result of a call is about to be replaced: it counts no longer.
-    pub(super) fn unbound(&mut self, at: usize) {
+    /// Stops counting the result of a call, which is about to be replaced.
+    pub(super) fn release_result(&mut self, at: usize) {
         let mut bytes = self.result_bytes;
         if let Some(result) = self.calls_mut().get_mut(at).and_then(|call| call.result.as_ref()) {
-            bytes.take_back(result);
+            bytes.subtract(result);
         }
         self.result_bytes = bytes;
     }
@@ -106,16 +108,16 @@ mod tests {
 
     fn result(output: ToolOutput) -> ToolResult {
         let call = Call::new(ToolCallPart::new("1", "read", "{}"), true);
-        call.result(0, ToolStatus::Completed, output)
+        call.make_result(0, ToolStatus::Completed, output)
     }
 
     #[test]
-    fn results_of_a_step_share_its_room_and_the_model_reads_that_they_were_cut() {
+    fn results_of_a_step_share_its_limit_and_contain_a_note_when_truncated() {
         let mut bytes = ResultBytes::default();
         let mut cut = 0;
         for _ in 0..40 {
             let mut result = result(ToolOutput::text("x".repeat(1 << 20)));
-            bytes.fit(&mut result);
+            bytes.limit(&mut result);
             assert!(bytes.step <= MAX_STEP_RESULT_BYTES + 1_000 * (cut + 1), "{bytes:?}");
             assert!(bytes.full <= MAX_FULL_RESULT_BYTES);
             if !result.warnings.is_empty() {
@@ -126,33 +128,33 @@ mod tests {
         assert!(cut > 20, "{cut}");
         bytes.begin_step();
         let mut next = result(ToolOutput::text("short"));
-        bytes.fit(&mut next);
+        bytes.limit(&mut next);
         assert_eq!((next.output.to_text().as_str(), next.warnings.len()), ("short", 0));
     }
 
     #[test]
-    fn results_of_a_run_share_its_room_over_all_steps() {
+    fn results_of_a_run_share_its_limit_over_all_steps() {
         let mut bytes = ResultBytes::default();
         for _ in 0..100 {
             bytes.begin_step();
             let mut result = result(ToolOutput::text("x".repeat(1 << 20)));
-            bytes.fit(&mut result);
+            bytes.limit(&mut result);
             assert!(bytes.run <= MAX_RUN_RESULT_BYTES + 100_000, "{bytes:?}");
         }
         let mut last = result(ToolOutput::text("x".repeat(1 << 20)));
-        bytes.fit(&mut last);
+        bytes.limit(&mut last);
         assert!(last.output.to_text().contains("results of this run"), "{}", last.output.to_text());
     }
 
     #[test]
-    fn media_without_room_are_named_and_whole_results_are_dropped_when_they_are_too_many() {
+    fn media_beyond_the_limit_are_named_and_complete_results_are_dropped_beyond_theirs() {
         let mut bytes = ResultBytes::default();
         let picture = format!("data:image/png;base64,{}", "A".repeat(6 << 20));
         let mut seen = Vec::new();
         for _ in 0..20 {
             let parts = [ContentPart::text("The chart:"), ContentPart::image_url(picture.clone())];
             let mut result = result(ToolOutput::parts(parts));
-            bytes.fit(&mut result);
+            bytes.limit(&mut result);
             seen.push((result.output.to_text(), result.full.is_some(), result.warnings.len()));
         }
         assert_eq!(seen[0], ("The chart:".to_owned(), false, 0));
@@ -162,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_is_replaced_gives_its_room_back() {
+    fn a_replaced_result_no_longer_counts() {
         let mut bytes = ResultBytes::default();
         let mut first = result(ToolOutput::text("x".repeat(1_000)));
-        bytes.fit(&mut first);
-        bytes.take_back(&first);
+        bytes.limit(&mut first);
+        bytes.subtract(&first);
         assert_eq!(bytes, ResultBytes::default());
     }
 }

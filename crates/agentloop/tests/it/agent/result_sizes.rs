@@ -1,4 +1,4 @@
-//! The results of tools are bounded together, and so is what a saved run takes to be read.
+//! Limits on the size of all results together, and on the memory for reading a saved run.
 
 use agentloop::agent::{Agent, RunEvent, Saved, StopReason, Tool};
 use agentloop::limits::{
@@ -12,7 +12,7 @@ use crate::agent::lab::{call, says};
 
 const CALLS: usize = 100;
 
-/// An agent whose model reads a file of a megabyte a hundred times in one step.
+/// Returns an agent whose model reads a file of one megabyte a hundred times in one step.
 fn agent(chars: Option<usize>) -> Agent {
     let calls = (0..CALLS).map(|at| call(&format!("call_{at}"), "read", "{}"));
     let script = Script::new([Turn::new(calls), says("Long.")]);
@@ -34,9 +34,9 @@ fn request() -> ChatRequest {
     ChatRequest::new("lab/m").user("Read it.")
 }
 
-/// A hundred calls of one large file each kept the whole of it, however many there were.
+/// A hundred calls that returned one large file each kept a complete copy of it, however many there were.
 #[tokio::test]
-async fn whole_results_are_kept_until_they_are_too_large_together() {
+async fn complete_results_are_kept_up_to_their_limit() {
     let outcome = agent(None).run(request()).await.unwrap();
     assert_eq!(outcome.stop, StopReason::Finished);
     let results = &outcome.steps[0].results;
@@ -54,7 +54,7 @@ async fn whole_results_are_kept_until_they_are_too_large_together() {
 }
 
 #[tokio::test]
-async fn results_of_a_step_are_cut_where_they_are_too_large_together_and_the_run_goes_on() {
+async fn results_of_a_step_are_truncated_at_their_limit_and_the_run_continues() {
     let mut run = agent(Some(2 << 20)).stream(request());
     let (mut warned, mut outcome) = (0, None);
     while let Some(event) = run.next().await {
@@ -81,13 +81,13 @@ async fn results_of_a_step_are_cut_where_they_are_too_large_together_and_the_run
             result.output.to_text().contains("the results of this step are too large together")
         );
     }
-    // The model reads the same.
+    // The model receives the same text.
     let read: usize = outcome.messages.iter().map(|message| message.text().len()).sum();
     assert!(read < MAX_STEP_RESULT_BYTES + notes, "{read}");
 }
 
 #[test]
-fn a_saved_run_that_is_too_large_is_refused_before_it_takes_memory() {
+fn a_saved_run_that_is_too_large_is_rejected_before_it_uses_memory() {
     let values = "0,".repeat(MAX_SAVED_VALUES);
     let dense = format!(r#"{{"model":"m","messages":[],"extra_body":{{"list":[{values}0]}}}}"#);
     let long = format!(r#"{{"model":"m","messages":[],"user":"{}"}}"#, "x".repeat(MAX_SAVED_BYTES));
@@ -102,7 +102,7 @@ fn a_saved_run_that_is_too_large_is_refused_before_it_takes_memory() {
 }
 
 #[test]
-fn reading_a_saved_conversation_takes_a_bounded_multiple_of_its_values() {
+fn reading_a_saved_conversation_uses_limited_memory_per_value() {
     const VALUES: usize = 200_000;
     let values = "{},".repeat(VALUES);
     let text = format!(r#"{{"model":"m","messages":[],"extra_body":{{"list":[{values}0]}}}}"#);
@@ -113,7 +113,7 @@ fn reading_a_saved_conversation_takes_a_bounded_multiple_of_its_values() {
 }
 
 #[test]
-fn what_is_neither_a_run_nor_a_conversation_is_refused() {
+fn json_that_is_neither_a_run_nor_a_conversation_is_rejected() {
     for text in ["", "{}", "[]", r#"{"run":1}"#, r#"{"messages":1}"#] {
         assert_eq!(Saved::from_json(text).unwrap_err().kind(), ErrorKind::InvalidRequest, "{text}");
     }
