@@ -1,36 +1,52 @@
-//! What was served.
+//! Counts of what a simulator has served.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentloop::Usage;
 
-/// What a simulator has served so far: compare it with what a client says it used.
+/// Counts of what a simulator has served.
 ///
-/// An answer counts when the model has made it, as a provider bills it, also when the client then got only
-/// a piece of it. An answer that was never begun (a status, a web page) uses nothing.
+/// Compare them with the usage that your code reports. As with a provider's bill, a response counts completely even if the
+/// client received only a part of it. A response that a fault replaced (an HTTP error, a web page) uses no tokens.
+///
+/// ```
+/// use agentloop::{AgentLoop, ChatRequest};
+/// use agentloop_sim::Simulator;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// let simulator = Simulator::new();
+/// let ai = AgentLoop::builder().provider(simulator.provider()).build()?;
+/// ai.chat(ChatRequest::new("sim/long-5").user("Hello there")).await?;
+/// let ledger = simulator.ledger();
+/// assert_eq!((ledger.calls, ledger.prompt_tokens, ledger.completion_tokens), (1, 2, 5));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ledger {
-    /// All calls, answered or not.
+    /// The number of requests of all kinds.
     pub calls: u64,
-    /// Calls that asked for a fault, or got one from a schedule.
+    /// The number of requests with a fault.
     pub faults: u64,
-    /// The most calls that were under way at once: begun, and their answers not yet sent or dropped.
+    /// The largest number of requests in progress at the same time. A request is in progress until its response is sent or
+    /// dropped.
     pub busiest: u64,
-    /// Chats that the model answered.
+    /// The number of chat responses.
     pub chats: u64,
-    /// Embeddings calls that were answered.
+    /// The number of embeddings responses.
     pub embeds: u64,
-    /// Prompt tokens, those of embeddings included.
+    /// The number of prompt tokens, including those of embeddings.
     pub prompt_tokens: u64,
-    /// Completion tokens.
+    /// The number of completion tokens, including reasoning.
     pub completion_tokens: u64,
-    /// Of those, reasoning.
+    /// The number of reasoning tokens.
     pub reasoning_tokens: u64,
 }
 
-/// The ledger while it is written.
+/// The counters of a simulator.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     calls: AtomicU64,
@@ -49,12 +65,12 @@ fn add(counter: &AtomicU64, more: u64) -> u64 {
 }
 
 impl Counters {
-    /// Counts a call and gives its number, the first being 1.
+    /// Counts a request and returns its number. The first is 1.
     pub(crate) fn call(&self) -> u64 {
         add(&self.calls, 1) + 1
     }
 
-    /// Counts a call as under way for as long as what is returned lives.
+    /// Counts a request as in progress until the returned guard is dropped.
     pub(crate) fn begin(self: &Arc<Self>) -> Busy {
         let busy = add(&self.busy, 1) + 1;
         self.busiest.fetch_max(busy, Ordering::Relaxed);
@@ -92,7 +108,7 @@ impl Counters {
     }
 }
 
-/// A call that is under way.
+/// A request in progress.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Counters>);
 

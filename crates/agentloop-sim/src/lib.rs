@@ -1,39 +1,127 @@
-//! Simulated providers: one scripted model, spoken to in every protocol.
+//! Simulated LLM providers for tests. No key and no network are needed.
 //!
-//! - [`provider`] is the provider `sim`, in process: no key, no network, the same answer every time.
-//! - [`row`] answers any row of the provider table in the same way.
-//! - [`Server`] serves the same model on loopback.
-//! - [`Script`] says what the model answers; [`Fault`] and [`Faults`] what goes wrong on the way.
-//! - [`Simulator`] is what all of them share, with a [`Ledger`] of what was served.
+//! A [`Simulator`] speaks the wire format of every provider that [agentloop] knows. It returns the responses that a test
+//! scripts, fails on demand, and keeps the requests that it received.
+//!
+//! [agentloop]: https://crates.io/crates/agentloop
+//!
+//! # Test your code
+//!
+//! Pass the simulated provider to the code under test, then check what the code returned and what it sent:
 //!
 //! ```
-//! use agentloop::{AgentLoop, ChatRequest, ErrorKind};
+//! use agentloop::{AgentLoop, ChatRequest};
+//! use agentloop_sim::Simulator;
+//!
+//! /// The code under test.
+//! async fn translate(ai: &AgentLoop, text: &str) -> agentloop::Result<String> {
+//!     let request = ChatRequest::new("sim/any").system("Translate to French.").user(text);
+//!     Ok(ai.chat(request).await?.text())
+//! }
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> agentloop::Result<()> {
-//! let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
-//! let error = ai.chat(ChatRequest::new("sim/echo!status=429;retry-after=2").user("Hi")).await;
-//! assert_eq!(error.unwrap_err().kind(), ErrorKind::RateLimit);
+//! let simulator = Simulator::new().with_responses(["Bonjour."]);
+//! let ai = AgentLoop::builder().provider(simulator.provider()).build()?;
+//!
+//! assert_eq!(translate(&ai, "Hello.").await?, "Bonjour.");
+//!
+//! let sent = simulator.last_request().expect("one request was sent").chat()?;
+//! assert_eq!(sent.messages[0].text(), "Translate to French.");
+//! assert_eq!(sent.messages[1].text(), "Hello.");
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Choose the responses
+//!
+//! - [`Simulator::with_responses`] returns the given responses one after the other, in the order of the requests.
+//! - [`Simulator::with_script`] chooses the response by the conversation, so the same request always gets the same response.
+//! - Without either, the id of the model selects a behaviour: `sim/echo` repeats the prompt, `sim/think` thinks first,
+//!   `sim/json` writes JSON, and so on. See [`Model`].
+//!
+//! A response is a [`Turn`]: text, tool calls, thinking, images or audio, a finish reason, usage, and faults.
+//!
+//! # Simulate faults
+//!
+//! A [`Fault`] is an HTTP error, a truncated body, a stalled stream, malformed JSON and more. Add it to a response with
+//! [`Turn::with_fault`], schedule it for certain requests with [`Simulator::with_faults`], or append it to the id of the model:
+//!
+//! ```
+//! use agentloop::middleware::Retry;
+//! use agentloop::{AgentLoop, ChatRequest, ErrorKind};
+//! use agentloop_sim::{Fault, Simulator, Turn};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> agentloop::Result<()> {
+//! // The first request fails, the second succeeds.
+//! let simulator = Simulator::new().with_responses([
+//!     Turn::fault(Fault::status(429).with_retry_after("0")),
+//!     Turn::text("Hello."),
+//! ]);
+//! let ai = AgentLoop::builder().provider(simulator.provider()).layer(Retry::new()).build()?;
+//! assert_eq!(ai.chat(ChatRequest::new("sim/any").user("Hi")).await?.text(), "Hello.");
+//! assert_eq!(simulator.requests().len(), 2);
+//!
+//! let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+//! let error = ai.chat(ChatRequest::new("sim/echo!status=503").user("Hi")).await.unwrap_err();
+//! assert_eq!(error.kind(), ErrorKind::Overloaded);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Simulate a certain provider
+//!
+//! [`simulate`] takes any provider and simulates it with its own protocol, rules and quirks. Use it to test the requests that
+//! your code sends to that provider:
+//!
+//! ```
+//! use agentloop::{AgentLoop, ChatRequest, Provider};
+//! use agentloop_sim::Simulator;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> agentloop::Result<()> {
+//! let simulator = Simulator::new();
+//! let anthropic = Provider::builtin("anthropic").expect("a built-in provider");
+//! let ai = AgentLoop::builder().provider(simulator.simulate(anthropic)).build()?;
+//! ai.chat(ChatRequest::new("anthropic/claude-sonnet-4-5").system("Be brief.").user("Hi")).await?;
+//!
+//! let sent = simulator.last_request().expect("one request was sent");
+//! assert_eq!(sent.uri.path(), "/v1/messages");
+//! assert_eq!(sent.json()?["system"], "Be brief.");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Use it over HTTP
+//!
+//! A [`Server`] serves a simulator on a local port, for code that does not use `agentloop` and for other processes.
+//! `agentloop sim` runs the same server from a terminal.
 
 mod fault;
 mod ledger;
-mod manners;
 mod model;
+mod received;
 mod reply;
+mod respond;
 mod script;
 mod server;
 mod simulator;
 mod transport;
+mod usage_style;
 mod vectors;
 
 pub use fault::{Cut, Fault, Faults};
 pub use ledger::Ledger;
 pub use model::Model;
+pub use received::{MAX_KEPT_BYTES, MAX_KEPT_REQUESTS, ReceivedRequest};
 pub use reply::{Piece, Pieces, Reply};
 pub use script::{Scene, Script, Turn};
 pub use server::{MAX_REQUEST_BYTES, Server};
 pub use simulator::{FAULT_HEADER, Simulator};
-pub use transport::{SimTransport, provider, provider_named, row};
+pub use transport::{SimTransport, provider, provider_named, simulate};
+
+/// Tests the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

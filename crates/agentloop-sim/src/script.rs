@@ -1,22 +1,25 @@
-//! Answers from a file.
+//! Scripted responses.
 
-use agentloop::{Error, ErrorKind, FinishReason, ResponsePart, Result, TextPart, Usage};
+use agentloop::{
+    Error, ErrorKind, FinishReason, ResponsePart, Result, TextPart, ToolCallPart, Usage,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::fault::{Fault, serde_list};
 
-/// What a model shall answer, turn by turn.
+/// The responses of a model, chosen by the conversation.
 ///
-/// - A scene whose `when` stands in the last thing that the user said answers from its own `turns`: the
-///   first after the user spoke, the next after the results of the tools that the first called, and so on.
-///   The first such scene counts.
-/// - When there is none, the script's `turns` answer, one after the other: a conversation with two turns of
-///   the assistant gets the third.
-/// - A script that has no turn left refuses the request, with an error that says so.
+/// - If the last user message contains the `when` of a scene, the scene responds: its first turn to the user message, its second
+///   turn after the results of the tools that the first one called, and so on. The first scene that matches is used.
+/// - Otherwise the `turns` of the script respond in order: a conversation with two assistant messages gets the third turn.
+/// - If no turn is left, the request fails with the code `script_exhausted`.
 ///
-/// Only the conversation decides, so that the same request always gets the same answer. What arrives is what the
-/// protocol can say: a whole body of the OpenAI chat protocol has thinking, text, tool calls, sound and images in
-/// that order, each once, whatever their order here.
+/// Only the conversation decides, so the same request always gets the same response. To respond in the order of the requests
+/// instead, use [`Simulator::with_responses`](crate::Simulator::with_responses).
+///
+/// The client receives what the protocol can express. For example, a complete response of the OpenAI chat protocol has
+/// thinking, text, tool calls, audio and images in that order, each once, whatever their order in the turn.
 ///
 /// ```
 /// use agentloop::ChatRequest;
@@ -46,88 +49,164 @@ use crate::fault::{Fault, serde_list};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Script {
-    /// The answers of a conversation, in order.
+    /// The responses of a conversation, in order.
     pub turns: Vec<Turn>,
-    /// Answers to certain questions.
+    /// The responses to certain user messages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scenes: Vec<Scene>,
 }
 
-/// Answers to a certain question.
+/// The responses to certain user messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Scene {
-    /// What must stand in the last thing that the user said.
+    /// The text that the last user message must contain.
     pub when: String,
-    /// The answers since then, in order.
+    /// The responses since that message, in order.
     pub turns: Vec<Turn>,
 }
 
-/// One answer.
+/// One scripted response.
+///
+/// ```
+/// use agentloop_sim::{Fault, Turn};
+/// use serde_json::json;
+///
+/// let text = Turn::text("It rains.");
+/// let call = Turn::tool_call("call_1", "get_weather", &json!({ "city": "Paris" }));
+/// let truncated = Turn::text("It rains in Paris.").with_fault("cut-events=3".parse()?);
+/// let failed = Turn::fault(Fault::status(503));
+/// assert_eq!(text, Turn::from("It rains."));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Turn {
-    /// Its parts, in the form that they have in a response.
+    /// The parts of the response, in the JSON form that they have in a `ChatResponse`.
     pub parts: Vec<ResponsePart>,
-    /// Why it ends. Without this: `tool_calls` when there are some, else `stop`.
+    /// The finish reason. Default: `tool_calls` if the response has tool calls, else `stop`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<FinishReason>,
-    /// The usage. Without this it is counted.
+    /// The usage. Default: the words of the conversation and the steps of the stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// How many characters a step of the stream brings. Without this: a word.
+    /// How many characters each event of a stream contains. Default: one word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta_size: Option<usize>,
-    /// What goes wrong, in the form of [`Fault`].
+    /// The faults of the response, written as in [`Fault`].
     #[serde(with = "serde_list", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
 }
 
 impl Turn {
-    /// An answer of these parts.
+    /// Creates a response with these parts.
     pub fn new(parts: impl IntoIterator<Item = ResponsePart>) -> Self {
         Self { parts: parts.into_iter().collect(), ..Self::default() }
     }
 
-    /// An answer of text.
+    /// Creates a response with one text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new([ResponsePart::Text(TextPart::new(text))])
     }
 
-    /// The same, with a finish reason.
+    /// Creates a response with one tool call. Use [`with_part`](Self::with_part) to add more.
+    pub fn tool_call(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
+        let call = ToolCallPart::new(id, name, arguments.to_string());
+        Self::new([ResponsePart::ToolCall(call)])
+    }
+
+    /// Creates a response that fails, for example with an HTTP error.
+    pub fn fault(fault: Fault) -> Self {
+        Self::default().with_fault(fault)
+    }
+
+    /// Adds a part.
+    #[must_use]
+    pub fn with_part(mut self, part: ResponsePart) -> Self {
+        self.parts.push(part);
+        self
+    }
+
+    /// Sets the finish reason.
     #[must_use]
     pub fn with_finish_reason(mut self, reason: FinishReason) -> Self {
         self.finish_reason = Some(reason);
         self
     }
 
-    /// The same, with something that goes wrong.
+    /// Sets the usage.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    /// Sets how many characters each event of a stream contains.
+    #[must_use]
+    pub fn with_delta_size(mut self, characters: usize) -> Self {
+        self.delta_size = Some(characters);
+        self
+    }
+
+    /// Adds a fault.
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
         self.faults.push(fault);
         self
     }
 
-    /// Why it ends.
+    /// Returns the finish reason, or the default for these parts.
     pub(crate) fn reason(&self) -> FinishReason {
-        let calls = self.parts.iter().any(|part| matches!(part, ResponsePart::ToolCall(_)));
+        let has_calls = self.parts.iter().any(|part| matches!(part, ResponsePart::ToolCall(_)));
         match &self.finish_reason {
             Some(reason) => reason.clone(),
-            None if calls => FinishReason::ToolCalls,
+            None if has_calls => FinishReason::ToolCalls,
             None => FinishReason::Stop,
         }
     }
 }
 
+impl From<&str> for Turn {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Turn {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<ResponsePart> for Turn {
+    fn from(part: ResponsePart) -> Self {
+        Self::new([part])
+    }
+}
+
+impl From<Vec<ResponsePart>> for Turn {
+    fn from(parts: Vec<ResponsePart>) -> Self {
+        Self::new(parts)
+    }
+}
+
 impl Script {
-    /// A script of these turns.
+    /// Creates a script with these responses, in the order of the conversation.
     pub fn new(turns: impl IntoIterator<Item = Turn>) -> Self {
         Self { turns: turns.into_iter().collect(), scenes: Vec::new() }
     }
 
-    /// The same, with answers to questions that contain `when`.
+    /// Adds responses to user messages that contain `when`.
+    ///
+    /// ```
+    /// use agentloop_sim::{Script, Turn};
+    ///
+    /// let script = Script::new([Turn::text("Hello.")])
+    ///     .with_scene("weather", [Turn::text("It rains.")]);
+    /// assert_eq!(script.scenes[0].when, "weather");
+    /// ```
     #[must_use]
     pub fn with_scene(
         mut self,
@@ -138,30 +217,30 @@ impl Script {
         self
     }
 
-    /// Reads a script.
+    /// Reads a script from JSON.
     ///
     /// # Errors
     ///
-    /// When it is no JSON of this form; the error says where.
+    /// Returns an error of the kind [`ErrorKind::Config`] with the line and column if the JSON is not a script.
     pub fn from_json(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|error| {
-            Error::new(ErrorKind::Config, format!("the script cannot be read: {error}"))
+            Error::new(ErrorKind::Config, format!("the script is not valid: {error}"))
                 .with_hint(
-                    "a script is {\"turns\": [{\"parts\": [{\"type\": \"text\", \"text\": …}]}]}",
+                    "an example of a script: {\"turns\": [{\"parts\": [{\"type\": \"text\", \"text\": \"Hello.\"}]}]}",
                 )
                 .with_source(error)
         })
     }
 
-    /// Reads a script file.
+    /// Reads a script from a JSON file.
     ///
     /// # Errors
     ///
-    /// When there is no such file, or it is no script.
+    /// Returns an error of the kind [`ErrorKind::Config`] if the file cannot be read or is not a script.
     pub fn from_file(path: impl AsRef<std::path::Path>) -> Result<Self> {
         let path = path.as_ref();
         let json = std::fs::read_to_string(path).map_err(|error| {
-            let message = format!("the script {} cannot be read: {error}", path.display());
+            let message = format!("cannot read the script {}: {error}", path.display());
             Error::new(ErrorKind::Config, message).with_source(error)
         })?;
         Self::from_json(&json)

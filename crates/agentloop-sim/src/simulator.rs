@@ -1,33 +1,23 @@
-//! A provider that is not there: requests in, answers out, no I/O.
+//! The simulator and its setup.
 
 use std::sync::Arc;
 
-use agentloop::protocol::serve::{
-    self, Operation, ServedChat, ServedEmbed, read_chat, read_embed, shown_key, write_body,
-    write_count, write_embed, write_models,
-};
-use agentloop::{ChatStreamEvent, Error, ErrorKind, Protocol, Result, Secret};
-use bytes::Bytes;
-use http::{HeaderName, Request, StatusCode};
+use agentloop::Secret;
 
-use crate::fault::{Fault, Faults, parse_list};
+use crate::fault::Faults;
 use crate::ledger::{Busy, Counters, Ledger};
-use crate::manners::Manners;
-use crate::model::{Model, faults_of_id, hash};
-use crate::reply::Reply;
-use crate::vectors;
+use crate::model::Model;
+use crate::received::{ReceivedRequest, Recorder};
+use crate::script::{Script, Turn};
 
-/// The header that asks for [faults](Fault).
+/// The request header that simulates [faults](Fault).
 pub const FAULT_HEADER: &str = "x-sim-fault";
 
-/// The header by which a client knows the call again.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-
-/// A provider that is not there: it answers every protocol with what its [`Model`] says, and lets go wrong
-/// what it is told to.
+/// A simulated provider that speaks every protocol.
 ///
-/// It does no I/O: [`SimTransport`](crate::SimTransport) brings it into a client, and
-/// [`Server`](crate::Server) on the network. Clones share their model, their call count and their ledger.
+/// It returns the responses of its [`Model`], simulates faults, and keeps the requests that it received. It does no I/O:
+/// [`provider`](Self::provider) and [`simulate`](Self::simulate) connect it to a client in the same process,
+/// [`serve`](Self::serve) serves it over HTTP. Clones share everything: the responses, the requests and the [`Ledger`].
 ///
 /// ```
 /// use agentloop::{AgentLoop, ChatRequest};
@@ -38,233 +28,117 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// let simulator = Simulator::new().with_faults(Faults::first(1, Fault::status(500)));
 /// let ai = AgentLoop::builder().provider(simulator.provider()).build()?;
 /// assert!(ai.chat(ChatRequest::new("sim/echo").user("Hi")).await.is_err());
-/// let answer = ai.chat(ChatRequest::new("sim/echo").user("Hi")).await?;
+/// let response = ai.chat(ChatRequest::new("sim/echo").user("Hi")).await?;
+/// assert_eq!(simulator.requests().len(), 2);
 /// assert_eq!(simulator.ledger().calls, 2);
-/// assert_eq!(answer.usage.completion_tokens, Some(simulator.ledger().completion_tokens));
+/// assert_eq!(response.usage.completion_tokens, Some(simulator.ledger().completion_tokens));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Simulator {
-    model: Model,
-    faults: Arc<Faults>,
-    key: Option<Secret>,
-    counters: Arc<Counters>,
+    pub(crate) model: Model,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) key: Option<Secret>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) recorder: Arc<Recorder>,
 }
 
 impl Simulator {
-    /// A simulator whose model does what its id says, and with which nothing goes wrong unasked.
+    /// Creates a simulator without scheduled faults. The id of the model selects its behaviour; see [`Model`].
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, with another model.
+    /// Returns these responses in the order of the requests, whatever the requests contain.
+    ///
+    /// A response is text, a [`ResponsePart`](agentloop::ResponsePart), a list of parts, or a [`Turn`]. If a scheduled fault replaces the
+    /// response, the next request gets it. A request after the last response fails with the code `script_exhausted`. Embeddings and model
+    /// lists are not affected.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ChatRequest};
+    /// use agentloop_sim::Simulator;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// let simulator = Simulator::new().with_responses(["First.", "Second."]);
+    /// let ai = AgentLoop::builder().provider(simulator.provider()).build()?;
+    /// for expected in ["First.", "Second."] {
+    ///     let response = ai.chat(ChatRequest::new("sim/any").user("Hi")).await?;
+    ///     assert_eq!(response.text(), expected);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_responses<T: Into<Turn>>(self, responses: impl IntoIterator<Item = T>) -> Self {
+        self.with_model(Model::from_responses(responses))
+    }
+
+    /// Responds with a script, which selects the response by the conversation.
+    ///
+    /// ```
+    /// use agentloop_sim::{Script, Simulator, Turn};
+    ///
+    /// let script = Script::new([Turn::text("Hello.")])
+    ///     .with_scene("weather", [Turn::text("It rains.")]);
+    /// let simulator = Simulator::new().with_script(script);
+    /// ```
+    #[must_use]
+    pub fn with_script(self, script: Script) -> Self {
+        self.with_model(Model::from_script(script))
+    }
+
+    /// Responds with another model.
     #[must_use]
     pub fn with_model(mut self, model: Model) -> Self {
         self.model = model;
         self
     }
 
-    /// The same, with faults that come unasked.
+    /// Simulates faults for certain requests, by their number.
+    ///
+    /// ```
+    /// use agentloop_sim::{Fault, Faults, Simulator};
+    ///
+    /// let simulator = Simulator::new().with_faults(Faults::first(2, Fault::status(503)));
+    /// ```
     #[must_use]
     pub fn with_faults(mut self, faults: Faults) -> Self {
         self.faults = Arc::new(faults);
         self
     }
 
-    /// The same, but calls must show this key.
+    /// Requires this key. A request without it fails with the status 401.
     #[must_use]
     pub fn with_key(mut self, key: impl Into<Secret>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// What has been served so far.
+    /// Returns counts of what was served so far.
     pub fn ledger(&self) -> Ledger {
         self.counters.read()
     }
 
-    /// Counts a call as under way for as long as what is returned lives.
+    /// Returns the requests that were received, oldest first.
+    ///
+    /// Requests of all kinds are kept, also those that failed. The latest 1,000 requests are kept, and at most 16 MiB of them
+    /// ([`MAX_KEPT_REQUESTS`](crate::MAX_KEPT_REQUESTS), [`MAX_KEPT_BYTES`](crate::MAX_KEPT_BYTES)). [`Ledger::calls`] counts all.
+    ///
+    /// See [`ReceivedRequest`] for an example.
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
+        self.recorder.requests()
+    }
+
+    /// Returns the latest request. See [`requests`](Self::requests).
+    pub fn last_request(&self) -> Option<ReceivedRequest> {
+        self.recorder.last()
+    }
+
+    /// Counts a request as in progress until the returned guard is dropped.
     pub(crate) fn begin(&self) -> Busy {
         self.counters.begin()
     }
-
-    /// Answers a call; `None` when the connection closes without an answer.
-    ///
-    /// - `POST …/chat/completions`, `POST …/embeddings` (also `…/api/embed` and `…/embed`) and `GET …/models` (and what
-    ///   the protocol calls them) are answered; anything else is a 404, and a call without the key that is required a 401.
-    /// - The faults of a call are those of its `x-sim-fault` header, else those in the model's id, else those of
-    ///   the script's turn, else those that the schedule has for it.
-    pub fn answer(&self, protocol: Protocol, request: &Request<Bytes>) -> Option<Reply> {
-        self.answer_as(protocol, request, Manners::default())
-    }
-
-    /// The same, in the manners of a host.
-    pub(crate) fn answer_as(
-        &self,
-        protocol: Protocol,
-        request: &Request<Bytes>,
-        manners: Manners,
-    ) -> Option<Reply> {
-        let call = self.counters.call();
-        self.reply(call, protocol, request, manners)
-            .unwrap_or_else(|error| Some(Reply::error(protocol, &error, &[])))
-            .map(|mut reply| {
-                if !reply.headers.contains_key(REQUEST_ID) {
-                    let id = format!("req-{:016x}", hash(request.body()));
-                    reply.insert(REQUEST_ID, &id);
-                }
-                reply
-            })
-    }
-
-    fn reply(
-        &self,
-        call: u64,
-        protocol: Protocol,
-        request: &Request<Bytes>,
-        manners: Manners,
-    ) -> Result<Option<Reply>> {
-        let asked = match request.headers().get(FAULT_HEADER) {
-            Some(value) => Some(parse_list(value.to_str().unwrap_or("unreadable"))?),
-            None => None,
-        };
-        let scheduled = self.faults.of_call(call);
-        match self.operation(protocol, request) {
-            Ok(Operation::Chat) => {
-                let mut chat = read_chat(protocol, path_of(request), request.body())?;
-                chat.include_usage |= manners.usage_unasked;
-                let asked = or_of_id(asked, &chat.request.model)?;
-                self.chat(protocol, &chat, asked.as_deref(), scheduled, manners)
-            }
-            Ok(Operation::Embed) => {
-                let embed = read_embed(protocol, path_of(request), request.body())?;
-                let asked = or_of_id(asked, &embed.request.model)?;
-                let faults = asked.as_deref().unwrap_or(scheduled);
-                self.json(protocol, faults, || self.embed(&embed))
-            }
-            Ok(Operation::Count) => {
-                let chat = read_chat(protocol, path_of(request), request.body())?;
-                let asked = or_of_id(asked, &chat.request.model)?;
-                let faults = asked.as_deref().unwrap_or(scheduled);
-                self.json(protocol, faults, || {
-                    let response = self.model.response(&chat.request)?;
-                    Ok(write_count(protocol, response.usage.prompt_tokens.unwrap_or(0)))
-                })
-            }
-            other => {
-                let faults = asked.as_deref().unwrap_or(scheduled);
-                self.json(protocol, faults, || {
-                    other.map(|_| write_models(protocol, &Model::list()))
-                })
-            }
-        }
-    }
-
-    /// A whole answer, unless a fault takes its place.
-    fn json(
-        &self,
-        protocol: Protocol,
-        faults: &[Fault],
-        body: impl FnOnce() -> Result<Bytes>,
-    ) -> Result<Option<Reply>> {
-        match self.replaced(protocol, faults, false) {
-            Some(replaced) => Ok(replaced),
-            None => Ok(Some(Reply::json(protocol, body()?, faults))),
-        }
-    }
-
-    /// What the call asks for, if it may.
-    fn operation(&self, protocol: Protocol, request: &Request<Bytes>) -> Result<Operation> {
-        let path = request.uri().path();
-        let operation = serve::route(protocol, request.method(), path, request.headers());
-        let Some(operation) = operation else {
-            let message = format!("{} {path} is not served here", request.method());
-            let status = StatusCode::NOT_FOUND.as_u16();
-            return Err(Error::new(ErrorKind::NotFound, message).with_status(status));
-        };
-        match &self.key {
-            Some(key) if shown_key(request.headers()) != Some(key.expose()) => {
-                let message = "the key is missing or wrong";
-                let status = StatusCode::UNAUTHORIZED.as_u16();
-                Err(Error::new(ErrorKind::Auth, message)
-                    .with_status(status)
-                    .with_code("invalid_api_key"))
-            }
-            _ => Ok(operation),
-        }
-    }
-
-    fn chat(
-        &self,
-        protocol: Protocol,
-        chat: &ServedChat,
-        asked: Option<&[Fault]>,
-        scheduled: &[Fault],
-        manners: Manners,
-    ) -> Result<Option<Reply>> {
-        let turn = self.model.turn(&chat.request);
-        let faults = match (asked, &turn) {
-            (Some(asked), _) => asked,
-            (None, Ok(turn)) if !turn.faults.is_empty() => &turn.faults,
-            _ => scheduled,
-        };
-        if let Some(replaced) = self.replaced(protocol, faults, chat.stream) {
-            return Ok(replaced);
-        }
-        let turn = turn.as_ref().map_err(Error::clone)?;
-        let mut events = Model::perform(turn, &chat.request)?;
-        if let Some(ChatStreamEvent::MessageDone { response }) = events.last() {
-            self.counters.chat(&response.usage);
-        }
-        manners.apply(&mut events);
-        let Some(ChatStreamEvent::MessageDone { response }) = events.last() else {
-            return Err(Error::new(ErrorKind::Other, "the answer has no end"));
-        };
-        // The id is that of the answer, so that a call gets the same one streamed or not.
-        let id = format!("req-{}", response.id);
-        let mut reply = if chat.stream {
-            Reply::stream(protocol, events, chat.include_usage, faults)
-        } else {
-            Reply::json(protocol, write_body(protocol, response), faults)
-        };
-        reply.insert(REQUEST_ID, &id);
-        Ok(Some(reply))
-    }
-
-    fn embed(&self, served: &ServedEmbed) -> Result<Bytes> {
-        let response = vectors::embed(served)?;
-        let usage = response.usage.unwrap_or_default();
-        self.counters.embed(usage.prompt_tokens);
-        Ok(write_embed(&response, served.form))
-    }
-
-    /// What takes the place of an answer: `Some(None)` is that there is none at all.
-    fn replaced(
-        &self,
-        protocol: Protocol,
-        faults: &[Fault],
-        stream: bool,
-    ) -> Option<Option<Reply>> {
-        if !faults.is_empty() {
-            self.counters.fault();
-        }
-        if faults.contains(&Fault::Refuse) {
-            return Some(None);
-        }
-        Reply::fault(protocol, faults, stream).map(Some)
-    }
-}
-
-/// The faults that a call asks for: in its header, else in the id of its model.
-fn or_of_id(asked: Option<Vec<Fault>>, model: &str) -> Result<Option<Vec<Fault>>> {
-    match (asked, faults_of_id(model)) {
-        (None, Some(written)) => parse_list(written).map(Some),
-        (asked, _) => Ok(asked),
-    }
-}
-
-/// The path of a request with its query, where some protocols name the model and the stream.
-fn path_of(request: &Request<Bytes>) -> &str {
-    request.uri().path_and_query().map_or("/", |path| path.as_str())
 }

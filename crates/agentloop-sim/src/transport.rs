@@ -1,4 +1,4 @@
-//! The simulator in process: no sockets.
+//! Connects a simulator to a client in the same process.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,14 +12,14 @@ use futures_core::Stream;
 use http::{Request, Response};
 
 use crate::ledger::Busy;
-use crate::manners::Manners;
 use crate::reply::{Piece, Pieces};
 use crate::simulator::Simulator;
+use crate::usage_style::UsageStyle;
 
-/// Brings a [`Simulator`] into a client: requests reach it without a network.
+/// A transport that sends requests to a [`Simulator`] instead of the network.
 ///
-/// A stall is a body that never goes on, a reset an error of the kind `Connection`, a refused call such an error
-/// before there is an answer.
+/// [`Simulator::provider`] and [`Simulator::simulate`] use it; create one only for a provider of your own. A stalled body never
+/// continues, a connection that breaks is an error of the kind [`ErrorKind::Connection`].
 ///
 /// ```
 /// use agentloop::{AgentLoop, Protocol, Provider};
@@ -34,24 +34,26 @@ use crate::simulator::Simulator;
 pub struct SimTransport {
     simulator: Simulator,
     protocol: Protocol,
-    manners: Manners,
+    style: UsageStyle,
 }
 
 impl SimTransport {
-    /// A transport to `simulator`, which is spoken to in `protocol`.
+    /// Creates a transport to `simulator` for a provider that speaks `protocol`.
     pub fn new(simulator: Simulator, protocol: Protocol) -> Self {
-        Self { simulator, protocol, manners: Manners::default() }
+        Self { simulator, protocol, style: UsageStyle::default() }
     }
-}
 
-impl SimTransport {
-    /// The protocol of a call: its own, if that has such a call; else another one that has, as a row may speak several.
-    fn spoken(&self, request: &Request<Bytes>) -> Protocol {
-        let has = |protocol: &Protocol| {
+    /// Returns the protocol of a request: that of the provider if it has this path, else another one that has it, because a
+    /// provider may speak several protocols.
+    fn protocol_of(&self, request: &Request<Bytes>) -> Protocol {
+        let has_path = |protocol: &Protocol| {
             route(*protocol, request.method(), request.uri().path(), request.headers()).is_some()
         };
         let mut others = Protocol::ALL.iter().copied();
-        if has(&self.protocol) { self.protocol } else { others.find(has).unwrap_or(self.protocol) }
+        match has_path(&self.protocol) {
+            true => self.protocol,
+            false => others.find(has_path).unwrap_or(self.protocol),
+        }
     }
 }
 
@@ -63,11 +65,12 @@ impl Transport for SimTransport {
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         Box::pin(async move {
             let busy = self.simulator.begin();
-            let answer = self.simulator.answer_as(self.spoken(&request), &request, self.manners);
-            let Some(reply) = answer else {
-                return Err(broken("the simulated connection closed without an answer"));
+            let protocol = self.protocol_of(&request);
+            let reply = self.simulator.respond_with_style(protocol, &request, self.style);
+            let Some(reply) = reply else {
+                return Err(connection_error("the simulated connection closed without a response"));
             };
-            let pieces = PieceStream { pieces: reply.body, stalled: false, _busy: busy };
+            let pieces = PieceStream { pieces: reply.body, is_stalled: false, _busy: busy };
             let mut response = Response::new(Body::stream(pieces));
             *response.status_mut() = reply.status;
             *response.headers_mut() = reply.headers;
@@ -78,7 +81,7 @@ impl Transport for SimTransport {
 
 struct PieceStream {
     pieces: Pieces,
-    stalled: bool,
+    is_stalled: bool,
     _busy: Busy,
 }
 
@@ -86,62 +89,64 @@ impl Stream for PieceStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.stalled {
+        if self.is_stalled {
             return Poll::Pending;
         }
         match self.pieces.next() {
             Some(Piece::Bytes(bytes)) => Poll::Ready(Some(Ok(bytes))),
-            // Nothing will ever wake the reader but its own clock.
+            // The waker is never called, so only a timeout of the reader ends the wait.
             Some(Piece::Stall) => {
-                self.stalled = true;
+                self.is_stalled = true;
                 Poll::Pending
             }
-            Some(Piece::Reset) => Poll::Ready(Some(Err(broken("the simulated connection broke")))),
+            Some(Piece::Reset) => {
+                Poll::Ready(Some(Err(connection_error("the simulated connection was reset"))))
+            }
             None => Poll::Ready(None),
         }
     }
 }
 
-fn broken(what: &str) -> Error {
-    Error::new(ErrorKind::Connection, what)
+fn connection_error(message: &str) -> Error {
+    Error::new(ErrorKind::Connection, message)
 }
 
 impl Simulator {
-    /// The provider `sim`, without a key.
+    /// Returns the provider `sim`, which needs no key and speaks the OpenAI chat protocol.
     pub fn provider(&self) -> Provider {
         self.provider_named("sim", Protocol::OpenAiChat)
     }
 
-    /// A provider of that name that is spoken to in that protocol, without a key.
+    /// Returns a provider with this name and protocol, which needs no key.
     pub fn provider_named(&self, name: impl Into<String>, protocol: Protocol) -> Provider {
         let mut provider = Provider::openai_compatible(name.into(), "sim://local/v1");
         provider.protocol = protocol;
-        self.row(provider)
+        self.simulate(provider)
     }
 
-    /// The same row, answered by this simulator: rules, quirks and all stay, so that one suite of tests can run
-    /// over every row of the table.
+    /// Connects a provider to this simulator instead of the network.
     ///
-    /// A key that would be read from outside is replaced by the word `sim-key`, and every variable in the address
-    /// by `sim`.
-    pub fn row(&self, mut provider: Provider) -> Provider {
+    /// The provider keeps its protocol, rules and quirks, so the simulator receives what the real provider would receive. A key from
+    /// the environment or a file is replaced by `sim-key`, and each variable in the base URL by `sim`.
+    pub fn simulate(&self, mut provider: Provider) -> Provider {
         if !matches!(provider.key, KeySource::None | KeySource::Value(_)) {
             provider.key = KeySource::Value(Secret::new("sim-key"));
         }
-        let address = without_variables(&provider.base_url);
-        let mut provider = provider.base_url(address);
+        let url = fill_variables(&provider.base_url);
+        let mut provider = provider.base_url(url);
         for endpoint in &mut provider.endpoints {
-            endpoint.base_url = without_variables(&endpoint.base_url).into();
+            endpoint.base_url = fill_variables(&endpoint.base_url).into();
         }
         let mut transport = SimTransport::new(self.clone(), provider.protocol);
-        transport.manners = Manners::of(&provider.quirks);
+        transport.style = UsageStyle::from_quirks(&provider.quirks);
         provider.transport(transport)
     }
 }
 
-fn without_variables(address: &str) -> String {
-    let mut filled = String::with_capacity(address.len());
-    let mut rest = address;
+/// Replaces each `${VARIABLE}` of a URL by `sim`.
+fn fill_variables(url: &str) -> String {
+    let mut filled = String::with_capacity(url.len());
+    let mut rest = url;
     while let Some((before, after)) = rest.split_once("${") {
         filled.push_str(before);
         filled.push_str("sim");
@@ -150,7 +155,9 @@ fn without_variables(address: &str) -> String {
     filled + rest
 }
 
-/// The provider `sim`: a simulated model, in process, without a key.
+/// Returns the provider `sim` with a simulator of its own. It needs no key and no network.
+///
+/// Use [`Simulator::provider`] to script responses and to see the requests.
 ///
 /// ```
 /// use agentloop::{AgentLoop, ChatRequest};
@@ -158,8 +165,8 @@ fn without_variables(address: &str) -> String {
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> agentloop::Result<()> {
 /// let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
-/// let answer = ai.chat(ChatRequest::new("sim/echo").user("Hello")).await?;
-/// assert!(answer.text().starts_with("Hello"));
+/// let response = ai.chat(ChatRequest::new("sim/echo").user("Hello")).await?;
+/// assert!(response.text().starts_with("Hello"));
 /// # Ok(())
 /// # }
 /// ```
@@ -167,12 +174,25 @@ pub fn provider() -> Provider {
     Simulator::new().provider()
 }
 
-/// A simulated provider of that name, spoken to in that protocol.
+/// Returns a provider with this name and protocol, with a simulator of its own.
+///
+/// ```
+/// use agentloop::{AgentLoop, ChatRequest, Protocol};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// let provider = agentloop_sim::provider_named("lab", Protocol::Anthropic);
+/// let ai = AgentLoop::builder().provider(provider).build()?;
+/// let response = ai.chat(ChatRequest::new("lab/echo").user("Hello")).await?;
+/// assert_eq!(response.provider, "lab");
+/// # Ok(())
+/// # }
+/// ```
 pub fn provider_named(name: impl Into<String>, protocol: Protocol) -> Provider {
     Simulator::new().provider_named(name, protocol)
 }
 
-/// The same row, answered by a simulator of its own; see [`Simulator::row`].
+/// Connects a provider to a simulator of its own; see [`Simulator::simulate`].
 ///
 /// ```
 /// use agentloop::{AgentLoop, ChatRequest, Provider};
@@ -181,15 +201,15 @@ pub fn provider_named(name: impl Into<String>, protocol: Protocol) -> Provider {
 /// # async fn main() -> agentloop::Result<()> {
 /// for provider in Provider::all() {
 ///     let model = format!("{}/think", provider.name);
-///     let ai = AgentLoop::builder().provider(agentloop_sim::row(provider)).build()?;
-///     let answer = ai.chat(ChatRequest::new(model).user("Hello")).await?;
-///     assert!(answer.thinking().is_some());
+///     let ai = AgentLoop::builder().provider(agentloop_sim::simulate(provider)).build()?;
+///     let response = ai.chat(ChatRequest::new(model).user("Hello")).await?;
+///     assert!(response.thinking().is_some());
 /// }
 /// # Ok(())
 /// # }
 /// ```
-pub fn row(provider: Provider) -> Provider {
-    Simulator::new().row(provider)
+pub fn simulate(provider: Provider) -> Provider {
+    Simulator::new().simulate(provider)
 }
 
 #[cfg(test)]
@@ -197,9 +217,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variables_of_an_address_are_filled_in() {
-        let filled = without_variables("https://${NAME}.example.com/${PATH}/v1");
+    fn variables_of_a_url_are_replaced() {
+        let filled = fill_variables("https://${NAME}.example.com/${PATH}/v1");
         assert_eq!(filled, "https://sim.example.com/sim/v1");
-        assert_eq!(without_variables("https://a/${OPEN"), "https://a/sim");
+        assert_eq!(fill_variables("https://a/${OPEN"), "https://a/sim");
     }
 }

@@ -76,7 +76,7 @@ impl Group {
             .transport(HttpTransport::builder().without_proxy().build()?);
         for protocol in Protocol::ALL {
             let faults: Faults = faults.parse()?;
-            let simulator = Simulator::new().with_faults(faults.over_and_over());
+            let simulator = Simulator::new().with_faults(faults.cycle());
             let server = simulator.serve("127.0.0.1:0").await?;
             let lane = lane(name, *protocol);
             let mut provider = Provider::openai_compatible(lane.clone(), server.url());

@@ -1,4 +1,4 @@
-//! What can go wrong, on demand.
+//! Simulated faults.
 
 mod parse;
 mod schedule;
@@ -8,79 +8,82 @@ use std::fmt;
 pub(crate) use parse::{parse_list, serde_list};
 pub use schedule::Faults;
 
-/// One thing that goes wrong with an answer.
+/// A simulated fault of a response.
 ///
-/// Faults are asked for in the `x-sim-fault` header of a request, after a `!` in the model's id
-/// (`sim/echo!status=429`), by a turn of a [`Script`](crate::Script), or by a schedule ([`Faults`]). The
-/// written form is the same everywhere; several are joined by `;`, and what modifies a fault follows it:
+/// There are four ways to simulate a fault: a response of a script ([`Turn::with_fault`](crate::Turn::with_fault)), a schedule
+/// ([`Faults`]), the id of the model after a `!` (`sim/echo!status=429`), and the request header `x-sim-fault`. The text form is
+/// the same everywhere. Separate several faults by `;`. Options of a fault follow it:
 ///
-/// | written | what happens |
+/// | text | effect |
 /// |---|---|
-/// | `status=429` | an error of that status; then `retry-after=2`, `code=…`, `message=…` |
-/// | `cut-bytes=120` | the body ends after so many bytes; then `reset`: the connection breaks |
-/// | `cut-events=3` | the stream ends after so many events; then `reset` |
-/// | `stall-events=2` | after so many events nothing comes any more, and the stream does not end |
-/// | `malformed-events=1` | after so many events comes one that is no JSON |
-/// | `error-events=2` | after so many events comes an error, and the stream ends (the status is 200) |
-/// | `error-first` | the same as `error-events=0` |
-/// | `drip` | one byte at a time |
-/// | `body=200000000` | a body of so many bytes that is no answer |
-/// | `wrong-length` | the body is shorter than its `content-length` says |
-/// | `html` | a web page in place of the answer (with `status=502`: of that status) |
-/// | `refuse` | no answer at all: the connection closes |
+/// | `status=429` | fails with this HTTP status; options: `retry-after=2`, `code=…`, `message=…` |
+/// | `cut-bytes=120` | ends the body after 120 bytes; with `reset` the connection breaks |
+/// | `cut-events=3` | ends the stream after 3 events; with `reset` the connection breaks |
+/// | `stall-events=2` | sends nothing after 2 events, and keeps the stream open |
+/// | `malformed-events=1` | sends an event that is not JSON after 1 event |
+/// | `error-events=2` | sends an error event after 2 events and ends the stream (the HTTP status is 200) |
+/// | `error-first` | is short for `error-events=0` |
+/// | `drip` | sends the body one byte at a time |
+/// | `body=200000000` | sends a body of 200,000,000 bytes that is not a response |
+/// | `wrong-length` | sends a body that is shorter than its `content-length` |
+/// | `html` | sends a web page instead of a response; with `status=502` it has that status |
+/// | `refuse` | closes the connection without a response |
 ///
-/// Events are counted as they stand on the wire, where the first may bring nothing but the id.
-/// A whole answer has no events: there `cut-events` and `stall-events` happen in the middle of the body,
-/// and `malformed-events` and `error-events` take the place of it, whatever their number.
+/// Events are those of the wire. The first may contain only the id. A complete response has no events: `cut-events` and
+/// `stall-events` apply to the middle of its body, `malformed-events` and `error-events` replace the body.
 ///
 /// ```
-/// use agentloop_sim::Fault;
+/// use agentloop_sim::{Cut, Fault};
 ///
 /// let fault: Fault = "status=429;retry-after=2".parse()?;
 /// assert_eq!(fault, Fault::status(429).with_retry_after("2"));
+/// let fault: Fault = "cut-events=3".parse()?;
+/// assert_eq!(fault, Fault::CutEvents(3, Cut::End));
+/// let fault = Fault::status(429).with_retry_after("2");
 /// assert_eq!(fault.to_string(), "status=429;retry-after=2");
 /// # Ok::<(), agentloop::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fault {
-    /// An error of that status.
+    /// Fails with an HTTP status.
     Status {
         /// The HTTP status.
         status: u16,
-        /// The `retry-after` header, as it is written.
+        /// The value of the `retry-after` header.
         retry_after: Option<String>,
-        /// The error's code.
+        /// The code of the error.
         code: Option<String>,
-        /// The error's text.
+        /// The message of the error.
         message: Option<String>,
     },
-    /// The body ends after so many bytes.
+    /// Ends the body after this many bytes.
     CutBytes(usize, Cut),
-    /// The stream ends after so many events.
+    /// Ends the stream after this many events.
     CutEvents(usize, Cut),
-    /// After so many events nothing comes any more, and the stream does not end.
+    /// Sends nothing after this many events, and keeps the stream open.
     StallEvents(usize),
-    /// After so many events comes one that is no JSON.
+    /// Sends an event that is not JSON after this many events.
     MalformedEvents(usize),
-    /// After so many events comes an error.
+    /// Sends an error event after this many events, and ends the stream.
     ErrorEvents(usize),
-    /// One byte at a time.
+    /// Sends the body one byte at a time.
     Drip,
-    /// A body of so many bytes that is no answer.
+    /// Sends a body of this many bytes that is not a response.
     Body(u64),
-    /// The body is shorter than its `content-length` says.
+    /// Sends a body that is shorter than its `content-length`.
     WrongLength,
-    /// A web page in place of the answer.
+    /// Sends a web page instead of a response.
     Html,
-    /// No answer at all.
+    /// Closes the connection without a response.
     Refuse,
 }
 
 /// How a body ends too early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cut {
-    /// As if it were complete: nothing but its content shows that it is not.
+    /// The body ends normally. Only its content shows that it is truncated.
     #[default]
     End,
     /// The connection breaks.
@@ -88,12 +91,12 @@ pub enum Cut {
 }
 
 impl Fault {
-    /// An error of that status.
+    /// Creates a fault that fails with an HTTP status.
     pub fn status(status: u16) -> Self {
         Self::Status { status, retry_after: None, code: None, message: None }
     }
 
-    /// The same, with a `retry-after` header. Only an error of a status has one.
+    /// Sets the `retry-after` header of a [`Fault::Status`]. Other faults are unchanged.
     #[must_use]
     pub fn with_retry_after(mut self, wait: impl Into<String>) -> Self {
         if let Self::Status { retry_after, .. } = &mut self {
@@ -102,17 +105,26 @@ impl Fault {
         self
     }
 
-    /// The same, with an error code. Only an error of a status has one.
+    /// Sets the error code of a [`Fault::Status`]. Other faults are unchanged.
     #[must_use]
-    pub fn with_code(mut self, word: impl Into<String>) -> Self {
+    pub fn with_code(mut self, value: impl Into<String>) -> Self {
         if let Self::Status { code, .. } = &mut self {
-            *code = Some(word.into());
+            *code = Some(value.into());
         }
         self
     }
 
-    /// Whether the answer is not even begun, so that the model has nothing to do.
-    pub(crate) fn replaces_answer(&self) -> bool {
+    /// Sets the error message of a [`Fault::Status`]. Other faults are unchanged.
+    #[must_use]
+    pub fn with_message(mut self, text: impl Into<String>) -> Self {
+        if let Self::Status { message, .. } = &mut self {
+            *message = Some(text.into());
+        }
+        self
+    }
+
+    /// Returns whether the fault replaces the response completely.
+    pub(crate) fn is_replacing(&self) -> bool {
         matches!(self, Self::Status { .. } | Self::Body(_) | Self::Html | Self::Refuse)
     }
 }

@@ -1,4 +1,4 @@
-//! Faults as they are written.
+//! The text form of faults.
 
 use std::str::FromStr;
 
@@ -6,18 +6,18 @@ use agentloop::{Error, ErrorKind, Result};
 
 use super::{Cut, Fault};
 
-/// Every fault as it is written, for error messages.
+/// The text forms of all faults, for error messages.
 const KNOWN: &str = "status=N (then retry-after=S, code=C, message=M), cut-bytes=N, cut-events=N \
     (then reset), stall-events=N, malformed-events=N, error-events=N, error-first, drip, body=N, \
     wrong-length, html, refuse";
 
-fn refused(what: &str) -> Error {
-    Error::new(ErrorKind::InvalidRequest, what)
+fn invalid(message: &str) -> Error {
+    Error::new(ErrorKind::InvalidRequest, message)
         .with_status(400)
-        .with_hint(format!("known faults are {KNOWN}"))
+        .with_hint(format!("the known faults are {KNOWN}"))
 }
 
-/// Reads faults that are joined by `;`. Nothing is no fault.
+/// Parses faults that are separated by `;`. An empty text has no faults.
 pub(crate) fn parse_list(text: &str) -> Result<Vec<Fault>> {
     let mut faults: Vec<Fault> = Vec::new();
     for item in text.split(';').map(str::trim) {
@@ -28,16 +28,16 @@ pub(crate) fn parse_list(text: &str) -> Result<Vec<Fault>> {
             Some((name, value)) => (name.trim(), Some(value.trim())),
             None => (item, None),
         };
-        if modify(faults.last_mut(), name, value) {
+        if apply_option(faults.last_mut(), name, value) {
             continue;
         }
-        faults.push(read(name, value)?);
+        faults.push(parse_fault(name, value)?);
     }
     Ok(faults)
 }
 
-/// Applies what modifies the fault before it; `false` when it is not such a word, or does not fit there.
-fn modify(last: Option<&mut Fault>, name: &str, value: Option<&str>) -> bool {
+/// Applies an option to the fault before it. Returns `false` if the text is not an option of that fault.
+fn apply_option(last: Option<&mut Fault>, name: &str, value: Option<&str>) -> bool {
     match (last, name, value) {
         (Some(Fault::CutBytes(_, how) | Fault::CutEvents(_, how)), "reset", None) => {
             *how = Cut::Reset;
@@ -54,10 +54,10 @@ fn modify(last: Option<&mut Fault>, name: &str, value: Option<&str>) -> bool {
     true
 }
 
-fn read(name: &str, value: Option<&str>) -> Result<Fault> {
+fn parse_fault(name: &str, value: Option<&str>) -> Result<Fault> {
     fn number<T: FromStr>(name: &str, value: Option<&str>) -> Result<T> {
         let text = value.unwrap_or_default();
-        text.parse().map_err(|_| refused(&format!("the fault `{name}={text}` needs a number")))
+        text.parse().map_err(|_| invalid(&format!("the fault `{name}={text}` needs a number")))
     }
     match (name, value) {
         ("status", value) => {
@@ -65,7 +65,7 @@ fn read(name: &str, value: Option<&str>) -> Result<Fault> {
             if (200..600).contains(&status) {
                 Ok(Fault::status(status))
             } else {
-                Err(refused(&format!("the fault `status={status}` is no status of an answer")))
+                Err(invalid(&format!("the fault `status={status}` is not from 200 to 599")))
             }
         }
         ("cut-bytes", value) => Ok(Fault::CutBytes(number(name, value)?, Cut::End)),
@@ -80,27 +80,27 @@ fn read(name: &str, value: Option<&str>) -> Result<Fault> {
         ("html", None) => Ok(Fault::Html),
         ("refuse", None) => Ok(Fault::Refuse),
         ("retry-after" | "code" | "message", _) => {
-            Err(refused(&format!("`{name}` follows `status=N` and has a value")))
+            Err(invalid(&format!("`{name}=…` must follow `status=N`")))
         }
-        ("reset", _) => Err(refused("`reset` follows `cut-bytes=N` or `cut-events=N`")),
-        _ => Err(refused(&format!("no fault is called `{name}`"))),
+        ("reset", _) => Err(invalid("`reset` must follow `cut-bytes=N` or `cut-events=N`")),
+        _ => Err(invalid(&format!("unknown fault `{name}`"))),
     }
 }
 
 impl FromStr for Fault {
     type Err = Error;
 
-    /// Reads one fault.
+    /// Parses one fault.
     fn from_str(text: &str) -> Result<Self> {
         let mut faults = parse_list(text)?;
         match (faults.pop(), faults.is_empty()) {
             (Some(fault), true) => Ok(fault),
-            _ => Err(refused(&format!("`{text}` is not one fault"))),
+            _ => Err(invalid(&format!("`{text}` is not exactly one fault"))),
         }
     }
 }
 
-/// Faults in JSON: the written form.
+/// The JSON form of faults: a string with their text form.
 pub(crate) mod serde_list {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_written_as_it_is_read() {
+    fn every_fault_round_trips_through_its_text_form() {
         let all = [
             "status=429;retry-after=2;code=slow_down;message=too fast",
             "status=500",
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_without_its_number_says_so() {
+    fn a_fault_without_a_valid_number_is_an_error() {
         for text in ["status", "status=x", "cut-bytes=-1", "status=99", "reset"] {
             assert!(parse_list(text).is_err(), "{text}");
         }
     }
 
     #[test]
-    fn two_faults_are_not_one() {
+    fn a_single_fault_is_parsed_only_from_exactly_one() {
         assert!("drip;html".parse::<Fault>().is_err());
         assert!("".parse::<Fault>().is_err());
     }

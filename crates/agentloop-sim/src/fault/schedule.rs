@@ -1,4 +1,4 @@
-//! Which call goes wrong.
+//! Schedules of faults.
 
 use std::str::FromStr;
 
@@ -6,14 +6,14 @@ use agentloop::Error;
 
 use super::{Fault, parse_list};
 
-/// What goes wrong with which call: a fault for the first call, for the second, and so on.
+/// A schedule of faults: which request fails, by its number.
 ///
-/// Every call counts, of whatever kind. A call that asks for faults of its own gets those instead.
+/// Requests of all kinds are counted. Faults of a request or of a scripted response take precedence over the schedule.
 ///
 /// ```
 /// use agentloop_sim::{Fault, Faults};
 ///
-/// // Fails twice, then answers.
+/// // The first two requests fail.
 /// let faults = Faults::in_order([Some(Fault::status(500)), Some(Fault::status(429))]);
 /// assert_eq!(faults, "status=500 | status=429".parse()?);
 /// # Ok::<(), agentloop::Error>(())
@@ -22,70 +22,79 @@ use super::{Fault, parse_list};
 pub struct Faults {
     in_order: Vec<Vec<Fault>>,
     then: Vec<Fault>,
-    /// Whether the list begins again after its end.
-    again: bool,
+    /// Whether the list starts again after its end.
+    is_cyclic: bool,
 }
 
 impl Faults {
-    /// Nothing goes wrong.
+    /// Creates a schedule without faults.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Every call goes wrong.
+    /// Creates a schedule with this fault for every request.
     pub fn always(fault: Fault) -> Self {
         Self::none().then_always(fault)
     }
 
-    /// These for the first calls (`None` leaves a call alone); later calls go well.
+    /// Creates a schedule with these faults for the first requests. `None` is a request without a fault, and so are all requests
+    /// after the list.
     pub fn in_order(faults: impl IntoIterator<Item = Option<Fault>>) -> Self {
         let in_order = faults.into_iter().map(Vec::from_iter).collect();
         Self { in_order, ..Self::none() }
     }
 
-    /// The same, and from the beginning again after the last of them, for as long as there are calls.
+    /// Repeats the list of faults without end.
     ///
     /// ```
     /// use agentloop_sim::Faults;
     ///
-    /// // Every second call fails.
+    /// // Every second request fails.
     /// let faults: Faults = "status=500|".parse()?;
-    /// let faults = faults.over_and_over();
+    /// let faults = faults.cycle();
     /// # Ok::<(), agentloop::Error>(())
     /// ```
     #[must_use]
-    pub fn over_and_over(mut self) -> Self {
-        self.again = true;
+    pub fn cycle(mut self) -> Self {
+        self.is_cyclic = true;
         self
     }
 
-    /// The same fault for the first `calls` calls.
-    pub fn first(calls: usize, fault: Fault) -> Self {
-        Self { in_order: vec![vec![fault]; calls], ..Self::none() }
+    /// Creates a schedule with this fault for the first `requests` requests.
+    ///
+    /// ```
+    /// use agentloop_sim::{Fault, Faults};
+    ///
+    /// let faults = Faults::first(2, Fault::status(503));
+    /// assert_eq!(faults, "status=503|status=503".parse()?);
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn first(requests: usize, fault: Fault) -> Self {
+        Self { in_order: vec![vec![fault]; requests], ..Self::none() }
     }
 
-    /// The same, and this for every call after the listed ones.
+    /// Adds a fault for every request after the list.
     #[must_use]
     pub fn then_always(mut self, fault: Fault) -> Self {
         self.then.push(fault);
         self
     }
 
-    /// What goes wrong with a call, counted from 1.
+    /// Returns the faults of a request by its number, which starts at 1.
     pub(crate) fn of_call(&self, call: u64) -> &[Fault] {
-        let turn = usize::try_from(call.saturating_sub(1)).ok();
-        let turn = match turn {
-            Some(turn) if self.again => turn.checked_rem(self.in_order.len()),
-            turn => turn,
+        let index = usize::try_from(call.saturating_sub(1)).ok();
+        let index = match index {
+            Some(index) if self.is_cyclic => index.checked_rem(self.in_order.len()),
+            index => index,
         };
-        turn.and_then(|at| self.in_order.get(at)).unwrap_or(&self.then)
+        index.and_then(|index| self.in_order.get(index)).unwrap_or(&self.then)
     }
 }
 
 impl FromStr for Faults {
     type Err = Error;
 
-    /// Reads what goes wrong with each call, separated by `|`. An empty place leaves its call alone.
+    /// Parses the faults of each request, separated by `|`. An empty entry is a request without a fault.
     fn from_str(text: &str) -> Result<Self, Error> {
         let in_order = text.split('|').map(parse_list).collect::<Result<_, _>>()?;
         Ok(Self { in_order, ..Self::none() })
@@ -97,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_call_gets_the_fault_of_its_place() {
+    fn each_request_gets_the_faults_of_its_entry() {
         let faults: Faults = "status=500||drip;html".parse().unwrap();
         assert_eq!(faults.of_call(1), [Fault::status(500)]);
         assert_eq!(faults.of_call(2), []);
@@ -106,18 +115,18 @@ mod tests {
     }
 
     #[test]
-    fn what_always_happens_comes_after_the_list() {
+    fn the_fault_of_all_later_requests_follows_the_list() {
         let faults = Faults::first(2, Fault::Html).then_always(Fault::Refuse);
         assert_eq!(faults.of_call(2), [Fault::Html]);
         assert_eq!(faults.of_call(99), [Fault::Refuse]);
     }
 
     #[test]
-    fn a_list_can_begin_again() {
-        let faults = "status=500||drip".parse::<Faults>().unwrap().over_and_over();
+    fn a_cyclic_list_starts_again() {
+        let faults = "status=500||drip".parse::<Faults>().unwrap().cycle();
         assert_eq!(faults.of_call(4), [Fault::status(500)]);
         assert_eq!(faults.of_call(5), []);
         assert_eq!(faults.of_call(9), [Fault::Drip]);
-        assert_eq!(Faults::none().over_and_over().of_call(7), []);
+        assert_eq!(Faults::none().cycle().of_call(7), []);
     }
 }

@@ -1,4 +1,4 @@
-//! What the model does, by its id.
+//! The behaviours that the id of a model selects.
 
 use std::fmt::Write as _;
 
@@ -8,17 +8,18 @@ use agentloop::{
 };
 use serde_json::{Value, json};
 
-use super::conversation::{last_user_text, request_hash, results};
+use super::conversation::{last_user_text, request_hash, tool_results};
 use super::{MAX_DELTAS, media, schema};
 use crate::script::Turn;
 
-/// How many words an answer has that runs to its length, when the request does not say.
+/// The number of words of `length`, if the request has no `max_tokens`.
 const DEFAULT_LENGTH: u64 = 16;
 
-/// What is said beside an echo.
-const HINT: &str = "(This is a simulated model. For a real one set a key, GROQ_API_KEY for example, \
-    and name one of its models; `agentloop providers` shows all.)";
+/// The text after an echo.
+const HINT: &str = "(This response is simulated. To use a real model, set a key, for example GROQ_API_KEY, \
+    and name one of its models. `agentloop providers` lists all providers.)";
 
+/// A behaviour of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
     Echo,
@@ -34,11 +35,12 @@ pub(super) enum Behaviour {
 }
 
 impl Behaviour {
-    /// The ids that a simulator lists.
+    /// The model ids that a simulator lists.
     pub(super) const IDS: [&'static str; 10] = [
         "echo", "think", "tools", "cite", "refuse", "length", "json", "long-500", "image", "audio",
     ];
 
+    /// Returns the behaviour that an id selects.
     pub(super) fn of(id: &str) -> Self {
         match id {
             "think" => Self::Think,
@@ -56,6 +58,7 @@ impl Behaviour {
         }
     }
 
+    /// Returns the response to a request.
     pub(super) fn turn(self, request: &ChatRequest) -> Turn {
         match self {
             Self::Cite => cite(),
@@ -69,79 +72,76 @@ impl Behaviour {
             Self::Long(words) => long(words, request),
             Self::Image => media::image(),
             Self::Audio => media::audio(request),
-            Self::Echo | Self::Think | Self::Tools | Self::Json => self.with_tools(request),
+            Self::Echo | Self::Think | Self::Tools | Self::Json => self.use_tools(request),
         }
     }
 
-    /// Calls tools while there are no results, then answers.
-    fn with_tools(self, request: &ChatRequest) -> Turn {
-        let results = results(request);
+    /// Calls tools if there are no results yet, else responds.
+    fn use_tools(self, request: &ChatRequest) -> Turn {
+        let results = tool_results(request);
         let mut parts = Vec::new();
         if self == Self::Think {
             parts.push(think(request, results.len()));
         }
         let calls =
-            if results.is_empty() { calls(request, self == Self::Tools) } else { Vec::new() };
+            if results.is_empty() { call_tools(request, self == Self::Tools) } else { Vec::new() };
         if calls.is_empty() {
-            parts.push(text(self.answer(request, &results)));
+            let text = self.write_text(request, &results);
+            parts.push(ResponsePart::Text(TextPart::new(text)));
         } else {
             parts.extend(calls);
         }
         Turn::new(parts)
     }
 
-    fn answer(self, request: &ChatRequest, results: &[(String, String)]) -> String {
-        let said = last_user_text(request);
+    fn write_text(self, request: &ChatRequest, results: &[(String, String)]) -> String {
+        let prompt = last_user_text(request);
         match &request.response_format {
             Some(ResponseFormat::JsonSchema { json_schema }) => {
                 return schema::instance(&json_schema.schema).to_string();
             }
-            Some(ResponseFormat::JsonObject {}) => return json_of(&said, results).to_string(),
-            _ if self == Self::Json => return json_of(&said, results).to_string(),
+            Some(ResponseFormat::JsonObject {}) => return echo_json(&prompt, results).to_string(),
+            _ if self == Self::Json => return echo_json(&prompt, results).to_string(),
             _ => {}
         }
         if !results.is_empty() {
-            let mut answer = String::new();
+            let mut text = String::new();
             for (at, (tool, result)) in results.iter().enumerate() {
                 let space = if at == 0 { "" } else { "\n" };
                 // Writing to a string cannot fail.
-                let _ = write!(answer, "{space}{tool} says: {result}");
+                let _ = write!(text, "{space}{tool} says: {result}");
             }
-            return answer;
+            return text;
         }
-        if said.is_empty() {
+        if prompt.is_empty() {
             return HINT.to_owned();
         }
-        format!("{said}\n\n{HINT}")
+        format!("{prompt}\n\n{HINT}")
     }
 }
 
-fn text(text: impl Into<String>) -> ResponsePart {
-    ResponsePart::Text(TextPart::new(text))
-}
-
-fn json_of(said: &str, results: &[(String, String)]) -> Value {
+fn echo_json(prompt: &str, results: &[(String, String)]) -> Value {
     let results: Vec<Value> =
         results.iter().map(|(tool, result)| json!({ "tool": tool, "result": result })).collect();
     if results.is_empty() {
-        json!({ "echo": said })
+        json!({ "echo": prompt })
     } else {
-        json!({ "echo": said, "results": results })
+        json!({ "echo": prompt, "results": results })
     }
 }
 
 fn think(request: &ChatRequest, results: usize) -> ResponsePart {
-    let said = super::words(&last_user_text(request));
+    let words = super::count_words(&last_user_text(request));
     let thoughts = match results {
-        0 => format!("The user wrote {said} words. I say them again."),
-        1 => "The result is there. I answer from it.".to_owned(),
-        some => format!("All {some} results are there. I answer from them."),
+        0 => format!("The user wrote {words} words. I repeat them."),
+        1 => "The result is available. I respond with it.".to_owned(),
+        some => format!("All {some} results are available. I respond with them."),
     };
     ResponsePart::Thinking(ThinkingPart::new(thoughts))
 }
 
-/// Calls of the tools that the request wants called.
-fn calls(request: &ChatRequest, all: bool) -> Vec<ResponsePart> {
+/// Calls the tools that the request allows.
+fn call_tools(request: &ChatRequest, all: bool) -> Vec<ResponsePart> {
     let wanted: Option<&str> = match &request.tool_choice {
         Some(ToolChoice::None) => return Vec::new(),
         Some(ToolChoice::Function(name)) => Some(name),
@@ -173,13 +173,13 @@ fn calls(request: &ChatRequest, all: bool) -> Vec<ResponsePart> {
 fn long(words: usize, request: &ChatRequest) -> Turn {
     let choices = usize::try_from(request.n.unwrap_or(1).max(1)).unwrap_or(1);
     let words = words.min(MAX_DELTAS / choices);
-    let mut said = String::with_capacity(words * 8);
+    let mut text = String::with_capacity(words * 8);
     for word in 1..=words {
         let space = if word == 1 { "" } else { " " };
         // Writing to a string cannot fail.
-        let _ = write!(said, "{space}word{word}");
+        let _ = write!(text, "{space}word{word}");
     }
-    Turn::text(said)
+    Turn::text(text)
 }
 
 fn cite() -> Turn {

@@ -1,59 +1,56 @@
-//! What a conversation says.
+//! Reads the conversation of a request.
 
 use agentloop::{ChatMessage, ChatRequest, ContentPart, Role};
 
-/// The words of a text, as they are counted.
-pub(crate) fn words(text: &str) -> u64 {
+/// Counts the words of a text.
+pub(crate) fn count_words(text: &str) -> u64 {
     text.split_whitespace().count() as u64
 }
 
-/// A number that stands for some bytes: the same on every machine and in every version.
+/// Returns a hash of some bytes that is the same on every machine and in every version.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    // FNV-1a, because it is short and never changes, as the standard library's hashes may.
+    // FNV-1a, because it is short and stable. The hashes of the standard library may change.
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// A number that stands for a request.
+/// Returns a hash of a request.
 pub(super) fn request_hash(request: &ChatRequest) -> u64 {
     hash(&serde_json::to_vec(request).unwrap_or_default())
 }
 
-/// What the user said last.
+/// Returns the text of the last user message.
 pub(super) fn last_user_text(request: &ChatRequest) -> String {
-    let said = request.messages.iter().rev();
-    said.filter(|message| message.role == Role::User)
+    let messages = request.messages.iter().rev();
+    messages
+        .filter(|message| message.role == Role::User)
         .map(ChatMessage::text)
         .next()
         .unwrap_or_default()
 }
 
-/// The turns since the user spoke last.
-fn since_user(request: &ChatRequest) -> &[ChatMessage] {
-    let user = |message: &ChatMessage| message.role == Role::User;
-    let from = request.messages.iter().rposition(user).map_or(0, |at| at + 1);
-    &request.messages[from..]
+/// Returns the messages after the last user message.
+fn messages_since_user(request: &ChatRequest) -> &[ChatMessage] {
+    let is_user = |message: &ChatMessage| message.role == Role::User;
+    let from = request.messages.iter().rposition(is_user).map_or(0, |at| at + 1);
+    request.messages.get(from..).unwrap_or_default()
 }
 
-fn count_assistant(messages: &[ChatMessage]) -> usize {
-    let assistant = |message: &&ChatMessage| message.role == Role::Assistant;
-    messages.iter().filter(assistant).count()
+/// Counts the assistant messages.
+pub(super) fn count_assistant(messages: &[ChatMessage]) -> usize {
+    let is_assistant = |message: &&ChatMessage| message.role == Role::Assistant;
+    messages.iter().filter(is_assistant).count()
 }
 
-/// How often the assistant has spoken.
-pub(super) fn assistant_turns(request: &ChatRequest) -> usize {
-    count_assistant(&request.messages)
+/// Counts the assistant messages after the last user message.
+pub(super) fn count_assistant_since_user(request: &ChatRequest) -> usize {
+    count_assistant(messages_since_user(request))
 }
 
-/// How often it has spoken since the user did.
-pub(super) fn assistant_turns_since(request: &ChatRequest) -> usize {
-    count_assistant(since_user(request))
-}
-
-/// The results of tools since the user spoke last: the tool's name, and what it gave back.
-pub(super) fn results(request: &ChatRequest) -> Vec<(String, String)> {
-    since_user(request)
+/// Returns the tool results after the last user message, each with the name of its tool.
+pub(super) fn tool_results(request: &ChatRequest) -> Vec<(String, String)> {
+    messages_since_user(request)
         .iter()
         .filter(|message| message.role == Role::Tool)
         .map(|result| {
@@ -76,8 +73,8 @@ fn tool_of_call(request: &ChatRequest, id: &str) -> Option<String> {
     })
 }
 
-/// A word of the conversation is a token.
-pub(super) fn prompt_tokens(request: &ChatRequest) -> u64 {
+/// Counts the prompt tokens: each word of the conversation is one.
+pub(super) fn count_prompt_tokens(request: &ChatRequest) -> u64 {
     let texts = request.messages.iter().map(ChatMessage::text);
-    texts.map(|text| words(&text)).sum()
+    texts.map(|text| count_words(&text)).sum()
 }

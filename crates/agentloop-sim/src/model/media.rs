@@ -1,4 +1,4 @@
-//! The smallest picture and the shortest sound.
+//! A very small image and very short audio.
 
 use agentloop::{AudioPart, ChatRequest, ImagePart, ResponsePart, TextPart};
 
@@ -10,10 +10,10 @@ const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mN
 /// A WAV of eight samples of silence (mono, 8 bit, 8 kHz).
 const SILENCE: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA==";
 
-/// Text, and a picture.
+/// Returns text and an image.
 pub(super) fn image() -> Turn {
     Turn::new([
-        ResponsePart::Text(TextPart::new("Here is a picture of one pixel.")),
+        ResponsePart::Text(TextPart::new("Here is an image of one pixel.")),
         ResponsePart::Image(ImagePart {
             mime_type: "image/png".to_owned(),
             data: PIXEL.to_owned(),
@@ -22,13 +22,13 @@ pub(super) fn image() -> Turn {
     ])
 }
 
-/// Silence, with words to it. The bytes are the same whatever format is asked for.
+/// Returns silence with a transcript. The bytes are the same whatever format is requested.
 pub(super) fn audio(request: &ChatRequest) -> Turn {
     let format = request.audio.as_ref().map_or("wav", |audio| &audio.format);
     Turn::new([ResponsePart::Audio(AudioPart {
         mime_type: format!("audio/{format}"),
         data: SILENCE.to_owned(),
-        transcript: Some("Silence is also an answer.".to_owned()),
+        transcript: Some("This audio is silent.".to_owned()),
         ..AudioPart::default()
     })])
 }

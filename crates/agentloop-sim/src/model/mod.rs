@@ -1,10 +1,11 @@
-//! The scripted model: the same request always gets the same answer.
+//! The simulated model.
 
 mod behaviour;
 mod conversation;
 mod media;
 mod perform;
 mod schema;
+mod sequence;
 mod shorten;
 mod split;
 
@@ -14,39 +15,42 @@ use agentloop::{ChatRequest, ChatResponse, ChatStreamEvent, Error, ErrorKind, Mo
 
 use crate::script::{Script, Turn};
 use behaviour::Behaviour;
-pub(crate) use conversation::{hash, words};
+pub(crate) use conversation::{count_words, hash};
+use sequence::{Sequence, exhausted};
 
-/// The most steps of one answer, over all its choices.
+/// The maximum number of deltas of one response, over all its choices.
 pub(crate) const MAX_DELTAS: usize = 1_000_000;
 
-/// The most choices of one answer.
+/// The maximum number of choices of one response.
 pub(crate) const MAX_CHOICES: u32 = 128;
 
-/// A model without weights: the same request always gets the same answer.
+/// A simulated model.
 ///
-/// What it does follows from the model's id (what stands after `sim/`):
+/// By default the id of the model (the part after `sim/`) selects its behaviour, and the same request always gets the same
+/// response:
 ///
-/// | id | what it does |
+/// | id | behaviour |
 /// |---|---|
-/// | `echo`, and every id that is not listed | says again what the user said last, and how to set a key |
-/// | `think` | thinks first |
-/// | `tools` | calls all given tools at once |
-/// | `cite` | names its sources |
-/// | `refuse` | refuses (`content_filter`) |
-/// | `length` | runs into the token limit: `max_tokens`, or 16 |
-/// | `json` | writes a JSON object, of the schema in `response_format` if there is one |
-/// | `long-N` | streams N words |
-/// | `image`, `audio` | draws, speaks |
+/// | `echo`, and every id that is not listed | repeats the last user message, and explains how to set a key |
+/// | `think` | thinks, then responds like `echo` |
+/// | `tools` | calls all given tools in parallel |
+/// | `cite` | writes text with citations |
+/// | `refuse` | refuses, with the finish reason `content_filter` |
+/// | `length` | writes until the token limit: `max_tokens`, else 16 |
+/// | `json` | writes a JSON object that matches the schema of `response_format`, if there is one |
+/// | `long-N` | writes N words |
+/// | `image` | returns an image |
+/// | `audio` | returns audio |
 ///
-/// All of them keep to the request:
+/// All behaviours respect the request:
 ///
-/// - When it has tools, the model calls the first (or the one that `tool_choice` names) with arguments made
-///   from its schema, and when the results are there it answers from them. `refuse`, `length`, `long-N`,
-///   `cite`, `image` and `audio` call none.
-/// - `response_format` makes `echo` and `think` write JSON; `n`, `stop`, `max_tokens` and
-///   `parallel_tool_calls` are kept.
-/// - Usage is always told: a word of the conversation is a prompt token, a step of the stream is a
-///   completion token.
+/// - If the request has tools, the model calls the first tool, or the one that `tool_choice` names, with arguments
+///   generated from its schema. After the results it responds with them. `refuse`, `length`, `long-N`, `cite`, `image` and `audio`
+///   do not call tools.
+/// - With `response_format`, `echo` and `think` write JSON. `n`, `stop`, `max_tokens` and `parallel_tool_calls` are
+///   respected.
+/// - Usage is always reported: each word of the conversation counts as a prompt token, each delta of the stream as a completion
+///   token.
 ///
 /// ```
 /// use agentloop::ChatRequest;
@@ -59,85 +63,119 @@ pub(crate) const MAX_CHOICES: u32 = 128;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    script: Option<Arc<Script>>,
+    source: Source,
+}
+
+/// Where the responses of a model come from.
+#[derive(Clone, Debug, Default)]
+enum Source {
+    /// The id of the model selects a behaviour.
+    #[default]
+    Id,
+    /// The conversation selects a turn of a script.
+    Script(Arc<Script>),
+    /// The order of the requests selects a turn.
+    Sequence(Arc<Sequence>),
 }
 
 impl Model {
-    /// The model that does what its id says.
+    /// Creates a model whose id selects its behaviour.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A model that follows a script, whatever its id.
+    /// Creates a model that follows a script, whatever its id. The conversation selects the response.
     pub fn from_script(script: Script) -> Self {
-        Self { script: Some(Arc::new(script)) }
+        Self { source: Source::Script(Arc::new(script)) }
     }
 
-    /// The models that a simulator lists.
+    /// Creates a model that returns these responses in the order of the requests, whatever its id. Clones share the order.
+    ///
+    /// ```
+    /// use agentloop::ChatRequest;
+    /// use agentloop_sim::Model;
+    ///
+    /// let model = Model::from_responses(["First.", "Second."]);
+    /// let request = ChatRequest::new("any").user("Hi");
+    /// assert_eq!(model.response(&request)?.text(), "First.");
+    /// assert_eq!(model.response(&request)?.text(), "Second.");
+    /// assert!(model.response(&request).is_err());
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn from_responses<T: Into<Turn>>(responses: impl IntoIterator<Item = T>) -> Self {
+        let turns = responses.into_iter().map(Into::into).collect();
+        Self { source: Source::Sequence(Arc::new(Sequence::new(turns))) }
+    }
+
+    /// Returns the models that a simulator lists.
     pub fn list() -> Vec<ModelInfo> {
         Behaviour::IDS.iter().map(|id| ModelInfo::new("sim", *id)).collect()
     }
 
-    /// The steps of the answer, `message.start` to `message.done`.
+    /// Returns the events of the response, from `message.start` to `message.done`.
     ///
     /// # Errors
     ///
-    /// When a script has no turn left, or `n` is more than 128.
+    /// Returns an error if no scripted response is left, or if `n` is greater than 128.
     pub fn events(&self, request: &ChatRequest) -> Result<Vec<ChatStreamEvent>> {
-        let turn = self.turn(request)?;
+        let turn = self.next_turn(request, |_| false)?;
         perform::perform(&turn, request)
     }
 
-    /// The whole answer.
+    /// Returns the complete response. It is also a way to create a `ChatResponse` in a test.
     ///
     /// # Errors
     ///
-    /// As [`events`](Self::events).
+    /// Returns the same errors as [`events`](Self::events).
     pub fn response(&self, request: &ChatRequest) -> Result<ChatResponse> {
         match self.events(request)?.pop() {
             Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
-            _ => Err(Error::new(ErrorKind::Other, "the answer has no end")),
+            _ => Err(Error::new(ErrorKind::Other, NO_END)),
         }
     }
 
-    /// What to answer, before it is cut into steps.
-    pub(crate) fn turn(&self, request: &ChatRequest) -> Result<Turn> {
-        match &self.script {
-            None => Ok(Behaviour::of(model_id(&request.model)).turn(request)),
-            Some(script) => scripted(script, request).cloned(),
+    /// Returns the response to a request, before it is split into events.
+    ///
+    /// If `is_kept` returns true, a response of a sequence is returned again for the next request.
+    pub(crate) fn next_turn(
+        &self,
+        request: &ChatRequest,
+        is_kept: impl FnOnce(&Turn) -> bool,
+    ) -> Result<Turn> {
+        match &self.source {
+            Source::Id => Ok(Behaviour::of(model_id(&request.model)).turn(request)),
+            Source::Script(script) => find_turn(script, request).cloned(),
+            Source::Sequence(sequence) => sequence.next(is_kept),
         }
     }
 
-    /// The steps of an answer that is already chosen.
+    /// Returns the events of a response.
     pub(crate) fn perform(turn: &Turn, request: &ChatRequest) -> Result<Vec<ChatStreamEvent>> {
         perform::perform(turn, request)
     }
 }
 
-/// The model's id without the provider's name before it and the faults after it.
+/// The message of an error that indicates a bug in the simulator.
+pub(crate) const NO_END: &str = "the simulated response has no message.done event";
+
+/// Returns the id of the model without the name of the provider and without faults.
 pub(crate) fn model_id(model: &str) -> &str {
     let model = model.strip_prefix("sim/").unwrap_or(model);
     model.split_once('!').map_or(model, |(id, _)| id)
 }
 
-/// The faults that a model's id asks for.
+/// Returns the faults in the id of a model.
 pub(crate) fn faults_of_id(model: &str) -> Option<&str> {
     model.split_once('!').map(|(_, faults)| faults)
 }
 
-fn scripted<'a>(script: &'a Script, request: &ChatRequest) -> Result<&'a Turn> {
-    let said = conversation::last_user_text(request);
-    let scene = script.scenes.iter().find(|scene| said.contains(&scene.when));
-    let (turns, at) = match scene {
-        Some(scene) => (&scene.turns, conversation::assistant_turns_since(request)),
-        None => (&script.turns, conversation::assistant_turns(request)),
+/// Returns the turn of a script that responds to a request.
+fn find_turn<'a>(script: &'a Script, request: &ChatRequest) -> Result<&'a Turn> {
+    let text = conversation::last_user_text(request);
+    let scene = script.scenes.iter().find(|scene| text.contains(&scene.when));
+    let (turns, next) = match scene {
+        Some(scene) => (&scene.turns, conversation::count_assistant_since_user(request)),
+        None => (&script.turns, conversation::count_assistant(&request.messages)),
     };
-    turns.get(at).ok_or_else(|| {
-        Error::new(
-            ErrorKind::InvalidRequest,
-            format!("the script has {} turns, and turn {} is asked for", turns.len(), at + 1),
-        )
-        .with_status(400)
-        .with_code("script_exhausted")
-    })
+    turns.get(next).ok_or_else(|| exhausted(turns.len(), next))
 }

@@ -1,29 +1,29 @@
-//! A value that fits a JSON Schema, the same one every time.
+//! Generates a value that matches a JSON Schema. The same schema always gets the same value.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Number, Value, json};
 
-/// How deep a value may nest. A schema that asks for more without end gets `null` there.
+/// The maximum depth of a value. Deeper values are `null`.
 const MAX_DEPTH: usize = 24;
 
-/// Past this depth nothing optional is written any more, so that schemas that contain themselves end.
+/// The depth below which optional properties are left out, so that recursive schemas end.
 const MAX_OPTIONAL_DEPTH: usize = 4;
 
-/// A value never has more nodes; what follows is `null`. A schema can contain itself many times over.
+/// The maximum number of nodes of a value, because a schema can contain itself more than once. Further nodes are `null`.
 const MAX_NODES: usize = 2_000;
 
-/// A list is never longer, and a text is never padded further, whatever the schema asks for.
+/// The maximum length of an array, and of a padded string.
 const MAX_LENGTH: u64 = 100;
 
-/// A value of the schema: the properties that are required (all, when none is), the first of an `enum`,
-/// the smallest number, one item of a list. `pattern`, `not` and `if` are not looked at.
+/// Generates a value: the required properties (or all, if none is required), the first value of an `enum`, the smallest number,
+/// one item of an array. `pattern`, `not` and `if` are ignored.
 pub(super) fn instance(schema: &Value) -> Value {
-    let writer = Writer { root: schema, nodes: Cell::new(0) };
-    writer.value(schema, "text", 0)
+    let generator = Generator { root: schema, nodes: Cell::new(0) };
+    generator.value(schema, "text", 0)
 }
 
-/// The arguments of a tool: an object, whatever the schema says.
+/// Generates the arguments of a tool. The result is always an object.
 pub(super) fn arguments(schema: &Value) -> Value {
     match instance(schema) {
         object @ Value::Object(_) => object,
@@ -31,12 +31,12 @@ pub(super) fn arguments(schema: &Value) -> Value {
     }
 }
 
-struct Writer<'a> {
+struct Generator<'a> {
     root: &'a Value,
     nodes: Cell<usize>,
 }
 
-impl Writer<'_> {
+impl Generator<'_> {
     fn value(&self, schema: &Value, name: &str, depth: usize) -> Value {
         self.nodes.set(self.nodes.get() + 1);
         if depth > MAX_DEPTH || self.nodes.get() > MAX_NODES {
@@ -79,7 +79,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Objects are joined; of other values the first counts.
+    /// Merges objects. If the parts are not objects, returns the first.
     fn all_of(&self, schema: &Value, all: &[Value], name: &str, depth: usize) -> Value {
         let mut joined = match self.object(schema, depth) {
             Value::Object(own) => own,
@@ -129,7 +129,7 @@ impl Writer<'_> {
     }
 }
 
-/// The type; of several, the first that is not null.
+/// Returns the type of a schema. If there are several, returns the first that is not `null`.
 fn kind(schema: &Value) -> Option<&str> {
     match schema.get("type")? {
         Value::String(kind) => Some(kind),
@@ -165,7 +165,7 @@ fn text(schema: &Value, name: &str) -> String {
     text
 }
 
-/// The smallest number that fits and is not below 1, unless the greatest is.
+/// Returns the smallest number that matches. Without a minimum it is at least 1, unless the maximum is smaller.
 fn number(schema: &Value, integer: bool) -> Value {
     let bound = |word: &str| schema.get(word).and_then(Value::as_f64);
     let step = bound("multipleOf").filter(|step| *step > 0.0);
@@ -184,7 +184,7 @@ fn number(schema: &Value, integer: bool) -> Value {
     let number = least.unwrap_or_else(|| round(1.0).min(most.unwrap_or(f64::MAX)));
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "only numbers that a float holds exactly are turned into integers"
+        reason = "only numbers that a float represents exactly are converted to integers"
     )]
     if integer && number.abs() < 9e15 {
         return Value::Number(Number::from(number as i64));
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_has_what_the_schema_requires() {
+    fn a_value_has_the_required_properties() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_contains_itself_ends() {
+    fn a_recursive_schema_gets_a_finite_value() {
         let list = json!({"type": "object", "properties": {
             "next": {"$ref": "#"}, "items": {"type": "array", "items": {"$ref": "#"}}}});
         assert!(instance(&list).is_object());
@@ -236,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_an_object_whatever_the_schema_is() {
+    fn arguments_are_always_an_object() {
         for schema in [json!({"type": "string"}), json!(true), json!(null), json!([])] {
             assert_eq!(arguments(&schema), json!({}));
         }
     }
 
     #[test]
-    fn parts_of_an_all_of_are_joined_and_the_filled_option_is_taken() {
+    fn all_of_is_merged_and_any_of_prefers_values_that_are_not_null() {
         let schema = json!({"allOf": [
             {"properties": {"a": {"type": "boolean"}}},
             {"properties": {"b": {"anyOf": [{"type": "null"}, {"const": 7}]}}},
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_kept() {
+    fn bounds_are_respected() {
         assert_eq!(instance(&json!({"type": "integer", "maximum": -5})), json!(-5));
         assert_eq!(instance(&json!({"type": "integer", "multipleOf": 7})), json!(7));
         assert_eq!(instance(&json!({"type": "string", "maxLength": 2})), json!("te"));

@@ -6,8 +6,11 @@ use agentloop::{
 
 use super::split::is_token;
 
-/// Cuts the parts before the first stop sequence in their text; `None` when there is none.
-pub(super) fn stopped(parts: &[ResponsePart], stop: Option<&Stop>) -> Option<Vec<ResponsePart>> {
+/// Truncates the parts before the first stop sequence in their text. Returns `None` if there is no stop sequence.
+pub(super) fn cut_at_stop(
+    parts: &[ResponsePart],
+    stop: Option<&Stop>,
+) -> Option<Vec<ResponsePart>> {
     let stops = stop?.as_slice();
     let (at, text, end) = parts.iter().enumerate().find_map(|(at, part)| {
         let ResponsePart::Text(text) = part else {
@@ -36,8 +39,8 @@ pub(super) fn stopped(parts: &[ResponsePart], stop: Option<&Stop>) -> Option<Vec
     Some(kept)
 }
 
-/// Leaves at most `left` tokens of a part's steps; `true` when some had to go.
-pub(super) fn limit(deltas: &mut Vec<PartDelta>, left: u64) -> bool {
+/// Truncates deltas to at most `left` tokens. Returns whether some were removed.
+pub(super) fn limit_tokens(deltas: &mut Vec<PartDelta>, left: u64) -> bool {
     let mut tokens = 0;
     let over = deltas.iter().position(|delta| {
         tokens += u64::from(is_token(delta));
@@ -49,8 +52,8 @@ pub(super) fn limit(deltas: &mut Vec<PartDelta>, left: u64) -> bool {
     over.is_some()
 }
 
-/// The part that these steps make, which are not all of it.
-pub(super) fn rebuilt(part: &ResponsePart, deltas: &[PartDelta]) -> ResponsePart {
+/// Builds the truncated part that these deltas describe.
+pub(super) fn rebuild(part: &ResponsePart, deltas: &[PartDelta]) -> ResponsePart {
     let mut fold = Fold::new();
     let start = ChatStreamEvent::MessageStart {
         id: String::new(),
@@ -72,7 +75,7 @@ pub(super) fn rebuilt(part: &ResponsePart, deltas: &[PartDelta]) -> ResponsePart
     let folded = events.iter().try_for_each(|event| fold.push(event));
     let partial = fold.partial();
     let made = partial.choices.into_iter().flat_map(|choice| choice.content).next();
-    // Steps that were split from the part always fold.
+    // Deltas that were split from a part always fold.
     match (folded, made) {
         (Ok(()), Some(made)) => made,
         _ => part.clone(),

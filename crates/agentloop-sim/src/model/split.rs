@@ -1,15 +1,15 @@
-//! A part in steps, as a stream brings it.
+//! Splits a part into the deltas of a stream.
 
 use agentloop::{PartDelta, ResponsePart};
 
-/// How many characters of arguments a step brings.
+/// The number of characters of arguments in a delta.
 const ARGUMENTS: usize = 16;
 
-/// How many characters of base64 a step brings: a multiple of four, so that each step decodes by itself.
+/// The number of characters of base64 in a delta. It is a multiple of four, so each delta can be decoded by itself.
 const BASE64: usize = 64;
 
-/// The steps of a part; none for the kinds that come whole. Text comes word by word, or `size` characters
-/// at a time.
+/// Returns the deltas of a part. Text is split into words, or into pieces of `size` characters. Kinds that are never streamed have
+/// no deltas.
 pub(super) fn deltas(part: &ResponsePart, size: Option<usize>) -> Vec<PartDelta> {
     let words = |text: &str| match size {
         Some(size) => by_size(text, size),
@@ -56,7 +56,7 @@ pub(super) fn deltas(part: &ResponsePart, size: Option<usize>) -> Vec<PartDelta>
     steps
 }
 
-/// Whether a step counts as a token.
+/// Returns whether a delta counts as a token.
 pub(super) fn is_token(delta: &PartDelta) -> bool {
     !matches!(
         delta,
@@ -66,7 +66,7 @@ pub(super) fn is_token(delta: &PartDelta) -> bool {
     )
 }
 
-/// Each word with the white space after it.
+/// Splits text into words, each with the white space after it.
 fn by_word(text: &str) -> std::vec::IntoIter<String> {
     let mut pieces = Vec::new();
     let mut from = 0;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_join_to_the_text_again() {
+    fn the_pieces_concatenate_to_the_text() {
         for text in ["", " ", "one", " two words ", "a\n\nb  c", "größer\u{2003}ist 日本"] {
             assert_eq!(by_word(text).collect::<String>(), text);
             assert_eq!(by_size(text, 3).collect::<String>(), text);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_of_zero_is_taken_as_one() {
+    fn a_size_of_zero_counts_as_one() {
         assert_eq!(by_size("abc", 0).count(), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! What goes over the wire, with everything that goes wrong on the way.
+//! The HTTP response of a simulator, including its faults.
 
 mod pieces;
 
@@ -13,14 +13,16 @@ pub use pieces::{Piece, Pieces};
 
 use crate::fault::Fault;
 
-/// A page as a proxy sends it.
+/// A web page as a proxy sends it.
 const PAGE: &[u8] =
-    b"<!DOCTYPE html>\n<html><head><title>Simulated</title></head><body>Not an answer.</body></html>\n";
+    b"<!DOCTYPE html>\n<html><head><title>Simulated</title></head><body>Not a response.</body></html>\n";
 
-/// What a stream claims to be long that does not keep it.
+/// The `content-length` of a stream with the fault `wrong-length`.
 const CLAIMED_LENGTH: u64 = 1 << 30;
 
-/// The answer to a call: a status, headers, and a body piece by piece.
+/// An HTTP response of a simulator: a status, headers, and a body in pieces.
+///
+/// [`Simulator::respond`](crate::Simulator::respond) returns it. Use it to serve a simulator over a transport of your own.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Reply {
@@ -39,23 +41,23 @@ fn headers(content_type: &'static str) -> HeaderMap {
 }
 
 impl Reply {
-    /// A whole body of JSON.
+    /// Creates a complete response with a JSON body.
     pub(crate) fn json(protocol: Protocol, body: Bytes, faults: &[Fault]) -> Self {
-        let lies = faults.contains(&Fault::WrongLength);
-        let claimed = body.len() as u64 + if lies { 64 } else { 0 };
+        let is_wrong = faults.contains(&Fault::WrongLength);
+        let length = body.len() as u64 + if is_wrong { 64 } else { 0 };
         let mut reply = Self {
             status: StatusCode::OK,
             headers: headers("application/json"),
             body: Pieces::new(protocol, Source::Whole(body), faults),
         };
-        // A body that is changed on its way is sent without its length, as servers do.
-        if faults.is_empty() || lies {
-            reply.insert(CONTENT_LENGTH, &claimed.to_string());
+        // A body that a fault changes is sent without its length.
+        if faults.is_empty() || is_wrong {
+            reply.insert(CONTENT_LENGTH, &length.to_string());
         }
         reply
     }
 
-    /// A stream of events.
+    /// Creates a streamed response.
     pub(crate) fn stream(
         protocol: Protocol,
         events: Vec<ChatStreamEvent>,
@@ -75,7 +77,7 @@ impl Reply {
         reply
     }
 
-    /// An error, of the error's status or 500.
+    /// Creates an error response with the status of the error, else 500.
     pub(crate) fn error(protocol: Protocol, error: &Error, faults: &[Fault]) -> Self {
         let mut reply = Self::json(protocol, write_error(protocol, error), faults);
         reply.status = error
@@ -85,17 +87,17 @@ impl Reply {
         reply
     }
 
-    /// What takes the place of an answer, if something does.
+    /// Creates the response that replaces the model's response, if a fault does so.
     pub(crate) fn fault(protocol: Protocol, faults: &[Fault], stream: bool) -> Option<Self> {
         let html = faults.contains(&Fault::Html);
         let rest: Vec<Fault> =
-            faults.iter().filter(|fault| !fault.replaces_answer()).cloned().collect();
+            faults.iter().filter(|fault| !fault.is_replacing()).cloned().collect();
         for fault in faults {
             let reply = match fault {
                 Fault::Status { status, retry_after, code, message } => {
                     let message = match message {
                         Some(message) => message.clone(),
-                        None => format!("a simulated error of status {status}"),
+                        None => format!("a simulated error with status {status}"),
                     };
                     let mut error = Error::new(ErrorKind::Other, message).with_status(*status);
                     if let Some(code) = code {
@@ -128,7 +130,7 @@ impl Reply {
         })
     }
 
-    /// Sets a header, unless no header can hold the value.
+    /// Sets a header. A value that is not valid in a header is ignored.
     pub(crate) fn insert(&mut self, name: HeaderName, value: &str) {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.insert(name, value);

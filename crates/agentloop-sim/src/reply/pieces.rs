@@ -1,4 +1,4 @@
-//! A body, piece by piece.
+//! The body of a response, in pieces.
 
 use std::collections::VecDeque;
 
@@ -8,37 +8,38 @@ use bytes::Bytes;
 
 use crate::fault::{Cut, Fault};
 
-/// JSON in shape, but not JSON.
+/// Text that looks like JSON but is not.
 const MALFORMED: &[u8] = br#"{"simulated": malformed}"#;
 
-/// Filler is sent in pieces of this size, which all share the same bytes.
+/// The bytes of a large body. All pieces share them.
 static FILLER: [u8; 64 << 10] = [b'a'; 64 << 10];
 
-/// What comes next of a body.
+/// A piece of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Piece {
-    /// Bytes.
+    /// Bytes to send.
     Bytes(Bytes),
-    /// Nothing any more, and no end.
+    /// Nothing is sent from here on, and the body does not end.
     Stall,
     /// The connection breaks.
     Reset,
 }
 
-/// A body, piece by piece. It ends after the last piece; after [`Piece::Stall`] and [`Piece::Reset`] there is
-/// none.
+/// The pieces of a body. There is none after [`Piece::Stall`] and [`Piece::Reset`].
 #[derive(Debug)]
 pub struct Pieces {
     pub(super) source: Source,
     faults: Vec<Fault>,
     protocol: Protocol,
-    /// Events, or pieces of a whole body, that have been sent.
+    /// The number of events, or pieces of a complete body, that were sent.
     events: usize,
     bytes: usize,
-    /// Bytes that are sent one at a time.
+    /// The bytes that are sent one at a time.
     dripping: Bytes,
+    /// The pieces to send before the next one is created.
     ahead: VecDeque<Piece>,
-    ended: bool,
+    has_ended: bool,
 }
 
 #[derive(Debug)]
@@ -58,11 +59,11 @@ impl Pieces {
             bytes: 0,
             dripping: Bytes::new(),
             ahead: VecDeque::new(),
-            ended: false,
+            has_ended: false,
         }
     }
 
-    /// So many bytes that begin like an answer and never become one.
+    /// Creates a body of this many bytes that starts like a response but is not one.
     pub(super) fn filler(protocol: Protocol, bytes: u64, stream: bool, faults: &[Fault]) -> Self {
         let begin: &'static [u8] = if stream { b"data: " } else { b"{\"filler\":\"" };
         let taken = begin.len().min(usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -72,17 +73,17 @@ impl Pieces {
         pieces
     }
 
-    /// Whether the pieces are meant to arrive one by one.
-    pub(crate) fn drips(&self) -> bool {
+    /// Returns whether each piece must arrive by itself.
+    pub(crate) fn is_dripping(&self) -> bool {
         self.faults.contains(&Fault::Drip)
     }
 
-    /// The next piece, before the faults that count bytes.
-    fn event(&mut self) -> Option<Piece> {
+    /// Returns the next piece, before the faults that count bytes are applied.
+    fn next_event(&mut self) -> Option<Piece> {
         if let Some(piece) = self.ahead.pop_front() {
             return Some(piece);
         }
-        if let Some(piece) = self.event_fault() {
+        if let Some(piece) = self.apply_event_fault() {
             return piece;
         }
         let bytes = match &mut self.source {
@@ -101,24 +102,24 @@ impl Pieces {
         if !bytes.is_empty() {
             return Some(Piece::Bytes(bytes));
         }
-        let short = self.faults.contains(&Fault::WrongLength);
-        short.then_some(Piece::Reset)
+        let is_short = self.faults.contains(&Fault::WrongLength);
+        is_short.then_some(Piece::Reset)
     }
 
-    /// What goes wrong now: a piece, or (`Some(None)`) the end.
-    fn event_fault(&mut self) -> Option<Option<Piece>> {
+    /// Applies a fault that is due now. Returns the piece to send, or `Some(None)` for the end of the body.
+    fn apply_event_fault(&mut self) -> Option<Option<Piece>> {
         let sent = self.events;
-        let due = |fault: &Fault, whole: bool| match fault {
+        let is_due = |fault: &Fault, is_complete: bool| match fault {
             Fault::CutEvents(events, _)
             | Fault::StallEvents(events)
             | Fault::MalformedEvents(events)
-            | Fault::ErrorEvents(events) => whole || *events == sent,
+            | Fault::ErrorEvents(events) => is_complete || *events == sent,
             _ => false,
         };
         match &mut self.source {
             Source::Filler(_) => None,
             Source::Whole(body) => {
-                let at = self.faults.iter().position(|fault| due(fault, true))?;
+                let at = self.faults.iter().position(|fault| is_due(fault, true))?;
                 let fault = self.faults.remove(at);
                 let half = body.split_to(body.len() / 2);
                 body.clear();
@@ -133,7 +134,7 @@ impl Pieces {
                 Some(Some(Piece::Bytes(first)))
             }
             Source::Stream(writer, events) => {
-                let at = self.faults.iter().position(|fault| due(fault, false))?;
+                let at = self.faults.iter().position(|fault| is_due(fault, false))?;
                 let piece = match self.faults.remove(at) {
                     Fault::StallEvents(_) => Piece::Stall,
                     Fault::CutEvents(_, Cut::Reset) => Piece::Reset,
@@ -154,8 +155,8 @@ impl Pieces {
         }
     }
 
-    /// Cuts a piece where the body ends too early.
-    fn cut(&mut self, bytes: Bytes) -> Option<Piece> {
+    /// Truncates a piece at the place where the body ends too early.
+    fn truncate(&mut self, bytes: Bytes) -> Option<Piece> {
         let cut = self.faults.iter().find_map(|fault| match fault {
             Fault::CutBytes(bytes, how) => Some((*bytes, *how)),
             _ => None,
@@ -168,7 +169,7 @@ impl Pieces {
             self.bytes += bytes.len();
             return Some(Piece::Bytes(bytes));
         }
-        self.ended = how == Cut::End;
+        self.has_ended = how == Cut::End;
         self.source = Source::Whole(Bytes::new());
         self.faults.retain(|fault| *fault == Fault::Drip);
         self.ahead.clear();
@@ -183,7 +184,7 @@ impl Pieces {
 }
 
 fn error_event() -> Error {
-    Error::new(ErrorKind::Overloaded, "a simulated error inside an answer").with_code("overloaded")
+    Error::new(ErrorKind::Overloaded, "a simulated error within a response").with_code("overloaded")
 }
 
 impl Iterator for Pieces {
@@ -194,19 +195,19 @@ impl Iterator for Pieces {
             if !self.dripping.is_empty() {
                 return Some(Piece::Bytes(self.dripping.split_to(1)));
             }
-            if self.ended {
+            if self.has_ended {
                 return None;
             }
-            let piece = match self.event() {
-                Some(Piece::Bytes(bytes)) => self.cut(bytes),
+            let piece = match self.next_event() {
+                Some(Piece::Bytes(bytes)) => self.truncate(bytes),
                 other => other,
             };
             match piece {
-                Some(Piece::Bytes(bytes)) if self.drips() => self.dripping = bytes,
+                Some(Piece::Bytes(bytes)) if self.is_dripping() => self.dripping = bytes,
                 Some(Piece::Bytes(bytes)) if bytes.is_empty() => {}
                 Some(Piece::Bytes(bytes)) => return Some(Piece::Bytes(bytes)),
                 last => {
-                    self.ended = true;
+                    self.has_ended = true;
                     return last;
                 }
             }

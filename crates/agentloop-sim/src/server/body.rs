@@ -1,4 +1,4 @@
-//! A body as hyper wants it.
+//! The body of a response, for hyper.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,23 +8,23 @@ use bytes::Bytes;
 use http_body::{Body, Frame};
 use tokio::sync::watch;
 
-use super::told;
+use super::wait_for_stop;
 use crate::ledger::Busy;
 use crate::reply::{Piece, Pieces};
 
-/// No answer: the connection closes.
+/// The error that makes hyper close the connection.
 #[derive(Debug)]
 pub(super) struct Closed;
 
 impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the connection breaks, as it was asked to")
+        f.write_str("a simulated fault closes the connection")
     }
 }
 
 impl std::error::Error for Closed {}
 
-/// Hands the pieces on. A stall ends when the server stops.
+/// Sends the pieces of a body. A stall ends when the server stops.
 pub(super) struct PieceBody {
     pieces: Pieces,
     state: State,
@@ -34,9 +34,9 @@ pub(super) struct PieceBody {
 
 enum State {
     Sending,
-    /// The last piece shall leave before the next one is made.
+    /// The last piece is flushed before the next one is sent.
     Flushing,
-    /// What was sent shall leave before the connection breaks.
+    /// The previous pieces are flushed before the connection breaks.
     Breaking,
     Stalled(Pin<Box<dyn Future<Output = ()> + Send>>),
 }
@@ -58,7 +58,7 @@ impl Body for PieceBody {
         match &mut self.state {
             State::Sending => {}
             State::Flushing => {
-                // hyper writes out what it has when the body has nothing ready.
+                // hyper flushes its buffer when the body is pending.
                 self.state = State::Sending;
                 context.waker().wake_by_ref();
                 return Poll::Pending;
@@ -70,7 +70,7 @@ impl Body for PieceBody {
         }
         match self.pieces.next() {
             Some(Piece::Bytes(bytes)) => {
-                if self.pieces.drips() {
+                if self.pieces.is_dripping() {
                     self.state = State::Flushing;
                 }
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
@@ -83,7 +83,7 @@ impl Body for PieceBody {
             Some(Piece::Stall) => {
                 let mut stop = self.stop.clone();
                 let mut stopped: Pin<Box<dyn Future<Output = ()> + Send>> =
-                    Box::pin(async move { told(&mut stop).await });
+                    Box::pin(async move { wait_for_stop(&mut stop).await });
                 let poll = stopped.as_mut().poll(context);
                 self.state = State::Stalled(stopped);
                 poll.map(|()| Some(Err(Closed)))

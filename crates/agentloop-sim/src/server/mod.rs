@@ -1,4 +1,4 @@
-//! The simulator over HTTP.
+//! Serves a simulator over HTTP.
 
 mod body;
 
@@ -24,16 +24,16 @@ use body::{Closed, PieceBody};
 use crate::reply::Reply;
 use crate::simulator::Simulator;
 
-/// The largest request.
+/// The largest request body that the server reads, in bytes. A larger one gets the status 413.
 pub const MAX_REQUEST_BYTES: usize = 128 << 20;
 
-/// How long answers that are under way may take when the server is shut down.
+/// How long responses in progress may take after a shutdown.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// A [`Simulator`] that listens: every protocol, told apart by the path, over HTTP/1.1.
+/// Serves a [`Simulator`] over HTTP/1.1. The path and the headers of a request determine its protocol.
 ///
-/// It runs in tasks of its own until it is dropped (then every connection closes at once) or
-/// [shut down](Self::shutdown).
+/// The server runs in tasks of its own until it is [shut down](Self::shutdown) or dropped. Dropping it closes all connections at
+/// once.
 ///
 /// ```
 /// use agentloop_sim::Server;
@@ -42,6 +42,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// # async fn main() -> std::io::Result<()> {
 /// let server = Server::start("127.0.0.1:0").await?;
 /// println!("OPENAI_BASE_URL={}", server.url());
+/// // Run the code under test, then check the requests.
+/// assert!(server.simulator().requests().is_empty());
 /// server.shutdown().await;
 /// # Ok(())
 /// # }
@@ -54,34 +56,36 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `address`; port 0 takes a free one. Must be called on a tokio runtime.
+    /// Starts a server with a new [`Simulator`]. Port 0 chooses a free port. Must be called on a tokio runtime.
+    ///
+    /// Use [`Simulator::serve`] to serve a simulator with scripted responses.
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened at.
+    /// Returns an error if the server cannot listen on `address`.
     pub async fn start(address: impl ToSocketAddrs) -> io::Result<Self> {
         Simulator::new().serve(address).await
     }
 
-    /// Where it listens.
+    /// Returns the IP address and the port of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The base URL for clients, `http://127.0.0.1:PORT/v1`.
+    /// Returns the base URL for clients, for example `http://127.0.0.1:8808/v1`.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    /// What answers.
+    /// Returns the simulator, for example to check the requests that it received.
     pub fn simulator(&self) -> &Simulator {
         &self.simulator
     }
 
-    /// Takes no more calls, and returns when the answers that are under way are sent. Stalled ones are cut, and
-    /// so is what takes longer than five seconds.
+    /// Stops accepting requests, and returns when the responses in progress are sent. Stalled responses end at once, others after
+    /// five seconds.
     pub async fn shutdown(mut self) {
-        // Without receivers there is nobody left to tell.
+        // Sending fails only if all tasks have ended.
         let _ = self.stop.send(true);
         if let Some(mut accepting) = self.accepting.take()
             && tokio::time::timeout(GRACE, &mut accepting).await.is_err()
@@ -93,7 +97,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The connections are in the task's own set, and go with it.
+        // The task owns the connections, so they end with it.
         if let Some(accepting) = &self.accepting {
             accepting.abort();
         }
@@ -107,11 +111,22 @@ impl fmt::Debug for Server {
 }
 
 impl Simulator {
-    /// Listens at `address`; see [`Server`].
+    /// Serves this simulator over HTTP. Port 0 chooses a free port. Must be called on a tokio runtime.
+    ///
+    /// ```
+    /// use agentloop_sim::Simulator;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let server = Simulator::new().with_responses(["Hello."]).serve("127.0.0.1:0").await?;
+    /// assert!(server.url().starts_with("http://127.0.0.1:"));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened at.
+    /// Returns an error if the server cannot listen on `address`.
     pub async fn serve(self, address: impl ToSocketAddrs) -> io::Result<Server> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
@@ -126,7 +141,7 @@ async fn accept(listener: TcpListener, simulator: Simulator, mut stop: watch::Re
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                // Out of file descriptors, or a client that is gone already: the next one may be well.
+                // Too many open files, or the client has disconnected. The next attempt may succeed.
                 let Ok((stream, _)) = accepted else {
                     tokio::time::sleep(Duration::from_millis(10)).await;
                     continue;
@@ -134,43 +149,43 @@ async fn accept(listener: TcpListener, simulator: Simulator, mut stop: watch::Re
                 connections.spawn(connection(stream, simulator.clone(), stop.clone()));
             }
             Some(_) = connections.join_next() => {}
-            () = told(&mut stop) => break,
+            () = wait_for_stop(&mut stop) => break,
         }
     }
     drop(listener);
     while connections.join_next().await.is_some() {}
 }
 
-/// Returns when the server is told to stop, or is gone.
-async fn told(stop: &mut watch::Receiver<bool>) {
+/// Returns when the server stops or is dropped.
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
 async fn connection(stream: TcpStream, simulator: Simulator, mut stop: watch::Receiver<bool>) {
-    // Events are small and shall leave at once; a socket that cannot do so still works.
+    // Small events are sent without delay. If the option is not supported, the connection still works.
     let _ = stream.set_nodelay(true);
     let for_calls = stop.clone();
-    let service = service_fn(move |request| answer(simulator.clone(), request, for_calls.clone()));
+    let service = service_fn(move |request| respond(simulator.clone(), request, for_calls.clone()));
     let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);
-    // An error here is the client's (it went away) or one that was asked for (a reset).
+    // An error here means that the client disconnected, or that a fault broke the connection.
     tokio::select! {
         _ = serving.as_mut() => {}
-        () = told(&mut stop) => {
+        () = wait_for_stop(&mut stop) => {
             serving.as_mut().graceful_shutdown();
             let _ = serving.await;
         }
     }
 }
 
-async fn answer(
+async fn respond(
     simulator: Simulator,
     request: Request<Incoming>,
     stop: watch::Receiver<bool>,
 ) -> Result<Response<PieceBody>, Closed> {
     let busy = simulator.begin();
     let (head, body) = request.into_parts();
-    // The most particular first: others share a path with the oldest one, and tell by a header.
+    // The most specific protocol comes first, because some share a path with OpenAI chat and differ only in a header.
     let protocol = Protocol::ALL
         .iter()
         .rev()
@@ -182,12 +197,12 @@ async fn answer(
     let reply = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(body) => {
             let request = Request::from_parts(head, body.to_bytes());
-            simulator.answer(protocol, &request).ok_or(Closed)?
+            simulator.respond(protocol, &request).ok_or(Closed)?
         }
         Err(error) => {
             let error = agentloop::Error::new(
                 agentloop::ErrorKind::InvalidRequest,
-                format!("the request cannot be read: {error}"),
+                format!("cannot read the request: {error}"),
             );
             let status = StatusCode::PAYLOAD_TOO_LARGE.as_u16();
             Reply::error(protocol, &error.with_status(status), &[])

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared helpers.
 
 use agentloop::{AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Fold, Result};
 use agentloop_sim::Simulator;
@@ -8,7 +8,7 @@ pub(crate) fn client(simulator: &Simulator) -> AgentLoop {
     builder.build().unwrap()
 }
 
-/// Reads a stream to its end, and checks that its events fold to its last one.
+/// Reads a stream to its end, and checks that its events fold to the response.
 pub(crate) async fn streamed(ai: &AgentLoop, request: ChatRequest) -> Result<ChatResponse> {
     let mut stream = ai.stream(request).await?;
     let mut fold = Fold::new();
@@ -24,16 +24,16 @@ pub(crate) async fn streamed(ai: &AgentLoop, request: ChatRequest) -> Result<Cha
     panic!("the stream ended without message.done");
 }
 
-/// Asks whole and streamed, and checks that both say the same.
+/// Sends a request complete and streamed, and checks that both responses are the same.
 pub(crate) async fn ask(request: ChatRequest) -> ChatResponse {
     let simulator = Simulator::new();
     let ai = client(&simulator);
-    let whole = ai.chat(request.clone()).await.unwrap();
+    let complete = ai.chat(request.clone()).await.unwrap();
     let stream = streamed(&ai, request).await.unwrap();
-    assert_eq!(whole, stream);
+    assert_eq!(complete, stream);
     let ledger = simulator.ledger();
     let used = |tokens: Option<u64>| tokens.unwrap() * 2;
-    assert_eq!(used(whole.usage.prompt_tokens), ledger.prompt_tokens);
-    assert_eq!(used(whole.usage.completion_tokens), ledger.completion_tokens);
-    whole
+    assert_eq!(used(complete.usage.prompt_tokens), ledger.prompt_tokens);
+    assert_eq!(used(complete.usage.completion_tokens), ledger.completion_tokens);
+    complete
 }

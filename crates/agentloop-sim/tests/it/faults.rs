@@ -1,4 +1,4 @@
-//! What goes wrong on demand, seen through a client in process.
+//! Simulated faults, in process.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn request(fault: &str) -> ChatRequest {
     ChatRequest::new("sim/long-8").user("Hi").header(FAULT_HEADER, fault)
 }
 
-/// The errors of a fault: whole, and streamed.
+/// Returns the errors of a fault: of a complete response, and of a stream.
 async fn errors(fault: &str) -> [Error; 2] {
     let ai = client(&Simulator::new());
     let whole = ai.chat(request(fault)).await.unwrap_err();
@@ -44,8 +44,8 @@ async fn a_status_is_an_error_of_its_kind() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_is_incomplete_and_carries_what_came() {
-    // The first event names the role, the others bring a word each.
+async fn a_truncated_stream_is_an_error_with_the_partial_response() {
+    // The first event has only the role, the others one word each.
     let [whole, stream] = errors("cut-events=4").await;
     assert_eq!(whole.kind(), ErrorKind::IncompleteStream);
     assert_eq!(stream.kind(), ErrorKind::IncompleteStream);
@@ -65,8 +65,8 @@ async fn every_cut_before_the_last_event_is_an_error() {
     for events in 0..16 {
         let cut = request(&format!("cut-events={events}"));
         match streamed(&ai, cut).await {
-            Ok(answer) => {
-                assert_eq!(answer.text().split(' ').count(), 8);
+            Ok(response) => {
+                assert_eq!(response.text().split(' ').count(), 8);
                 done += 1;
             }
             Err(error) => {
@@ -79,7 +79,7 @@ async fn every_cut_before_the_last_event_is_an_error() {
 }
 
 #[tokio::test]
-async fn wherever_the_bytes_end_an_answer_is_whole_or_an_error() {
+async fn wherever_the_bytes_end_the_response_is_complete_or_an_error() {
     let ai = client(&Simulator::new());
     let tool = ToolDefinition::function("look", json!({"properties": {"at": {"type": "string"}}}));
     for model in ["sim/cite", "sim/think", "sim/tools"] {
@@ -89,15 +89,15 @@ async fn wherever_the_bytes_end_an_answer_is_whole_or_an_error() {
             let mut cuts = 0;
             for bytes in 0.. {
                 let cut = request.clone().header(FAULT_HEADER, format!("cut-bytes={bytes}"));
-                let answer = if stream { streamed(&ai, cut).await } else { ai.chat(cut).await };
-                match answer {
+                let response = if stream { streamed(&ai, cut).await } else { ai.chat(cut).await };
+                match response {
                     Err(error) => {
                         assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{error:?}");
                         cuts += 1;
                     }
-                    // The finish reason has come, and with it the answer; the usage may still be missing.
-                    Ok(answer) => {
-                        assert_eq!(answer.choices, whole.choices);
+                    // The finish reason has arrived, so the response is complete. The usage may be missing.
+                    Ok(response) => {
+                        assert_eq!(response.choices, whole.choices);
                         break;
                     }
                 }
@@ -108,7 +108,7 @@ async fn wherever_the_bytes_end_an_answer_is_whole_or_an_error() {
 }
 
 #[tokio::test]
-async fn a_broken_connection_is_told_from_an_end() {
+async fn a_broken_connection_is_distinguished_from_a_normal_end() {
     for fault in ["cut-events=2;reset", "cut-bytes=150;reset", "refuse"] {
         for error in errors(fault).await {
             assert_eq!(error.kind(), ErrorKind::Connection, "{fault}");
@@ -117,17 +117,17 @@ async fn a_broken_connection_is_told_from_an_end() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_shorter_than_it_says_is_a_broken_connection() {
+async fn a_body_shorter_than_its_content_length_is_a_connection_error() {
     let ai = client(&Simulator::new());
     let error = ai.chat(request("wrong-length")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Connection);
-    // A stream says itself when it is done; what its length was said to be does not matter then.
-    let answer = streamed(&ai, request("wrong-length")).await.unwrap();
-    assert!(answer.text().ends_with("word8"));
+    // A stream reports its end itself, so a wrong content-length has no effect.
+    let response = streamed(&ai, request("wrong-length")).await.unwrap();
+    assert!(response.text().ends_with("word8"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stall_runs_into_the_idle_timeout() {
+async fn a_stalled_stream_reaches_the_idle_timeout() {
     let ai = client(&Simulator::new());
     let mut stream = ai.stream(request("stall-events=3")).await.unwrap();
     let error = loop {
@@ -155,7 +155,7 @@ async fn a_stall_before_the_first_content_fails_the_call() {
 }
 
 #[tokio::test]
-async fn malformed_json_is_a_protocol_error_with_its_bytes() {
+async fn malformed_json_is_a_protocol_error_with_the_raw_bytes() {
     for error in errors("malformed-events=3").await {
         assert_eq!(error.kind(), ErrorKind::Protocol);
         assert!(error.raw().unwrap().contains("malformed"));
@@ -163,7 +163,7 @@ async fn malformed_json_is_a_protocol_error_with_its_bytes() {
 }
 
 #[tokio::test]
-async fn an_error_inside_an_answer_of_status_200_is_an_error() {
+async fn an_error_event_within_a_response_is_an_error() {
     for fault in ["error-first", "error-events=3"] {
         let [whole, stream] = errors(fault).await;
         assert_eq!(whole.kind(), ErrorKind::Overloaded);
@@ -177,7 +177,7 @@ async fn an_error_inside_an_answer_of_status_200_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_page_in_place_of_an_answer_is_an_error() {
+async fn a_web_page_instead_of_a_response_is_an_error() {
     let [whole, _] = errors("html").await;
     assert_eq!(whole.kind(), ErrorKind::Protocol);
     for error in errors("status=502;html").await {
@@ -187,14 +187,14 @@ async fn a_page_in_place_of_an_answer_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_too_large() {
+async fn a_very_large_body_is_an_error() {
     for error in errors("body=200000000").await {
         assert_eq!(error.kind(), ErrorKind::TooLarge);
     }
 }
 
 #[tokio::test]
-async fn one_byte_at_a_time_is_the_same_answer() {
+async fn a_dripping_body_is_the_same_response() {
     let ai = client(&Simulator::new());
     let dripped = streamed(&ai, request("drip")).await.unwrap();
     let plain = ai.chat(ChatRequest::new("sim/long-8").user("Hi")).await.unwrap();
@@ -205,14 +205,14 @@ async fn one_byte_at_a_time_is_the_same_answer() {
 }
 
 #[tokio::test]
-async fn a_models_id_can_ask_for_a_fault() {
+async fn the_id_of_a_model_can_contain_a_fault() {
     let ai = client(&Simulator::new());
     let request = |model: &str| ChatRequest::new(model).user("Hi");
     let error = ai.chat(request("sim/echo!status=429;retry-after=7")).await.unwrap_err();
     assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
-    let answer = ai.chat(request("sim/think!drip")).await.unwrap();
-    assert_eq!(answer.model, "think");
-    assert!(answer.thinking().is_some());
+    let response = ai.chat(request("sim/think!drip")).await.unwrap();
+    assert_eq!(response.model, "think");
+    assert!(response.thinking().is_some());
     let vectors = EmbedRequest::new("sim/vectors!status=503", "Hi");
     let error = ai.embed(vectors).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Overloaded);
@@ -222,23 +222,23 @@ async fn a_models_id_can_ask_for_a_fault() {
 }
 
 #[tokio::test]
-async fn a_schedule_fails_some_calls_and_the_ledger_counts_them_all() {
+async fn a_schedule_fails_some_requests_and_the_ledger_counts_all() {
     let faults = Faults::in_order([Some(Fault::status(500)), None, Some(Fault::Refuse)]);
     let simulator = Simulator::new().with_faults(faults);
     let ai = client(&simulator);
     let ask = || ai.chat(ChatRequest::new("sim/echo").user("Hi"));
     assert_eq!(ask().await.unwrap_err().kind(), ErrorKind::Server);
-    let answer = ask().await.unwrap();
+    let response = ask().await.unwrap();
     let text = EmbedRequest::new("sim/vectors", "Hi");
     assert_eq!(ai.embed(text).await.unwrap_err().kind(), ErrorKind::Connection);
     let ledger = simulator.ledger();
     assert_eq!((ledger.calls, ledger.faults, ledger.chats), (3, 2, 1));
-    assert_eq!(Some(ledger.prompt_tokens), answer.usage.prompt_tokens);
-    assert_eq!(Some(ledger.completion_tokens), answer.usage.completion_tokens);
+    assert_eq!(Some(ledger.prompt_tokens), response.usage.prompt_tokens);
+    assert_eq!(Some(ledger.completion_tokens), response.usage.completion_tokens);
 }
 
 #[tokio::test]
-async fn a_key_that_is_required_must_be_shown() {
+async fn a_required_key_is_checked() {
     let simulator = Simulator::new().with_key("sk-right");
     let ask = async |key: Option<&str>| {
         let mut provider = simulator.provider();

@@ -1,15 +1,12 @@
-//! The simulator, seen from outside: through a client in process, and over a socket.
+//! The simulator through a client in process, and over HTTP.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "what the tests share fails the test that calls it"
-)]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a panic in a helper fails the test")]
 
 mod behaviours;
 mod common;
 mod faults;
 mod model;
-mod rows;
-mod script;
+mod providers;
+mod requests;
+mod scripts;
 mod server;

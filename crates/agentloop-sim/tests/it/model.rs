@@ -1,4 +1,4 @@
-//! The model by itself, and requests that nobody should send.
+//! The model without a client, and invalid requests.
 
 use agentloop::protocol::serve::Operation;
 use agentloop::{
@@ -14,7 +14,7 @@ fn every_model() -> Vec<String> {
 }
 
 #[test]
-fn every_answer_keeps_to_the_grammar_and_ends_with_its_fold() {
+fn the_events_of_every_behaviour_are_valid_and_fold_to_the_response() {
     let tool = ToolDefinition::function("look", json!({"type": "object"}));
     for model in every_model() {
         for (n, most) in [(1, None), (3, None), (2, Some(0)), (2, Some(2))] {
@@ -35,7 +35,7 @@ fn every_answer_keeps_to_the_grammar_and_ends_with_its_fold() {
 }
 
 #[test]
-fn text_comes_in_words_and_calls_grow_side_by_side() {
+fn text_is_streamed_in_words_and_parallel_calls_interleave() {
     let schema = json!({"type": "object", "properties": {"a_long_name": {"type": "string"}}});
     let request = ChatRequest::new("tools")
         .user("Hi")
@@ -65,13 +65,13 @@ fn text_comes_in_words_and_calls_grow_side_by_side() {
 }
 
 #[test]
-fn more_answers_than_anyone_can_read_are_refused() {
+fn too_many_choices_are_an_error() {
     let error = Model::new().events(&ChatRequest::new("echo").user("Hi").n(1000));
     assert_eq!(error.unwrap_err().kind(), ErrorKind::InvalidRequest);
 }
 
 #[test]
-fn no_body_makes_it_panic() {
+fn no_request_body_causes_a_panic() {
     let bodies = [
         "",
         "{",
@@ -95,7 +95,7 @@ fn no_body_makes_it_panic() {
     for body in bodies {
         for path in ["/v1/chat/completions", "/embeddings", "/"] {
             let request = Request::post(path).body(Bytes::from(body)).unwrap();
-            let reply = simulator.answer(Protocol::OpenAiChat, &request).unwrap();
+            let reply = simulator.respond(Protocol::OpenAiChat, &request).unwrap();
             for piece in reply.body {
                 assert!(matches!(piece, Piece::Bytes(_)));
             }
@@ -104,12 +104,12 @@ fn no_body_makes_it_panic() {
 }
 
 #[test]
-fn a_huge_body_is_never_held_whole() {
+fn a_large_body_is_sent_in_small_pieces() {
     let request = Request::post("/chat/completions")
         .header("x-sim-fault", "body=200000000")
         .body(Bytes::from(r#"{"messages": []}"#))
         .unwrap();
-    let reply = Simulator::new().answer(Protocol::OpenAiChat, &request).unwrap();
+    let reply = Simulator::new().respond(Protocol::OpenAiChat, &request).unwrap();
     let mut total = 0;
     for piece in reply.body {
         let Piece::Bytes(bytes) = piece else { panic!("{piece:?}") };
@@ -120,7 +120,7 @@ fn a_huge_body_is_never_held_whole() {
 }
 
 #[test]
-fn the_paths_of_a_protocol_lead_to_its_operations() {
+fn paths_are_routed_to_operations() {
     use agentloop::protocol::serve::route;
     use http::Method;
     let route = |method: Method, path: &str| {

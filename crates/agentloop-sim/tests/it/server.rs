@@ -1,22 +1,22 @@
-//! The simulator over HTTP, seen by a client that knows nothing but sockets.
+//! The simulator over HTTP, with a client that uses plain sockets.
 
 use agentloop_sim::{Faults, Server, Simulator};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What came back: the status line and headers, and the bytes after them.
-struct Answer {
+/// A response: the status line and headers, and the bytes after them.
+struct Response {
     head: String,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     fn status(&self) -> u16 {
         self.head.split(' ').nth(1).unwrap().parse().unwrap()
     }
 
-    /// The body without its chunks, and whether the chunks came to their end.
+    /// Returns the body without the chunked encoding, and whether the last chunk arrived.
     fn dechunked(&self) -> (Vec<u8>, bool) {
         let mut rest = self.body.as_slice();
         let mut body = Vec::new();
@@ -48,14 +48,14 @@ async fn connect(server: &Server, method: &str, path: &str, header: &str, body: 
     stream
 }
 
-async fn call(server: &Server, method: &str, path: &str, header: &str, body: &str) -> Answer {
+async fn call(server: &Server, method: &str, path: &str, header: &str, body: &str) -> Response {
     let mut stream = connect(server, method, path, header, body).await;
     let mut bytes = Vec::new();
-    // A connection that breaks has still brought what came before.
+    // If the connection breaks, the bytes before that are kept.
     let _ = stream.read_to_end(&mut bytes).await;
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let body = end.map_or_else(Vec::new, |end| bytes.split_off(end + 4));
-    Answer { head: String::from_utf8(bytes).unwrap(), body }
+    Response { head: String::from_utf8(bytes).unwrap(), body }
 }
 
 fn chat(model: &str, stream: bool) -> String {
@@ -66,23 +66,23 @@ fn chat(model: &str, stream: bool) -> String {
 const CHAT: &str = "/v1/chat/completions";
 
 #[tokio::test]
-async fn a_whole_answer_is_json_with_its_length() {
+async fn a_complete_response_is_json_with_its_length() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
     assert_eq!(server.url(), format!("http://{}/v1", server.address()));
-    let answer = call(&server, "POST", CHAT, "", &chat("echo", false)).await;
-    assert_eq!(answer.status(), 200);
-    assert!(answer.head.contains(&format!("content-length: {}", answer.body.len())));
-    let text = answer.json()["choices"][0]["message"]["content"].to_string();
+    let response = call(&server, "POST", CHAT, "", &chat("echo", false)).await;
+    assert_eq!(response.status(), 200);
+    assert!(response.head.contains(&format!("content-length: {}", response.body.len())));
+    let text = response.json()["choices"][0]["message"]["content"].to_string();
     assert!(text.contains("Hi"), "{text}");
     assert_eq!(server.simulator().ledger().chats, 1);
 }
 
 #[tokio::test]
-async fn a_stream_is_events_and_then_done() {
+async fn a_stream_consists_of_events_and_ends_with_done() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
-    let answer = call(&server, "POST", CHAT, "", &chat("long-5", true)).await;
-    assert!(answer.head.contains("text/event-stream"));
-    let (body, complete) = answer.dechunked();
+    let response = call(&server, "POST", CHAT, "", &chat("long-5", true)).await;
+    assert!(response.head.contains("text/event-stream"));
+    let (body, complete) = response.dechunked();
     assert!(complete);
     let body = String::from_utf8(body).unwrap();
     assert!(body.ends_with("data: [DONE]\n\n"));
@@ -91,7 +91,7 @@ async fn a_stream_is_events_and_then_done() {
 }
 
 #[tokio::test]
-async fn other_paths_and_bodies_are_refused_in_json() {
+async fn unknown_paths_and_invalid_bodies_get_json_errors() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
     let lost = call(&server, "GET", "/nothing", "", "").await;
     assert_eq!(lost.status(), 404);
@@ -107,7 +107,7 @@ async fn other_paths_and_bodies_are_refused_in_json() {
 }
 
 #[tokio::test]
-async fn vectors_are_written_in_the_form_that_the_path_asks_for() {
+async fn embeddings_have_the_format_of_the_path() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
     let ask = async |path: &str, body: Value| {
         call(&server, "POST", path, "", &body.to_string()).await.json()
@@ -120,13 +120,13 @@ async fn vectors_are_written_in_the_form_that_the_path_asks_for() {
     let by_type = ask("/v2/embed", texts).await;
     assert_eq!(by_type["embeddings"]["float"], vectors);
     assert_eq!(by_type["meta"]["billed_units"]["input_tokens"], 2);
-    let unsaid = ask("/v2/embed", json!({"model": "v", "texts": ["a"]})).await;
-    assert!(unsaid["error"]["message"].to_string().contains("input_type"), "{unsaid}");
+    let missing = ask("/v2/embed", json!({"model": "v", "texts": ["a"]})).await;
+    assert!(missing["error"]["message"].to_string().contains("input_type"), "{missing}");
     let part =
         |text: &str| json!({"content": {"parts": [{"text": text}]}, "outputDimensionality": 2});
     let single = ask("/v1beta/models/v:embedContent", part("a")).await;
     assert_eq!(single["embedding"]["values"], vectors[0]);
-    // A batch of one is a batch.
+    // A batch of one text is also a batch.
     let batch = json!({"requests": [part("b")]});
     let batch = ask("/v1beta/models/v:batchEmbedContents", batch).await;
     assert_eq!(batch["embeddings"][0]["values"], vectors[1]);
@@ -136,7 +136,7 @@ async fn vectors_are_written_in_the_form_that_the_path_asks_for() {
 }
 
 #[tokio::test]
-async fn faults_happen_on_the_wire() {
+async fn faults_are_visible_on_the_wire() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
     let fault = async |fault: &str| {
         let header = format!("x-sim-fault: {fault}\r\n");
@@ -167,17 +167,17 @@ async fn faults_happen_on_the_wire() {
 }
 
 #[tokio::test]
-async fn each_byte_of_a_dripping_body_is_a_piece_of_its_own() {
+async fn each_byte_of_a_dripping_body_is_a_chunk() {
     let server = Server::start("127.0.0.1:0").await.unwrap();
     let header = "x-sim-fault: drip\r\n";
-    let answer = call(&server, "POST", CHAT, header, &chat("echo", true)).await;
-    let (body, _) = answer.dechunked();
-    // A chunk of one byte is six bytes long, and the last chunk five.
-    assert_eq!(answer.body.len(), body.len() * 6 + 5);
+    let response = call(&server, "POST", CHAT, header, &chat("echo", true)).await;
+    let (body, _) = response.dechunked();
+    // A chunk of one byte takes six bytes, the last chunk five.
+    assert_eq!(response.body.len(), body.len() * 6 + 5);
 }
 
 #[tokio::test]
-async fn a_schedule_holds_over_connections() {
+async fn a_schedule_applies_across_connections() {
     let faults: Faults = "status=500|status=503".parse().unwrap();
     let simulator = Simulator::new().with_faults(faults);
     let server = simulator.serve("127.0.0.1:0").await.unwrap();
@@ -198,7 +198,7 @@ async fn a_shutdown_ends_stalled_streams_and_frees_the_port() {
     stalled.read_exact(&mut first).await.unwrap();
     server.shutdown().await;
     let mut rest = Vec::new();
-    // Whether it is an end or a reset is the system's matter; that it ends is ours.
+    // The system decides whether this is a normal end or a reset.
     let _ = stalled.read_to_end(&mut rest).await;
     assert!(TcpStream::connect(address).await.is_err());
 }
@@ -216,14 +216,14 @@ async fn a_server_that_is_dropped_closes_its_connections() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn two_hundred_streams_at_once_lose_nothing() {
+async fn two_hundred_parallel_streams_are_complete() {
     let server = std::sync::Arc::new(Server::start("127.0.0.1:0").await.unwrap());
     let mut calls = tokio::task::JoinSet::new();
     for _ in 0..200 {
         let server = std::sync::Arc::clone(&server);
         calls.spawn(async move {
-            let answer = call(&server, "POST", CHAT, "", &chat("long-500", true)).await;
-            let (body, complete) = answer.dechunked();
+            let response = call(&server, "POST", CHAT, "", &chat("long-500", true)).await;
+            let (body, complete) = response.dechunked();
             assert!(complete);
             let body = String::from_utf8(body).unwrap();
             let mut from = 0;

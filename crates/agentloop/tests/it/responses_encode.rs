@@ -253,6 +253,6 @@ async fn tokens_are_counted_before_a_call() {
     let simulator = agentloop_sim::Simulator::new();
     let row = Provider::openai_compatible("lab", "http://lab.invalid/v1")
         .quirks(|q| q.token_count = TokenCount::InputTokens);
-    let ai = AgentLoop::builder().provider(simulator.row(row)).build().unwrap();
+    let ai = AgentLoop::builder().provider(simulator.simulate(row)).build().unwrap();
     assert!(ai.count_tokens(&ask()).await.unwrap() > 0);
 }

@@ -16,7 +16,7 @@ async fn everywhere(tool: impl Fn() -> Tool, test: impl Fn(Outcome)) {
     for row in ROWS {
         let model = Model::from_script(Script::new([asks(&["A"]), says("Fine.")]));
         let simulator = Simulator::new().with_model(model);
-        let provider = simulator.row(Provider::builtin(row.provider).unwrap());
+        let provider = simulator.simulate(Provider::builtin(row.provider).unwrap());
         let ai = AgentLoop::builder().provider(provider).build().unwrap();
         let agent = Agent::new(ai).tool(tool());
         let request = ChatRequest::new(format!("{}/{}", row.provider, row.model)).user("Hello");

@@ -167,7 +167,7 @@ async fn answer(
         body.flow_control().release_capacity(data.len()).ok()?;
         asked.extend_from_slice(&data);
     }
-    let reply = Simulator::new().answer(protocol, &Request::from_parts(head, asked.freeze()))?;
+    let reply = Simulator::new().respond(protocol, &Request::from_parts(head, asked.freeze()))?;
     let mut whole = Vec::new();
     for piece in reply.body {
         if let Piece::Bytes(bytes) = piece {

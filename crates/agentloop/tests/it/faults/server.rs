@@ -109,7 +109,7 @@ async fn connection(mut stream: TcpStream, plan: Plan, requests: &AtomicUsize) {
     let simulator = Simulator::new();
     while let Some(request) = read_request(&mut stream).await {
         let number = requests.fetch_add(1, Ordering::SeqCst);
-        let reply = simulator.answer(plan.protocol, &request).unwrap();
+        let reply = simulator.respond(plan.protocol, &request).unwrap();
         let kind = reply.headers["content-type"].to_str().unwrap().to_owned();
         let body: Vec<u8> = reply.body.fold(Vec::new(), |mut all, piece| {
             if let Piece::Bytes(bytes) = piece {

@@ -37,7 +37,7 @@ fn rows() -> Vec<Provider> {
 async fn every_row_passes_the_suite_in_process() {
     for row in rows() {
         let simulator = Simulator::new();
-        let ai = AgentLoop::builder().provider(simulator.row(row.clone())).build().unwrap();
+        let ai = AgentLoop::builder().provider(simulator.simulate(row.clone())).build().unwrap();
         suite::run(&ai, &row).await;
     }
 }

@@ -128,7 +128,7 @@ impl Plan {
         let name = self.row.split('/').next().unwrap();
         let row = Provider::all().into_iter().find(|row| row.name == name).unwrap();
         let simulator = Simulator::new().with_model(Model::from_script(self.script()));
-        let ai = AgentLoop::builder().provider(simulator.row(row)).build().unwrap();
+        let ai = AgentLoop::builder().provider(simulator.simulate(row)).build().unwrap();
         let agent = Agent::new(ai)
             .tools(tools.all())
             .max_steps(self.max_steps)

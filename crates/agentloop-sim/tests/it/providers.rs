@@ -1,4 +1,4 @@
-//! Every row of the provider table, answered by the simulator.
+//! Every built-in provider, simulated.
 
 use crate::common::{client, streamed};
 use agentloop::{
@@ -14,11 +14,11 @@ fn tool(name: &str) -> ToolDefinition {
 }
 
 #[tokio::test]
-async fn every_row_answers_whole_and_streamed_alike() {
+async fn every_provider_responds_equally_complete_and_streamed() {
     for provider in Provider::all() {
         let name = provider.name.clone();
         let simulator = Simulator::new();
-        let ai = AgentLoop::builder().provider(simulator.row(provider)).build().unwrap();
+        let ai = AgentLoop::builder().provider(simulator.simulate(provider)).build().unwrap();
         let mut used = 0;
         for model in Model::list() {
             let request = ChatRequest::new(format!("{name}/{}", model.id)).user("Hi you");
@@ -42,29 +42,30 @@ async fn every_row_answers_whole_and_streamed_alike() {
 }
 
 #[tokio::test]
-async fn every_row_calls_a_tool_and_answers_from_its_result() {
+async fn every_provider_calls_a_tool_and_uses_its_result() {
     let mut called = 0;
     for provider in Provider::all() {
         let name = provider.name.clone();
-        let ai = AgentLoop::builder().provider(agentloop_sim::row(provider)).build().unwrap();
+        let ai = AgentLoop::builder().provider(agentloop_sim::simulate(provider)).build().unwrap();
         let request = ChatRequest::new(format!("{name}/echo")).user("Rain?").tool(tool("weather"));
-        let answer = ai.chat(request.clone()).await.unwrap();
-        let Some(call) = answer.tool_calls().next() else {
-            // A host that takes no tools, and a request that says so.
-            assert!(!answer.warnings.is_empty(), "{name}");
+        let response = ai.chat(request.clone()).await.unwrap();
+        let Some(call) = response.tool_calls().next() else {
+            // The provider does not support tools, and a warning reports it.
+            assert!(!response.warnings.is_empty(), "{name}");
             continue;
         };
         let id = call.id.clone();
         called += 1;
-        let request = request.message(answer.into_message()).message(ChatMessage::tool(id, "yes"));
-        let answer = ai.chat(request).await.unwrap();
-        assert_eq!(answer.text(), "weather says: yes", "{name}");
+        let request =
+            request.message(response.into_message()).message(ChatMessage::tool(id, "yes"));
+        let response = ai.chat(request).await.unwrap();
+        assert_eq!(response.text(), "weather says: yes", "{name}");
     }
     assert!(called > 15);
 }
 
 #[tokio::test]
-async fn embeddings_are_vectors_of_the_asked_length_and_the_same_each_time() {
+async fn embeddings_have_the_requested_length_and_are_deterministic() {
     let simulator = Simulator::new();
     let ai = client(&simulator);
     let request = EmbedRequest::new("sim/vectors", ["hello world", "goodbye"]);
@@ -90,14 +91,14 @@ async fn the_models_are_listed() {
 }
 
 #[tokio::test]
-async fn every_protocol_is_spoken() {
+async fn every_protocol_works() {
     for protocol in Protocol::ALL {
         let provider = agentloop_sim::provider_named("other", *protocol);
         let ai = AgentLoop::builder().provider(provider).build().unwrap();
         let request = ChatRequest::new("other/echo").user("Hi");
-        let answer = ai.chat(request.clone()).await.unwrap();
-        assert_eq!(answer, streamed(&ai, request).await.unwrap(), "{protocol:?}");
-        assert_eq!(answer.provider, "other");
+        let response = ai.chat(request.clone()).await.unwrap();
+        assert_eq!(response, streamed(&ai, request).await.unwrap(), "{protocol:?}");
+        assert_eq!(response.provider, "other");
     }
 }
 
@@ -110,17 +111,17 @@ fn a_simulator_can_be_shared_between_threads() {
 }
 
 #[tokio::test]
-async fn every_row_that_serves_vectors_gets_one_for_each_text() {
+async fn every_provider_with_embeddings_returns_one_vector_per_text() {
     let mut served = 0;
     for provider in Provider::all() {
         let name = provider.name.clone();
         let serves = provider.serves.embeddings;
-        let ai = AgentLoop::builder().provider(agentloop_sim::row(provider)).build().unwrap();
+        let ai = AgentLoop::builder().provider(agentloop_sim::simulate(provider)).build().unwrap();
         let request = EmbedRequest::new(format!("{name}/vectors"), ["a b", "c"]).dimensions(4);
         match ai.embed(request).await {
             Ok(response) => {
                 let length = response.embeddings[1].len();
-                // A host that takes no length says so.
+                // If the provider does not support dimensions, a warning reports it.
                 assert!(length == 4 || !response.warnings.is_empty(), "{name}");
                 assert_eq!(response.usage.unwrap().prompt_tokens, 3, "{name}");
                 served += 1;

@@ -1,4 +1,4 @@
-//! A model that follows a script.
+//! Scripted responses.
 
 use crate::common::{client, streamed};
 use agentloop::{
@@ -7,7 +7,7 @@ use agentloop::{
 use agentloop_sim::{Fault, Model, Script, Simulator, Turn};
 
 #[tokio::test]
-async fn turns_follow_each_other_and_then_the_script_ends() {
+async fn turns_are_used_in_order_until_the_script_ends() {
     let script = Script::new([Turn::text("First."), Turn::text("Second.")]);
     let ai = client(&Simulator::new().with_model(Model::from_script(script)));
     let request = ChatRequest::new("sim/any").user("Hi");
@@ -23,7 +23,7 @@ async fn turns_follow_each_other_and_then_the_script_ends() {
 }
 
 #[tokio::test]
-async fn a_scene_answers_its_question_through_a_tool_call() {
+async fn a_scene_responds_to_its_message_through_a_tool_call() {
     let call = ResponsePart::ToolCall(ToolCallPart::new("c1", "weather", "{}"));
     let script = Script::new([Turn::text("Hello.")])
         .with_scene("rain", [Turn::new([call]), Turn::text("It rains.")]);
@@ -39,7 +39,7 @@ async fn a_scene_answers_its_question_through_a_tool_call() {
 }
 
 #[tokio::test]
-async fn a_turn_decides_its_reason_usage_steps_and_faults() {
+async fn a_turn_sets_finish_reason_usage_delta_size_and_faults() {
     let json = r#"{"turns": [{
         "parts": [{"type": "text", "text": "abcdef"}],
         "finish_reason": "length",
@@ -59,13 +59,13 @@ async fn a_turn_decides_its_reason_usage_steps_and_faults() {
     let whole = ai.chat(request.clone()).await.unwrap();
     assert_eq!(whole, streamed(&ai, request.clone()).await.unwrap());
     assert_eq!(whole.finish_reason(), Some(&FinishReason::Length));
-    let told = Usage {
+    let scripted = Usage {
         prompt_tokens: Some(5),
         completion_tokens: Some(7),
         total_tokens: Some(12),
         ..Usage::default()
     };
-    assert_eq!(whole.usage, told);
+    assert_eq!(whole.usage, scripted);
     let second = request.assistant("abcdef").user("more");
     let error = streamed(&ai, second).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::IncompleteStream);
@@ -73,7 +73,7 @@ async fn a_turn_decides_its_reason_usage_steps_and_faults() {
 }
 
 #[tokio::test]
-async fn what_a_call_asks_for_wins_over_the_script() {
+async fn faults_of_a_request_take_precedence_over_the_script() {
     let script = Script::new([Turn::text("Hello.").with_fault(Fault::status(500))]);
     let ai = client(&Simulator::new().with_model(Model::from_script(script)));
     let request = |model: &str| ChatRequest::new(model).user("Hi");
@@ -82,7 +82,7 @@ async fn what_a_call_asks_for_wins_over_the_script() {
 }
 
 #[test]
-fn a_script_that_cannot_be_read_says_why() {
+fn the_error_for_an_invalid_script_states_the_reason() {
     let cases = [
         ("{", "EOF"),
         (r#"{"turn": []}"#, "turn"),
@@ -99,7 +99,7 @@ fn a_script_that_cannot_be_read_says_why() {
 }
 
 #[tokio::test]
-async fn what_the_wire_can_say_arrives_whole_and_streamed_alike() {
+async fn scripted_parts_arrive_equally_complete_and_streamed() {
     let scripts = [
         r#"{"type": "image", "mimeType": "image/*", "url": "https://example.com/a.png"}"#,
         r#"{"type": "audio", "mimeType": "audio/wav", "data": "AAAA", "expiresAt": 5,
