@@ -1,4 +1,4 @@
-//! The command line, as it is typed.
+//! The command line: global options and the list of commands.
 
 use std::path::PathBuf;
 
@@ -9,24 +9,29 @@ use crate::command::{chat, decode, embed, encode, models, providers, run, sim, t
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    the answer is there, and whole
-  1    the provider failed, or the answer is cut, filtered or broken
-  2    the command line, the configuration or the input is wrong; a missing key and an unknown
-       provider belong here
-  3    the run waits for somebody's word: `agentloop run --resume` goes on with it
-  130  stopped with Ctrl-C";
+  0    success: the response is complete
+  1    the provider failed, or the response is truncated, filtered or incomplete
+  2    the command line, the configuration or the input is wrong; for example a missing key or an
+       unknown provider
+  3    the run waits for approval of a tool; continue it with `agentloop run --resume FILE`
+  130  interrupted with Ctrl-C
+
+Examples:
+  agentloop chat 'Why is the sky blue?'
+  agentloop chat -m anthropic/claude-sonnet-4-5 'Summarize this' < notes.txt
+  agentloop providers";
 
 /// One interface to every LLM provider.
 ///
-/// stdout is data, stderr is everything else.
+/// Data goes to stdout; notes, warnings and errors go to stderr.
 #[derive(Debug, Parser)]
 #[command(name = "agentloop", version, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
-    /// The configuration file, in place of those that are found. It is trusted.
+    /// Use this configuration file instead of searching for agentloop.toml. The file is trusted.
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// No warnings and no notes on stderr; errors remain.
+    /// Do not print warnings and notes on stderr. Errors are still printed.
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
 
@@ -36,58 +41,75 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Ask a model, and show its answer as it comes.
+    /// Send a prompt to a model and print its response.
     ///
-    /// The answer's text goes to stdout, thinking to stderr if that is a terminal. Without a key of any provider and
-    /// without a model, the built-in simulator answers. An answer that is cut, filtered or failed is exit code 1.
+    /// The response is printed on stdout as it arrives. Thinking is printed on stderr if stderr is a terminal.
+    ///
+    /// If no model is given and no provider has a key, the built-in simulator responds. If the response is truncated or filtered, or
+    /// the provider fails, the exit code is 1.
+    ///
+    /// Example: git diff | agentloop chat -m openai/gpt-4.1 'Write a commit message for this diff'
     Chat(Box<chat::Args>),
-    /// Show the HTTP request that a chat request becomes. Nothing is sent.
+    /// Print the HTTP request for a chat request, without sending it.
     ///
-    /// A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place
-    /// of the key; none is needed. With --embed it is an EmbedRequest.
+    /// Reads a ChatRequest as JSON from stdin and prints {"method","url","headers","body","warnings"}. Keys are shown as
+    /// *** and need not be set. With --embed, reads an EmbedRequest.
+    ///
+    /// Example: echo '{"model":"groq/llama-3.3-70b-versatile","messages":[{"role":"user","content":"Hello"}]}' | agentloop encode
     Encode(encode::Args),
-    /// Show what a provider's raw answer is read as. No network is used.
+    /// Decode the raw bytes of a provider's response, without using the network.
     ///
-    /// The bytes on stdin become the ChatResponse as JSON on stdout. A provider's error becomes {"error":{…}} there,
-    /// with exit code 1.
+    /// Reads the body of an HTTP response from stdin and prints the ChatResponse as JSON. If the provider reported an error,
+    /// prints {"error":{…}} and exits with code 1.
+    ///
+    /// Example: agentloop decode --provider openai --stream --events < recorded.sse
     Decode(decode::Args),
-    /// Turn texts into vectors.
+    /// Convert texts to embedding vectors.
     ///
-    /// One vector a line on stdout, as a JSON list, in the order of the texts.
+    /// Prints one vector per line as a JSON array, in the order of the texts.
+    ///
+    /// Example: agentloop embed -m openai/text-embedding-3-small 'first text' 'second text'
     Embed(embed::Args),
-    /// List the models that providers serve.
+    /// List models, with their limits and prices.
     ///
-    /// One model a line, as provider/model; where they are known, the size of its context, the most tokens of an answer
-    /// and the prices of a million tokens read and written, in dollars, follow after tabs, with - for what is not known.
+    /// Prints one model per line, as tab-separated columns: provider/model, context window (tokens), maximum output
+    /// (tokens), and the prices of a million input and output tokens in US dollars. A value that is not known is
+    /// printed as -, or left out at the end of a line.
     ///
-    /// With a model in place of a provider, all that is known of it is shown as JSON, and nobody is asked.
+    /// If MODEL is given, prints everything known about that model as JSON, without using the network.
     Models(models::Args),
-    /// List the providers, and which of them are ready.
+    /// List the providers and whether each is ready to use.
     Providers(providers::Args),
-    /// Let a model use tools until it has answered, and show the run as it happens.
+    /// Let a model call tools until it has finished, and print the run as it happens.
     ///
-    /// The model's text goes to stdout, what its tools do to stderr. A tool that needs approval is asked for at the
-    /// terminal; without one the run waits: it is written to the file of --save, the exit code is 3, and --resume goes on
-    /// with it, also in another process. Nothing runs twice. Ctrl-C cancels the run, a second one ends the command.
+    /// The model's text is printed on stdout, the progress of its tools on stderr.
     ///
-    /// A run that ends before the model has answered (a limit, a cut answer) is exit code 1.
+    /// A tool that needs approval is asked about at the terminal. Without a terminal the run is suspended: it is
+    /// written to the file of --save, the exit code is 3, and --resume continues it, also in another process. No tool
+    /// runs twice. Ctrl-C cancels the run; a second Ctrl-C ends the command at once.
+    ///
+    /// If the run ends before the model has finished (because of a limit or a truncated response), the exit code is 1.
+    ///
+    /// Example: agentloop run --tool list_files --tool read_file 'What does this project do?'
     Run(Box<run::Args>),
-    /// Serve the simulated model on this machine, until Ctrl-C.
+    /// Serve the simulated model over HTTP, until Ctrl-C.
     Sim(sim::Args),
-    /// Let all settings of a configuration file count.
+    /// Trust a configuration file, so that all of its settings are used.
     ///
-    /// An agentloop.toml in this folder or above it may choose models, aliases and limits. Settings that direct keys, files,
-    /// environment variables or prompts elsewhere count only after you have trusted the file. It is remembered by its path and its
-    /// content, so a file that has changed has to be trusted again. At a terminal you are asked; in a pipe such settings
-    /// are ignored with a note, and a provider that they describe is not used (exit code 2).
+    /// An agentloop.toml in the current folder or above it may always set models, aliases and limits. Settings that
+    /// redirect keys, files, environment variables or prompts are used only if you trust the file. It is
+    /// remembered by its path and its content, so a file that changes must be trusted again.
+    ///
+    /// At a terminal you are asked. In a pipe such settings are ignored with a note, and a provider that they configure
+    /// is not used (exit code 2).
     Trust(trust::Args),
 }
 
-/// Reads the name of a protocol.
-pub(crate) fn protocol(name: &str) -> Result<Protocol, String> {
+/// Parses the name of a protocol.
+pub(crate) fn parse_protocol(name: &str) -> Result<Protocol, String> {
     if let Some(protocol) = Protocol::from_name(name) {
         return Ok(protocol);
     }
     let known: Vec<&str> = Protocol::ALL.iter().map(|known| known.name()).collect();
-    Err(format!("no protocol has that name; known are {}", known.join(", ")))
+    Err(format!("unknown protocol; use one of {}", known.join(", ")))
 }

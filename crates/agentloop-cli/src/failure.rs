@@ -1,90 +1,97 @@
-//! Why a command ended early, and with which exit code.
+//! Failures of a command, their messages and their exit codes.
 
-use std::io;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fmt, io};
 
 use agentloop::ErrorKind;
 
 use crate::notes::Notes;
 
-/// The provider failed, or its answer cannot be used as a whole one.
-const EXIT_ANSWER: u8 = 1;
-/// The command line, the configuration or the input has to be changed.
+/// The provider failed, or its response is not complete.
+const EXIT_RESPONSE: u8 = 1;
+/// The user has to change the command line, the configuration or the input.
 const EXIT_USAGE: u8 = 2;
-/// The run waits for somebody's word.
+/// The run waits for approval.
 const EXIT_WAITING: u8 = 3;
-/// Stopped with Ctrl-C: 128 and the number of the signal, as shells count.
+/// Interrupted with Ctrl-C: 128 plus the number of the signal, as in shells.
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// Why a command ended early.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The library says so.
+    /// The library returned an error.
     Call(agentloop::Error),
     /// The command line or the input is wrong.
     Input { message: String, hint: Option<String> },
-    /// The answer is there, but cut, filtered or failed.
-    Answer(String),
-    /// The run waits, and this is how it goes on.
+    /// The response is truncated, filtered or incomplete.
+    Response(String),
+    /// The run waits for approval. The hint states how to continue it.
     Waiting { message: String, hint: String },
-    /// The failure stands on stdout already, as data.
+    /// The failure is already printed on stdout, as data.
     Shown,
-    /// stdout cannot be written.
+    /// Writing to stdout failed.
     Output(io::Error),
     /// The runtime could not be started.
     Runtime(io::Error),
-    /// Not enough files can be opened.
+    /// The process cannot open enough files.
     OpenFiles { can: usize, needs: usize, error: io::Error },
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     Interrupted,
 }
 
 impl Failure {
-    /// The input is wrong.
+    /// Creates a failure for wrong input.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Input { message: message.into(), hint: None }
     }
 
-    /// The input is wrong, and this is what to do.
+    /// Creates a failure for wrong input, with a hint about what to do.
     pub(crate) fn input_with_hint(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Input { message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// Says it on stderr, and gives the code to exit with.
+    /// Creates a failure for a file that cannot be used.
+    pub(crate) fn file(path: &Path, why: impl fmt::Display) -> Self {
+        Self::input(format!("{}: {why}", path.display()))
+    }
+
+    /// Prints the failure on stderr and returns the exit code.
     pub(crate) fn report(self, notes: Notes) -> ExitCode {
         let code = match self {
             Self::Call(error) => {
-                notes.error(&error.to_string(), error.hint());
+                notes.print_error(&error.to_string(), error.hint());
                 exit_code(&error)
             }
             Self::Input { message, hint } => {
-                notes.error(&message, hint.as_deref());
+                notes.print_error(&message, hint.as_deref());
                 EXIT_USAGE
             }
-            Self::Answer(message) => {
-                notes.error(&message, None);
-                EXIT_ANSWER
+            Self::Response(message) => {
+                notes.print_error(&message, None);
+                EXIT_RESPONSE
             }
             Self::Waiting { message, hint } => {
-                notes.error(&message, Some(&hint));
+                notes.print_error(&message, Some(&hint));
                 EXIT_WAITING
             }
-            Self::Shown => EXIT_ANSWER,
-            // The reader has what it wanted: `agentloop models | head` is no failure.
+            Self::Shown => EXIT_RESPONSE,
+            // The reader closed the pipe because it has enough: `agentloop models | head` is not a failure.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
             Self::Output(error) => {
-                notes.error(&format!("stdout cannot be written: {error}"), None);
-                EXIT_ANSWER
+                notes.print_error(&format!("cannot write to stdout: {error}"), None);
+                EXIT_RESPONSE
             }
             Self::Runtime(error) => {
-                notes.error(&format!("the runtime cannot be started: {error}"), None);
-                EXIT_ANSWER
+                notes.print_error(&format!("cannot start the async runtime: {error}"), None);
+                EXIT_RESPONSE
             }
             Self::OpenFiles { can, needs, error } => {
-                let message =
-                    format!("only {can} more files can be opened, {needs} are needed: {error}");
-                notes.error(&message, Some("raise the limit of open files (`ulimit -n`)"));
-                EXIT_ANSWER
+                let message = format!(
+                    "the process can open only {can} more files, but needs {needs}: {error}"
+                );
+                notes.print_error(&message, Some("raise the limit of open files (`ulimit -n`)"));
+                EXIT_RESPONSE
             }
             Self::Interrupted => {
                 notes.end_line();
@@ -95,18 +102,18 @@ impl Failure {
     }
 }
 
-/// Who has to act: the provider, or the user before anything was sent.
+/// Returns the exit code of a library error: whether the user has to change something, or the provider failed.
 fn exit_code(error: &agentloop::Error) -> u8 {
     match error.kind() {
         ErrorKind::MissingKey
         | ErrorKind::UnknownProvider
         | ErrorKind::MissingModel
         | ErrorKind::Config => EXIT_USAGE,
-        // Without a status no provider has seen it.
+        // An error without a status was found before anything was sent.
         ErrorKind::InvalidRequest | ErrorKind::Unsupported if error.status().is_none() => {
             EXIT_USAGE
         }
-        _ => EXIT_ANSWER,
+        _ => EXIT_RESPONSE,
     }
 }
 
@@ -116,7 +123,7 @@ impl From<agentloop::Error> for Failure {
     }
 }
 
-/// The only I/O errors that are not told apart where they happen are those of stdout.
+/// Converts I/O errors of stdout. All other I/O errors are converted where they happen.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)

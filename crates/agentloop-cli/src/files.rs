@@ -1,35 +1,35 @@
-//! Files that only the user may read, that are written whole or not at all, and that one process uses at a time.
+//! Private files: readable by their owner only, written atomically, and locked while a process uses them.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// How many names are tried for a file beside another.
+/// How many names are tried for a temporary file.
 const MAX_NAMES: u32 = 100;
 
-/// How often a lock is taken again that was given up in the same moment.
+/// How many attempts are made to take a lock that another process releases at the same moment.
 #[cfg(unix)]
 const MAX_LOCKS: u32 = 100;
 
-/// Replaces a file as a whole: whoever reads it sees the old content or the new one, also after a crash.
+/// Replaces a file atomically: a reader sees either the old or the new content, also after a crash.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (beside, mut file) = beside(path)?;
+    let (temporary, mut file) = create_temporary(path)?;
     let written = file
         .write_all(bytes)
         .and_then(|()| file.sync_all())
-        .and_then(|()| fs::rename(&beside, path))
-        .inspect_err(|_| drop(fs::remove_file(&beside)));
+        .and_then(|()| fs::rename(&temporary, path))
+        .inspect_err(|_| drop(fs::remove_file(&temporary)));
     written?;
-    // The new name is in the folder, which has to reach the disk too. Not every file system can be asked for that.
+    // The rename is durable only after the folder is synced. Not every file system supports that.
     #[cfg(unix)]
-    if let Ok(folder) = File::open(folder_of(path)) {
+    if let Ok(folder) = File::open(parent_folder(path)) {
         let _ = folder.sync_all();
     }
     Ok(())
 }
 
-/// Creates a file that was not there, for its owner alone. A link of that name is not followed, wherever it leads.
+/// Creates a new file that only its owner may read. Fails if the name exists, also as a symbolic link.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -38,35 +38,36 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-fn beside(path: &Path) -> io::Result<(PathBuf, File)> {
+/// Creates a temporary file in the same folder as `path`.
+fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let process = std::process::id();
     for number in 0..MAX_NAMES {
-        let beside = with_ending(path, format!(".{process}-{number}.tmp"));
-        match create(&beside) {
+        let temporary = append_suffix(path, format!(".{process}-{number}.tmp"));
+        match create(&temporary) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            created => return created.map(|file| (beside, file)),
+            created => return created.map(|file| (temporary, file)),
         }
     }
-    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many unfinished files are beside it"))
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, "too many temporary files in its folder"))
 }
 
-/// Appends to the name of a file.
-pub(crate) fn with_ending(path: &Path, ending: impl AsRef<OsStr>) -> PathBuf {
+/// Appends a suffix to the name of a file.
+pub(crate) fn append_suffix(path: &Path, suffix: impl AsRef<OsStr>) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     name.into()
 }
 
 #[cfg(unix)]
-fn folder_of(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
     }
 }
 
-/// Holds a file for this process. The lock ends with the process, however that ends: a crash leaves at most an empty
-/// file behind, which locks nothing.
+/// A lock on a file, held by this process. The lock ends with the process: a crash leaves at most an empty lock file, which
+/// does not lock anything.
 #[derive(Debug)]
 pub(crate) struct Lock {
     path: PathBuf,
@@ -74,25 +75,25 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Locks the file at `path`, which need not exist; `None` if another process has it.
+    /// Locks the file at `path`, which need not exist. Returns `None` if another process holds the lock.
     #[cfg(unix)]
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
         use std::os::unix::fs::MetadataExt as _;
 
         use rustix::fs::{FlockOperation, Mode, OFlags};
 
-        // A file of its own, because the file itself is replaced while it is locked.
-        let path = with_ending(path, ".lock");
+        // The lock is a separate file, because the file itself is replaced while it is locked.
+        let path = append_suffix(path, ".lock");
         for _ in 0..MAX_LOCKS {
             let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let file = File::from(rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)?);
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
-                // A file system without locks: what was written meanwhile is noticed when the file is replaced.
+                // The file system has no locks. A concurrent write is detected when the file is replaced.
                 Err(_) => return Ok(Some(Self { path, _file: None })),
             }
-            // The process that had it may have removed the file after it was opened here.
+            // The previous owner may have removed the lock file after it was opened here.
             let (here, there) = (file.metadata()?, fs::symlink_metadata(&path));
             if there.is_ok_and(|there| (there.dev(), there.ino()) == (here.dev(), here.ino())) {
                 return Ok(Some(Self { path, _file: Some(file) }));
@@ -101,23 +102,23 @@ impl Lock {
         Ok(None)
     }
 
-    /// Without locks of the system, what was written meanwhile is noticed when the file is replaced.
+    /// Returns a lock that locks nothing. A concurrent write is detected when the file is replaced.
     #[cfg(not(unix))]
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
-        Ok(Some(Self { path: with_ending(path, ".lock"), _file: None }))
+        Ok(Some(Self { path: append_suffix(path, ".lock"), _file: None }))
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Removed before it is unlocked: the next process makes a new one.
+        // The file is removed before it is unlocked, so the next process creates a new one.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test that fails, fails")]
+    #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
     use super::*;
 
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_is_held_once_and_a_file_that_a_crash_left_holds_nothing() {
+    fn a_lock_is_exclusive_and_a_lock_file_left_by_a_crash_is_ignored() {
         let folder = folder("lock");
         let path = folder.join("talk.json");
         // Left behind by a process that was killed.
@@ -143,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_a_new_file_is_not_followed() {
+    fn a_symbolic_link_in_place_of_a_new_file_is_not_followed() {
         let folder = folder("link");
         let (link, target) = (folder.join("link"), folder.join("target"));
         std::os::unix::fs::symlink(&target, &link).unwrap();
         assert!(create(&link).is_err());
         std::os::unix::fs::symlink(&target, folder.join("x.lock")).unwrap();
         assert!(Lock::take(&folder.join("x")).is_err());
-        // What is replaced is the link, and not what it leads to.
+        // The link is replaced, not its target.
         replace(&link, b"new").unwrap();
         assert!(!target.exists());
         assert_eq!(fs::read(&link).unwrap(), b"new");

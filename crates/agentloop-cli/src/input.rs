@@ -1,4 +1,4 @@
-//! stdin.
+//! Reads stdin.
 
 use std::io::{self, IsTerminal, Read};
 use std::sync::mpsc;
@@ -7,56 +7,57 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::notes::Notes;
 
-/// Whether something other than a person's keyboard is there to be read.
-pub(crate) fn is_piped() -> bool {
+/// How long to wait for the end of stdin before a note reports the wait.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Returns whether stdin is a pipe or a file, not a terminal.
+fn is_piped() -> bool {
     !io::stdin().is_terminal()
 }
 
-/// All bytes of stdin.
-pub(crate) fn bytes() -> Result<Vec<u8>, Failure> {
+/// Reads all bytes of stdin.
+pub(crate) fn read_bytes() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     io::stdin()
         .lock()
         .read_to_end(&mut bytes)
-        .map_err(|error| Failure::input(format!("stdin cannot be read: {error}")))?;
+        .map_err(|error| Failure::input(format!("cannot read stdin: {error}")))?;
     Ok(bytes)
 }
 
-/// How long stdin may stay open before a person is told what is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// All text of stdin, which joins a prompt that is there already. A caller that leaves stdin open by mistake would
-/// wait for ever without knowing why: it is told.
-fn more_text(notes: Notes) -> Result<String, Failure> {
-    let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || sender.send(text()));
-    let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
-        notes.note(
-            "waiting for stdin to end, whose text joins the prompt; `< /dev/null` leaves it out",
-        );
-        receiver.recv()
-    });
-    read.unwrap_or_else(|_| Err(Failure::input("stdin cannot be read")))
-}
-
-/// All text of stdin.
-pub(crate) fn text() -> Result<String, Failure> {
-    String::from_utf8(bytes()?).map_err(|error| {
+/// Reads all text of stdin.
+pub(crate) fn read_text() -> Result<String, Failure> {
+    String::from_utf8(read_bytes()?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::input_with_hint(
-            format!("stdin is not UTF-8 text (byte {at})"),
-            "only text can be piped in",
+            format!("stdin is not UTF-8 text: invalid byte at offset {at}"),
+            "pipe in text only; attach other files with --image, --file, --audio or --video of `agentloop chat`",
         )
     })
 }
 
-/// What was typed, a blank line, and what is piped in.
-pub(crate) fn prompt(typed: &[String], notes: Notes) -> Result<String, Failure> {
+/// Reads all text of stdin, and prints a note if stdin stays open.
+///
+/// A caller that leaves stdin open by mistake would otherwise wait forever without knowing why.
+fn read_text_with_note(notes: Notes) -> Result<String, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(read_text()));
+    let read = receiver.recv_timeout(PATIENCE).or_else(|_| {
+        notes.print_note(
+            "waiting for the end of stdin, which is appended to the prompt; to skip it, add `< /dev/null`",
+        );
+        receiver.recv()
+    });
+    read.unwrap_or_else(|_| Err(Failure::input("cannot read stdin")))
+}
+
+/// Returns the prompt: the words of the command line, a blank line, and the text of stdin.
+pub(crate) fn read_prompt(typed: &[String], notes: Notes) -> Result<String, Failure> {
     let typed = typed.join(" ");
     let piped = match (is_piped(), typed.is_empty()) {
         (false, _) => String::new(),
-        (true, true) => text()?,
-        (true, false) => more_text(notes)?,
+        (true, true) => read_text()?,
+        (true, false) => read_text_with_note(notes)?,
     };
     let piped = piped.trim_end_matches(['\r', '\n']);
     Ok(match (typed.is_empty(), piped.is_empty()) {
@@ -66,10 +67,10 @@ pub(crate) fn prompt(typed: &[String], notes: Notes) -> Result<String, Failure> 
     })
 }
 
-/// There is no prompt.
-pub(crate) fn nothing() -> Failure {
+/// Creates the failure for an empty prompt.
+pub(crate) fn missing_prompt() -> Failure {
     Failure::input_with_hint(
-        "there is nothing to say",
-        "give a prompt as arguments, or pipe one in",
+        "the prompt is empty",
+        "give the prompt as an argument, for example `agentloop chat 'Hello'`, or pipe it in",
     )
 }

@@ -1,4 +1,4 @@
-//! stdout: data.
+//! Writes data to stdout.
 
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::printable;
 
-/// Writes data to stdout. It is buffered: [`flush`](Self::flush) hands on what is there.
+/// Writes data to stdout. The output is buffered until [`flush`](Self::flush).
 #[derive(Debug)]
 pub(crate) struct Output {
     stdout: BufWriter<Stdout>,
@@ -19,35 +19,44 @@ impl Output {
         Self { terminal: stdout.is_terminal(), stdout: BufWriter::new(stdout) }
     }
 
-    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+    pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {
         self.stdout.write_all(text.as_bytes())
     }
 
-    /// Text of a model: as it is, unless it would steer a terminal.
-    pub(crate) fn foreign(&mut self, text: &str) -> io::Result<()> {
-        if self.terminal { self.text(&printable::text(text)) } else { self.text(text) }
-    }
-
-    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        self.text(text)?;
-        self.text("\n")
-    }
-
-    /// Writes one line of JSON. On a terminal everything in it that does not print is escaped: it is still the same JSON.
-    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// Writes text of a model or a provider. On a terminal, characters that control the terminal are replaced.
+    pub(crate) fn write_untrusted(&mut self, text: &str) -> io::Result<()> {
         if self.terminal {
-            return self.line(&printable::json(&serde_json::to_string(value)?));
+            self.write_text(&printable::sanitize_text(text))
+        } else {
+            self.write_text(text)
+        }
+    }
+
+    pub(crate) fn write_line(&mut self, text: &str) -> io::Result<()> {
+        self.write_text(text)?;
+        self.write_text("\n")
+    }
+
+    /// Writes one line of JSON. On a terminal, invisible characters are escaped, which does not change the JSON value.
+    pub(crate) fn write_json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        if self.terminal {
+            return self.write_line(&printable::escape_json(&serde_json::to_string(value)?));
         }
         serde_json::to_writer(&mut self.stdout, value)?;
-        self.text("\n")
+        self.write_text("\n")
     }
 
-    /// A whole document: laid out for a person on a terminal, one line for a program.
-    pub(crate) fn document(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// Writes a JSON document: indented on a terminal, one line otherwise.
+    pub(crate) fn write_document(&mut self, value: &impl Serialize) -> io::Result<()> {
         if !self.terminal {
-            return self.json(value);
+            return self.write_json(value);
         }
-        self.line(&printable::json(&serde_json::to_string_pretty(value)?))
+        self.write_line(&printable::escape_json(&serde_json::to_string_pretty(value)?))
+    }
+
+    /// Writes an error as the JSON document `{"error": {…}}`.
+    pub(crate) fn write_error(&mut self, error: &agentloop::Error) -> io::Result<()> {
+        self.write_document(&ErrorDocument { error })
     }
 
     pub(crate) fn flush(&mut self) -> io::Result<()> {
@@ -55,8 +64,8 @@ impl Output {
     }
 }
 
-/// A failure as data: `{"error": {…}}`.
+/// The JSON form of an error: `{"error": {…}}`.
 #[derive(Debug, Serialize)]
-pub(crate) struct ErrorDocument<'a> {
-    pub(crate) error: &'a agentloop::Error,
+struct ErrorDocument<'a> {
+    error: &'a agentloop::Error,
 }

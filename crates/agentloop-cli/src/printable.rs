@@ -1,28 +1,28 @@
-//! Makes text from outside harmless: providers, models, servers and files must not steer the terminal, hide what they
-//! contain, or look like a line of this program.
+//! Makes untrusted text safe to print on a terminal.
 //!
-//! Everything that is written to a terminal passes one of these functions:
+//! Text of providers, models, servers and files must not control the terminal, hide parts of itself, or imitate a line of
+//! this program. Everything that is written to a terminal passes one of these functions:
 //!
-//! | function | for | what it does |
+//! | function | used for | effect |
 //! |---|---|---|
-//! | [`text`] | running text of models and servers | replaces what steers a terminal by U+FFFD; line breaks and tabs stay |
-//! | [`name`] | names and values inside a line of ours | escapes everything that does not print, line breaks included |
-//! | [`line`] | excerpts inside a line of ours | the same, but a backslash is not doubled |
-//! | [`json`] | JSON | escapes everything that does not print as `\uXXXX`, so it stays the same JSON |
+//! | [`sanitize_text`] | running text of models and servers | replaces control characters by U+FFFD; keeps line breaks and tabs |
+//! | [`escape_name`] | names and values inside a message | escapes invisible characters, line breaks and backslashes |
+//! | [`escape_line`] | excerpts inside a message | escapes invisible characters and line breaks; keeps backslashes |
+//! | [`escape_json`] | JSON | escapes invisible characters as `\uXXXX`, which does not change the JSON value |
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// Begins each line of a question to the user. Text from outside cannot contain it.
+/// Starts each line of a question to the user. It is removed from untrusted text.
 pub(crate) const FRAME: char = '▌';
 
-/// How many combining marks may follow each other. Real writing has at most four on one letter.
+/// The maximum number of consecutive combining marks. Real scripts use at most four on one letter.
 const MAX_MARKS: usize = 4;
 
-/// Characters that have no look of their own, in categories that otherwise print: fillers, the blank of Braille, joiners
-/// of marks, and the selectors of variations.
+/// Invisible characters in categories that are otherwise visible: fillers, the blank Braille pattern, joiners of marks and
+/// variation selectors.
 const BLANK: [std::ops::RangeInclusive<char>; 10] = [
     '\u{34f}'..='\u{34f}',
     '\u{115f}'..='\u{1160}',
@@ -36,89 +36,89 @@ const BLANK: [std::ops::RangeInclusive<char>; 10] = [
     '\u{e0100}'..='\u{e01ef}',
 ];
 
-/// Makes running text harmless.
+/// Replaces the characters of running text that control a terminal.
 ///
-/// A carriage return before a line feed is dropped; a lone one would let later text overwrite earlier text. Joiners and
-/// selectors stay, because emoji and many scripts need them.
-pub(crate) fn text(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+/// A carriage return before a line feed is removed; a lone one would let later text overwrite earlier text. Joiners and
+/// variation selectors are kept, because emoji and many scripts need them.
+pub(crate) fn sanitize_text(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
     }
-    let mut harmless = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\r' if letters.peek() == Some(&'\n') => {}
-            letter if steers(letter) => harmless.push('\u{fffd}'),
-            letter => harmless.push(letter),
+    let mut sanitized = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\r' if characters.peek() == Some(&'\n') => {}
+            character if is_unsafe(character) => sanitized.push('\u{fffd}'),
+            character => sanitized.push(character),
         }
     }
-    Cow::Owned(harmless)
+    Cow::Owned(sanitized)
 }
 
-/// Makes a name or a value fit into a line of ours: nothing in it is invisible, and it cannot end the line.
-pub(crate) fn name(text: &str) -> Cow<'_, str> {
-    escaped(text, |out, letter| match letter {
+/// Escapes a name or a value for use inside a message. The result has no invisible characters and no line breaks.
+pub(crate) fn escape_name(text: &str) -> Cow<'_, str> {
+    escape(text, |out, character| match character {
         '\n' => out.push_str("\\n"),
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
         '\\' => out.push_str("\\\\"),
-        letter => {
+        character => {
             // Writing to a string does not fail.
-            let _ = write!(out, "\\u{{{:x}}}", u32::from(letter));
+            let _ = write!(out, "\\u{{{:x}}}", u32::from(character));
         }
     })
 }
 
-/// Makes text fit into a line of ours like [`name`], for text that is only read: a backslash stays as it is.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
-    escaped(text, |out, letter| match letter {
+/// Escapes text for use inside a message like [`escape_name`], but keeps backslashes. Use it for text that is not compared.
+pub(crate) fn escape_line(text: &str) -> Cow<'_, str> {
+    escape(text, |out, character| match character {
         '\\' => out.push('\\'),
-        letter => out.push_str(&name(letter.encode_utf8(&mut [0; 4]))),
+        character => out.push_str(&escape_name(character.encode_utf8(&mut [0; 4]))),
     })
 }
 
-/// Escapes what does not print in JSON. The result is JSON of the same value: outside of strings there is nothing to
-/// escape except the line breaks of its layout, which stay.
-pub(crate) fn json(text: &str) -> Cow<'_, str> {
-    escaped(text, |out, letter| match letter {
-        '\n' | '\\' => out.push(letter),
-        letter => {
-            for unit in letter.encode_utf16(&mut [0; 2]) {
+/// Escapes the invisible characters of JSON. The result has the same value: outside of strings, valid JSON contains no
+/// invisible characters except the line breaks of its layout, which are kept.
+pub(crate) fn escape_json(text: &str) -> Cow<'_, str> {
+    escape(text, |out, character| match character {
+        '\n' | '\\' => out.push(character),
+        character => {
+            for unit in character.encode_utf16(&mut [0; 2]) {
                 let _ = write!(out, "\\u{unit:04x}");
             }
         }
     })
 }
 
-fn escaped(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
+fn escape(text: &str, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     let prints = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'\\';
     if text.bytes().all(prints) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + text.len() / 8);
-    // Nothing is there yet that a mark could belong to.
+    // A mark at the start has no letter to belong to.
     let mut marks = MAX_MARKS;
-    for letter in text.chars() {
-        let is_mark = !letter.is_ascii() && is_mark(letter);
-        marks = match (is_mark, letter) {
+    for character in text.chars() {
+        let is_mark = !character.is_ascii() && is_mark(character);
+        marks = match (is_mark, character) {
             (true, _) => marks + 1,
-            // A mark after a quote or a space would change a sign that is not part of the text.
+            // A mark after a quote or a space would combine with a character that is not part of the text.
             (false, '"' | ' ') => MAX_MARKS,
             (false, _) => 0,
         };
-        if letter == '\\' || !is_visible(letter) || (is_mark && marks > MAX_MARKS) {
-            escape(&mut shown, letter);
+        if character == '\\' || !is_visible(character) || (is_mark && marks > MAX_MARKS) {
+            escape(&mut shown, character);
         } else {
-            shown.push(letter);
+            shown.push(character);
         }
     }
     Cow::Owned(shown)
 }
 
-/// Whether the character changes where or in which order others are shown, or is ours alone.
-fn steers(letter: char) -> bool {
-    match letter {
+/// Returns whether the character changes the position or order of others, or is [`FRAME`].
+fn is_unsafe(character: char) -> bool {
+    match character {
         '\n' | '\t' => false,
         '\u{61c}'
         | '\u{200e}'..='\u{200f}'
@@ -126,18 +126,18 @@ fn steers(letter: char) -> bool {
         | '\u{2066}'..='\u{206f}'
         | '\u{fff9}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e0fff}' => true,
-        letter => letter.is_control() || letter == FRAME,
+        character => character.is_control() || character == FRAME,
     }
 }
 
-/// Whether the character can be seen, and looks like what it is.
-fn is_visible(letter: char) -> bool {
+/// Returns whether the character is visible and cannot be confused with a space.
+fn is_visible(character: char) -> bool {
     use GeneralCategory as Is;
-    if letter.is_ascii() {
-        return !letter.is_ascii_control();
+    if character.is_ascii() {
+        return !character.is_ascii_control();
     }
     let hidden = matches!(
-        get_general_category(letter),
+        get_general_category(character),
         Is::Control
             | Is::Format
             | Is::Surrogate
@@ -147,12 +147,12 @@ fn is_visible(letter: char) -> bool {
             | Is::ParagraphSeparator
             | Is::SpaceSeparator
     );
-    !hidden && letter != FRAME && !BLANK.iter().any(|range| range.contains(&letter))
+    !hidden && character != FRAME && !BLANK.iter().any(|range| range.contains(&character))
 }
 
-fn is_mark(letter: char) -> bool {
+fn is_mark(character: char) -> bool {
     use GeneralCategory as Is;
-    let category = get_general_category(letter);
+    let category = get_general_category(character);
     matches!(category, Is::NonspacingMark | Is::EnclosingMark | Is::SpacingMark)
 }
 
@@ -160,7 +160,7 @@ fn is_mark(letter: char) -> bool {
 mod tests {
     use super::*;
 
-    /// A character of each kind that hides something or steers a terminal.
+    /// One character of each kind that hides text or controls a terminal.
     const HOSTILE: [char; 28] = [
         '\0',
         '\u{7}',
@@ -193,56 +193,56 @@ mod tests {
     ];
 
     #[test]
-    fn nothing_invisible_is_left_in_a_name_or_in_json() {
-        for letter in HOSTILE {
-            let raw = format!("a{letter}b");
-            let shown = name(&raw);
-            assert!(!shown.contains(letter), "{letter:?} in {shown}");
+    fn names_and_json_contain_no_invisible_characters() {
+        for character in HOSTILE {
+            let raw = format!("a{character}b");
+            let shown = escape_name(&raw);
+            assert!(!shown.contains(character), "{character:?} in {shown}");
             let document = serde_json::to_string(&raw).unwrap();
-            let shown = json(&document);
-            assert!(!shown.contains(letter), "{letter:?} in {shown}");
-            assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), raw, "{letter:?}");
+            let shown = escape_json(&document);
+            assert!(!shown.contains(character), "{character:?} in {shown}");
+            assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), raw, "{character:?}");
         }
     }
 
     #[test]
-    fn running_text_cannot_steer_a_terminal() {
-        for letter in HOSTILE.iter().filter(|letter| steers(**letter)) {
-            assert_eq!(text(&format!("a{letter}b")), "a\u{fffd}b", "{letter:?}");
+    fn running_text_cannot_control_a_terminal() {
+        for character in HOSTILE.iter().filter(|character| is_unsafe(**character)) {
+            assert_eq!(sanitize_text(&format!("a{character}b")), "a\u{fffd}b", "{character:?}");
         }
-        assert_eq!(text("one\r\ntwo\tthree\n"), "one\ntwo\tthree\n");
-        assert_eq!(text("safe\rrm -rf /"), "safe\u{fffd}rm -rf /");
-        // Emoji and scripts that need joiners stay as they are.
+        assert_eq!(sanitize_text("one\r\ntwo\tthree\n"), "one\ntwo\tthree\n");
+        assert_eq!(sanitize_text("safe\rrm -rf /"), "safe\u{fffd}rm -rf /");
+        // Emoji and scripts that need joiners are unchanged.
         for plain in ["👩‍👩‍👧", "❤\u{fe0f}", "می\u{200c}خواهم", "café", "日本語", "ไม่"]
         {
-            assert_eq!(text(plain), plain);
+            assert_eq!(sanitize_text(plain), plain);
         }
     }
 
     #[test]
-    fn every_character_of_unicode_is_either_shown_or_escaped_without_loss() {
-        for letter in (0..=0x10_ffff).filter_map(char::from_u32) {
-            let raw = serde_json::to_string(&letter.to_string()).unwrap();
-            let shown = json(&raw);
+    fn every_unicode_character_is_shown_or_escaped_without_loss() {
+        for character in (0..=0x10_ffff).filter_map(char::from_u32) {
+            let raw = serde_json::to_string(&character.to_string()).unwrap();
+            let shown = escape_json(&raw);
             let back: String = serde_json::from_str(&shown).unwrap();
-            assert!(back.chars().eq([letter]), "{letter:?}");
-            assert!(!shown.chars().any(|c| c.is_control()), "{letter:?}");
+            assert!(back.chars().eq([character]), "{character:?}");
+            assert!(!shown.chars().any(|c| c.is_control()), "{character:?}");
         }
     }
 
     #[test]
-    fn a_name_stays_on_its_line_and_cannot_be_mistaken_for_another() {
-        assert_eq!(name("read_file"), "read_file");
-        assert_eq!(name("x\nerror: y"), "x\\nerror: y");
-        assert_ne!(name("a\u{202e}"), name(r"a\u{202e}"));
-        assert_eq!(name("naïve"), "naïve");
+    fn an_escaped_name_has_no_line_breaks_and_is_unambiguous() {
+        assert_eq!(escape_name("read_file"), "read_file");
+        assert_eq!(escape_name("x\nerror: y"), "x\\nerror: y");
+        assert_ne!(escape_name("a\u{202e}"), escape_name(r"a\u{202e}"));
+        assert_eq!(escape_name("naïve"), "naïve");
     }
 
     #[test]
     fn floods_of_combining_marks_are_escaped() {
         let flood = format!("e{}", "\u{301}".repeat(50));
-        assert_eq!(name(&flood).matches('\u{301}').count(), MAX_MARKS);
-        // A mark at the beginning would sit on our own quote.
-        assert_eq!(json("\"\u{301}\""), "\"\\u0301\"");
+        assert_eq!(escape_name(&flood).matches('\u{301}').count(), MAX_MARKS);
+        // A mark at the start would combine with the opening quote.
+        assert_eq!(escape_json("\"\u{301}\""), "\"\\u0301\"");
     }
 }

@@ -1,10 +1,10 @@
-//! Questions to the person at the terminal.
+//! Asks questions at the terminal.
 //!
-//! - Only what is typed after a question has appeared counts: what was typed before is thrown away, and a question takes
-//!   input only after a short pause, because a person who answers earlier answers something else.
-//! - Each line of a question begins with a [frame](printable::FRAME) that text from outside cannot contain. Long lines are
-//!   folded here and not by the terminal, so no line begins without it.
-//! - Nothing is read from a pipe.
+//! - Only input after the question counts. Input that was typed earlier is discarded, and the question is shown after a
+//!   short pause, because a reply within that pause was meant for something else.
+//! - Each line of a question starts with a [frame](FRAME) that untrusted text cannot contain. Long lines are folded by this
+//!   module, not by the terminal, so every line has the frame.
+//! - Replies are never read from a pipe.
 
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
@@ -14,19 +14,19 @@ use agentloop::BoxFuture;
 use crate::notes::Notes;
 use crate::printable::FRAME;
 
-/// How long a question is shown before it takes input. People need longer to read and react.
+/// The pause before a question is shown. People need longer than this to read and react.
 const PAUSE: Duration = Duration::from_millis(400);
 
-/// The size of a terminal that does not report one.
-const USUAL_SIZE: (usize, usize) = (80, 24);
+/// The size (columns, rows) that is assumed if the terminal does not report one.
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
-/// The least and the largest width that lines are folded to.
+/// The smallest and the largest width that lines are folded to.
 const WIDTHS: std::ops::RangeInclusive<usize> = 20..=400;
 
-/// Reads the answer to a question that is shown on the same line; `None` when there is no more input.
+/// Prints a question and reads the reply from the same line. Returns `None` at the end of the input.
 pub(crate) type Ask = fn(Notes, String) -> BoxFuture<'static, Option<String>>;
 
-/// The person at the terminal.
+/// Asks the user at the terminal.
 #[derive(Clone, Copy)]
 pub(crate) struct Prompt {
     notes: Notes,
@@ -35,53 +35,57 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// Returns the person, if one is there to read the question and to answer it.
+    /// Returns a prompt, if stdin and stderr are a terminal.
     pub(crate) fn at_terminal(notes: Notes) -> Option<Self> {
-        let is_there = std::io::stdin().is_terminal() && notes.is_terminal();
-        is_there.then_some(Self { notes, ask: |notes, text| Box::pin(ask(notes, text)), size })
+        let is_terminal = std::io::stdin().is_terminal() && notes.is_terminal();
+        is_terminal.then_some(Self {
+            notes,
+            ask: |notes, text| Box::pin(ask(notes, text)),
+            size: terminal_size,
+        })
     }
 
-    /// A person of a test, who answers at a terminal of this size.
+    /// Creates a prompt that replies with `ask`, at a terminal of this size.
     #[cfg(test)]
-    pub(crate) fn of_test(ask: Ask, size: fn() -> (usize, usize)) -> Self {
+    pub(crate) fn for_test(ask: Ask, size: fn() -> (usize, usize)) -> Self {
         Self { notes: Notes::new(true), ask, size }
     }
 
-    /// Shows lines of a question.
+    /// Prints lines of a question.
     pub(crate) fn show(&self, lines: &[String]) {
         let mut shown = String::new();
         for line in lines {
-            shown.push_str(&self.framed(line));
+            shown.push_str(&self.frame(line));
             shown.push('\n');
         }
-        self.notes.raw(&shown);
+        self.notes.print_raw(&shown);
     }
 
-    /// Asks, and waits for a line.
+    /// Asks a question and waits for a line.
     pub(crate) async fn ask(&self, question: &str) -> Option<String> {
-        (self.ask)(self.notes, self.framed(question)).await
+        (self.ask)(self.notes, self.frame(question)).await
     }
 
-    /// Asks before there is a runtime.
+    /// Asks a question without an async runtime.
     pub(crate) fn ask_blocking(&self, question: &str) -> Option<String> {
         std::thread::sleep(PAUSE);
-        forget_typed();
-        self.notes.raw(&self.framed(question));
+        discard_typed();
+        self.notes.print_raw(&self.frame(question));
         read_line()
     }
 
-    /// Folds lines to the width of the terminal. What continues a line is marked, so it cannot look like a line of its own.
-    pub(crate) fn folded(&self, lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    /// Folds lines to the width of the terminal. Continuation lines are marked, so they cannot imitate a line of their own.
+    pub(crate) fn fold_lines(&self, lines: impl IntoIterator<Item = String>) -> Vec<String> {
         let width = (self.size)().0.clamp(*WIDTHS.start(), *WIDTHS.end()) - 4;
         lines.into_iter().flat_map(|line| fold(&line, width)).collect()
     }
 
-    /// How many lines are shown at once.
-    pub(crate) fn page(&self) -> usize {
+    /// Returns how many lines are shown at once.
+    pub(crate) fn page_height(&self) -> usize {
         (self.size)().1.saturating_sub(4).max(5)
     }
 
-    fn framed(&self, line: &str) -> String {
+    fn frame(&self, line: &str) -> String {
         match self.notes.is_styled() {
             true => format!("\x1b[1;33m{FRAME}\x1b[0m {line}"),
             false => format!("{FRAME} {line}"),
@@ -89,29 +93,29 @@ impl Prompt {
     }
 }
 
-/// Cuts a line into pieces of at most `width` columns. Every sign beyond ASCII is taken to be two columns wide.
+/// Splits a line into pieces of at most `width` columns. Every character beyond ASCII counts as two columns.
 fn fold(line: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
-    for letter in line.chars() {
-        let columns = if letter.is_ascii() { 1 } else { 2 };
+    for character in line.chars() {
+        let columns = if character.is_ascii() { 1 } else { 2 };
         if used + columns > width {
             pieces.push("… ".to_owned());
             used = 2;
         }
         if let Some(piece) = pieces.last_mut() {
-            piece.push(letter);
+            piece.push(character);
         }
         used += columns;
     }
     pieces
 }
 
-/// Asks, and waits for a line. A caller that no longer waits leaves a thread behind, which ends with the command.
+/// Asks a question and waits for a line. If the future is dropped, its thread keeps reading until the command ends.
 async fn ask(notes: Notes, question: String) -> Option<String> {
     tokio::time::sleep(PAUSE).await;
-    forget_typed();
-    notes.raw(&question);
+    discard_typed();
+    notes.print_raw(&question);
     let (sender, receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || sender.send(read_line()));
     receiver.await.ok().flatten()
@@ -123,27 +127,27 @@ fn read_line() -> Option<String> {
     read.is_ok_and(|bytes| bytes > 0).then_some(line)
 }
 
-/// Throws away what was typed and not read yet.
-fn forget_typed() {
-    // What is on its way to the screen appears before the answer can.
+/// Discards input that was typed and not read yet.
+fn discard_typed() {
+    // Buffered output must be on the screen before the question.
     let _ = std::io::stdout().flush();
     #[cfg(unix)]
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
 #[cfg(unix)]
-fn size() -> (usize, usize) {
+fn terminal_size() -> (usize, usize) {
     match rustix::termios::tcgetwinsize(std::io::stderr()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
             (usize::from(size.ws_col), usize::from(size.ws_row))
         }
-        _ => USUAL_SIZE,
+        _ => DEFAULT_SIZE,
     }
 }
 
 #[cfg(not(unix))]
-fn size() -> (usize, usize) {
-    USUAL_SIZE
+fn terminal_size() -> (usize, usize) {
+    DEFAULT_SIZE
 }
 
 #[cfg(test)]
@@ -151,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_line_is_folded_and_its_rest_is_marked() {
+    fn a_long_line_is_folded_and_its_continuation_is_marked() {
         assert_eq!(fold("abcdef", 6), ["abcdef"]);
         assert_eq!(fold("abcdefgh", 6), ["abcdef", "… gh"]);
         assert_eq!(fold("äääää", 6), ["äää", "… ää"]);

@@ -1,4 +1,4 @@
-//! The configuration, and the client that follows from it.
+//! Reads the configuration and builds the client from it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,23 +13,24 @@ use bytes::Bytes;
 
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::sim;
+use crate::simulator;
 use crate::trust::Candidate;
 
-/// Variables that many machines have set for other purposes.
-const OF_OTHER_TOOLS: [&str; 2] = ["GITHUB_TOKEN", "HF_TOKEN"];
+/// Key variables that many machines set for other tools.
+const SHARED_VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "HF_TOKEN"];
 
-/// What every command starts from.
+/// The configuration that every command starts from.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) notes: Notes,
-    /// The file that is not trusted, and the providers that it describes.
+    /// The path of a file that is not trusted, and the providers that it configures.
     untrusted: Option<(PathBuf, BTreeSet<String>)>,
 }
 
 impl Setup {
-    /// Reads the configuration: `file`, else those that are found, else none.
+    /// Reads the configuration from `file`, else from the files that [`Config::find`] returns. Without a file the
+    /// configuration is empty.
     pub(crate) fn read(file: Option<&Path>, notes: Notes) -> Result<Self, Failure> {
         if let Some(path) = file {
             return Ok(Self { config: Config::read(path)?, notes, untrusted: None });
@@ -39,18 +40,18 @@ impl Setup {
         for found in Config::find() {
             let file = Candidate::read(&found.path)?;
             let folder = found.path.parent().unwrap_or(Path::new(""));
-            let is_trusted = !found.needs_trust() || file.is_trusted(notes)?;
+            let is_trusted = !found.needs_trust() || file.decide_trust(notes)?;
             let read = match is_trusted {
                 true => reader.trusted(&file.text, folder),
                 false => reader.untrusted(&file.text, folder),
             };
-            reader = read.map_err(|error| file.wrong(&error))?;
+            reader = read.map_err(|error| file.locate_error(&error))?;
             last = Some(file);
         }
         let Some(last) = last else {
             return Ok(Self { config: Config::default(), notes, untrusted: None });
         };
-        let (config, ignored) = reader.finish().map_err(|error| last.wrong(&error))?;
+        let (config, ignored) = reader.finish().map_err(|error| last.locate_error(&error))?;
         last.report_ignored(&ignored, notes);
         let providers: BTreeSet<String> =
             ignored.iter().filter_map(|setting| setting.provider()).map(str::to_owned).collect();
@@ -58,13 +59,14 @@ impl Setup {
         Ok(Self { config, notes, untrusted })
     }
 
-    /// The client.
-    pub(crate) fn client(&self) -> Result<AgentLoop, Failure> {
-        self.client_that(None, false)
+    /// Builds the client.
+    pub(crate) fn build_client(&self) -> Result<AgentLoop, Failure> {
+        self.build_client_with(None, false)
     }
 
-    /// The client that also tries again and falls back, where the command line says more than the configuration.
-    pub(crate) fn client_that(
+    /// Builds the client with options of the command line: `retries` overrides the configuration, and `falls_back` enables fallback
+    /// models even if the configuration has none.
+    pub(crate) fn build_client_with(
         &self,
         retries: Option<u32>,
         falls_back: bool,
@@ -76,19 +78,21 @@ impl Setup {
         if falls_back && config.fallback.is_none() {
             config.fallback = Some(Fallback::new::<String>([]));
         }
-        // The simulator comes first, so that a provider of the same name in the file replaces it.
-        let builder = AgentLoop::builder().provider(sim::provider());
+        // The simulator is added first, so a provider of the same name in the configuration replaces it.
+        let builder = AgentLoop::builder().provider(simulator::provider());
         #[cfg(feature = "otel")]
-        let builder = match crate::telemetry::is_wanted() {
+        let builder = match crate::telemetry::is_enabled() {
             true => builder.layer(agentloop::middleware::Logger::new()),
             false => builder,
         };
-        Ok(self.without_untrusted(builder.config(&config)).build()?)
+        Ok(self.refuse_untrusted(builder.config(&config)).build()?)
     }
 
-    /// Providers that an untrusted file describes are not used at all: without its settings, prompts and keys would go
-    /// somewhere else than the file says.
-    fn without_untrusted(&self, mut builder: AgentLoopBuilder) -> AgentLoopBuilder {
+    /// Replaces the providers that an untrusted file configures by providers that return an error.
+    ///
+    /// Using such a provider without the file's settings would send prompts and keys to a different server than the file
+    /// names.
+    fn refuse_untrusted(&self, mut builder: AgentLoopBuilder) -> AgentLoopBuilder {
         let Some((path, providers)) = &self.untrusted else { return builder };
         for name in providers {
             let mut known = self.config.providers.iter();
@@ -101,11 +105,11 @@ impl Setup {
                 });
             let error = agentloop::Error::new(
                 ErrorKind::Config,
-                format!("{} describes the provider, and is not trusted", path.display()),
+                format!("{} configures this provider, but the file is not trusted", path.display()),
             )
             .with_provider(name.as_str())
             .with_hint(format!(
-                "`agentloop trust {}` trusts it; --config FILE uses another file",
+                "trust it with `agentloop trust {}`, or use another file with --config FILE",
                 path.display()
             ));
             builder = builder.provider(provider.transport(Refusing(error)));
@@ -113,41 +117,44 @@ impl Setup {
         builder
     }
 
-    /// How long to wait when the whole call may take so long.
-    pub(crate) fn timeouts(&self, total: Option<std::time::Duration>) -> Option<Timeouts> {
+    /// Returns the configured timeouts with `total` as the limit of a whole call; `None` if there is no such limit.
+    pub(crate) fn timeouts_with(&self, total: Option<std::time::Duration>) -> Option<Timeouts> {
         let mut timeouts = self.config.timeouts.unwrap_or_default();
         timeouts.total = Some(total?);
         Some(timeouts)
     }
 
-    /// Whether the user has set this provider up: a key is there, or the file describes it and it needs none. A
-    /// key that cannot be used counts: its error is better than silence. A token that is there for other tools does
-    /// not count by itself.
-    pub(crate) fn is_set_up(&self, provider: &Provider) -> bool {
+    /// Returns whether the user has configured this provider: its key is set, or the configuration names the provider and it needs
+    /// no key.
+    ///
+    /// A key that cannot be used counts, because its error is more useful than ignoring the provider. A token that is usually set
+    /// for other tools does not count.
+    pub(crate) fn is_configured(&self, provider: &Provider) -> bool {
         let is_set = |variable: &str| {
-            !OF_OTHER_TOOLS.contains(&variable)
+            !SHARED_VARIABLES.contains(&variable)
                 && std::env::var_os(variable)
                     .is_some_and(|value| !value.to_string_lossy().trim().is_empty())
         };
         match &provider.key {
             KeySource::File(_) | KeySource::Value(_) => true,
-            KeySource::None => self.is_in_file(provider),
+            KeySource::None => self.is_in_config(provider),
             KeySource::EnvIfSet(variables) => {
-                self.is_in_file(provider) || variables.iter().any(|variable| is_set(variable))
+                self.is_in_config(provider) || variables.iter().any(|variable| is_set(variable))
             }
             key => {
-                self.is_in_file(provider) || key.variables().iter().any(|variable| is_set(variable))
+                self.is_in_config(provider)
+                    || key.variables().iter().any(|variable| is_set(variable))
             }
         }
     }
 
-    fn is_in_file(&self, provider: &Provider) -> bool {
+    fn is_in_config(&self, provider: &Provider) -> bool {
         let mut providers = self.config.providers.iter();
         providers.any(|known| known.name == provider.name)
     }
 }
 
-/// Sends nothing.
+/// A transport that sends nothing and returns an error.
 #[derive(Debug)]
 struct Refusing(agentloop::Error);
 

@@ -1,4 +1,4 @@
-//! Every call as a span over OTLP, to where the standard variables say (`OTEL_EXPORTER_OTLP_ENDPOINT` and its kin).
+//! Exports every call as a span over OTLP, configured by the standard variables (`OTEL_EXPORTER_OTLP_ENDPOINT` and others).
 
 use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
 use bytes::Bytes;
@@ -14,28 +14,28 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use crate::notes::Notes;
 
-/// The variables that turn it on.
+/// The environment variables that enable the export.
 const VARIABLES: [&str; 2] = ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"];
 
-/// The largest answer of a collector that is read.
-const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// The largest response of a collector that is read, in bytes.
+const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
-/// Whether the environment asks for it.
-pub(crate) fn is_wanted() -> bool {
+/// Returns whether the environment enables the export.
+pub(crate) fn is_enabled() -> bool {
     let set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     VARIABLES.iter().any(set)
 }
 
-/// Spans are exported while it lives; what is left is sent when it is dropped.
+/// Exports spans while it exists. The remaining spans are sent when it is dropped.
 pub(crate) struct Telemetry {
     provider: SdkTracerProvider,
     notes: Notes,
 }
 
 impl Telemetry {
-    /// Starts to export, if the environment asks for it.
+    /// Starts the export, if the environment enables it.
     pub(crate) fn start(notes: Notes) -> Option<Self> {
-        if !is_wanted() {
+        if !is_enabled() {
             return None;
         }
         let started = Client::new().map_err(|error| error.to_string()).and_then(|client| {
@@ -45,7 +45,9 @@ impl Telemetry {
         let exporter = match started {
             Ok(exporter) => exporter,
             Err(error) => {
-                notes.note(&format!("no telemetry: {error}"));
+                notes.print_note(&format!(
+                    "telemetry is off, because it could not be started: {error}"
+                ));
                 return None;
             }
         };
@@ -56,7 +58,8 @@ impl Telemetry {
             .build();
         let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("agentloop"));
         if let Err(error) = tracing_subscriber::registry().with(layer).try_init() {
-            notes.note(&format!("no telemetry: {error}"));
+            notes
+                .print_note(&format!("telemetry is off, because it could not be started: {error}"));
         }
         Some(Self { provider, notes })
     }
@@ -65,12 +68,12 @@ impl Telemetry {
 impl Drop for Telemetry {
     fn drop(&mut self) {
         if let Err(error) = self.provider.shutdown() {
-            self.notes.note(&format!("the telemetry could not be sent: {error}"));
+            self.notes.print_note(&format!("cannot send telemetry: {error}"));
         }
     }
 }
 
-/// Sends over the library's own transport. The exporter has a thread of its own, and no runtime there.
+/// Sends over the library's transport. The exporter runs on its own thread, which has no runtime, so this client has one.
 #[derive(Debug)]
 struct Client {
     runtime: Runtime,
@@ -90,7 +93,7 @@ impl HttpClient for Client {
         let sent = self.runtime.block_on(async {
             let response = self.transport.send(request, SendOptions::default()).await?;
             let (head, body) = response.into_parts();
-            let body = body.collect(MAX_ANSWER_BYTES).await?;
+            let body = body.collect(MAX_RESPONSE_BYTES).await?;
             Ok::<_, agentloop::Error>(Response::from_parts(head, body))
         });
         Ok(sent?)

@@ -1,4 +1,4 @@
-//! `agentloop decode`: what an answer is read as.
+//! `agentloop decode`: decodes the raw bytes of a provider's response.
 
 use std::io;
 
@@ -9,137 +9,136 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::output::{ErrorDocument, Output};
+use crate::output::Output;
 use crate::setup::Setup;
 
-/// What was typed.
+/// Options of `agentloop decode`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The provider that sent the bytes.
+    /// The provider that sent the response, for example anthropic.
     #[arg(long, value_name = "NAME")]
     provider: String,
 
-    /// The protocol, in place of the provider's default.
-    #[arg(long, value_name = "P", value_parser = crate::args::protocol)]
+    /// The protocol of the response: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+    #[arg(long, value_name = "PROTOCOL", value_parser = crate::args::parse_protocol)]
     protocol: Option<Protocol>,
 
-    /// The model that was asked.
+    /// The model that the request named, without the provider.
     #[arg(long, value_name = "ID")]
     model: Option<String>,
 
-    /// The HTTP status.
+    /// The HTTP status of the response.
     #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(100..=599))]
     status: u16,
 
-    /// An HTTP header; may be given more than once.
-    #[arg(long = "header", value_name = "K: V", value_parser = header)]
+    /// An HTTP header of the response, for example 'retry-after: 2'. Can be repeated.
+    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = parse_header)]
     headers: Vec<(HeaderName, HeaderValue)>,
 
-    /// The bytes are a stream.
+    /// Decode the bytes as a streamed response.
     #[arg(long)]
     stream: bool,
 
-    /// One event a line, in place of the whole answer.
+    /// Print one ChatStreamEvent per line instead of the ChatResponse.
     #[arg(long)]
     events: bool,
 
-    /// Feed the bytes in pieces of N.
+    /// Feed the decoder N bytes at a time, to test how it handles chunks.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     cut: Option<u32>,
 
-    /// The bytes answer an embeddings call.
+    /// Decode the bytes as the response to an embeddings request, and print an EmbedResponse.
     #[arg(long, conflicts_with_all = ["stream", "events"])]
     embed: bool,
 }
 
-fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let (name, value) = text.split_once(':').ok_or("a header is written as 'name: value'")?;
+fn parse_header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+    let (name, value) = text.split_once(':').ok_or("write a header as 'name: value'")?;
     let name = HeaderName::try_from(name.trim()).map_err(|error| error.to_string())?;
     let value = HeaderValue::try_from(value.trim()).map_err(|error| error.to_string())?;
     Ok((name, value))
 }
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.client()?;
+    let client = setup.build_client()?;
     let (events, embed) = (args.events, args.embed);
-    let (options, answer) = question(args)?;
+    let (options, response) = read_input(args)?;
     let mut output = Output::new();
     let error = if events {
-        show_events(&client, &options, answer, &mut output).await?
+        print_events(&client, &options, response, &mut output).await?
     } else if embed {
-        let read = inspect::decode_embed(&client, &options, &answer);
-        show(read, &mut output)?
+        let decoded = inspect::decode_embed(&client, &options, &response);
+        print_result(decoded, &mut output)?
     } else {
-        let read = match inspect::decode(&client, &options, answer) {
+        let decoded = match inspect::decode(&client, &options, response) {
             Ok(stream) => stream.response().await,
             Err(error) => Err(error),
         };
-        show(read, &mut output)?
+        print_result(decoded, &mut output)?
     };
     output.flush()?;
     match error {
         None => Ok(()),
-        // The only error that is the command line's and not the provider's.
+        // This error is the only one that the command line causes and not the provider.
         Some(error) if error.kind() == ErrorKind::UnknownProvider => Err(error.into()),
         Some(_) => Err(Failure::Shown),
     }
 }
 
-/// What was typed, as the library wants it.
-fn question(args: Args) -> Result<(DecodeOptions, RawAnswer), Failure> {
+/// Reads the response from stdin, and the options from the command line.
+fn read_input(args: Args) -> Result<(DecodeOptions, RawAnswer), Failure> {
     let mut options = DecodeOptions::new(args.provider);
     options.protocol = args.protocol;
     options.model = args.model;
     options.stream = args.stream;
-    let mut answer = RawAnswer::new(input::bytes()?);
-    answer.status = args.status;
+    let mut response = RawAnswer::new(input::read_bytes()?);
+    response.status = args.status;
     for (name, value) in args.headers {
-        answer.headers.append(name, value);
+        response.headers.append(name, value);
     }
     if let Some(size) = args.cut {
-        answer = answer.cut(usize::try_from(size).unwrap_or(usize::MAX));
+        response = response.cut(usize::try_from(size).unwrap_or(usize::MAX));
     }
-    Ok((options, answer))
+    Ok((options, response))
 }
 
-/// Writes the answer or the error, and gives the error back.
-fn show<T: Serialize>(
-    read: agentloop::Result<T>,
+/// Prints the response or the error, and returns the error.
+fn print_result<T: Serialize>(
+    decoded: agentloop::Result<T>,
     output: &mut Output,
 ) -> io::Result<Option<agentloop::Error>> {
-    match read {
-        Ok(answer) => output.document(&answer).map(|()| None),
+    match decoded {
+        Ok(response) => output.write_document(&response).map(|()| None),
         Err(error) => {
             if error.kind() != ErrorKind::UnknownProvider {
-                output.document(&ErrorDocument { error: &error })?;
+                output.write_error(&error)?;
             }
             Ok(Some(error))
         }
     }
 }
 
-/// Writes event after event; an error is the last of them, wherever it happens.
-async fn show_events(
+/// Prints one event per line. An error is printed as the last event and returned.
+async fn print_events(
     client: &AgentLoop,
     options: &DecodeOptions,
-    answer: RawAnswer,
+    response: RawAnswer,
     output: &mut Output,
 ) -> io::Result<Option<agentloop::Error>> {
-    let failed = |error: agentloop::Error, output: &mut Output| {
+    let fail = |error: agentloop::Error, output: &mut Output| {
         if error.kind() != ErrorKind::UnknownProvider {
-            let error = error.clone();
-            output.json(&ChatStreamEvent::from(&error))?;
+            output.write_json(&ChatStreamEvent::from(&error))?;
         }
         Ok(Some(error))
     };
-    let mut stream = match inspect::decode(client, options, answer) {
+    let mut stream = match inspect::decode(client, options, response) {
         Ok(stream) => stream,
-        Err(error) => return failed(error, output),
+        Err(error) => return fail(error, output),
     };
     while let Some(event) = stream.next().await {
         match event {
-            Ok(event) => output.json(&event)?,
-            Err(error) => return failed(error, output),
+            Ok(event) => output.write_json(&event)?,
+            Err(error) => return fail(error, output),
         }
     }
     Ok(None)

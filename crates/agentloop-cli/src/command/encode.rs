@@ -1,65 +1,67 @@
-//! `agentloop encode`: what would be sent.
+//! `agentloop encode`: prints the HTTP request that would be sent.
 
 use agentloop::{ChatRequest, EmbedRequest, Protocol, inspect};
 use serde::de::DeserializeOwned;
 
 use crate::failure::Failure;
 use crate::input;
-use crate::output::{ErrorDocument, Output};
+use crate::output::Output;
 use crate::setup::Setup;
 
-/// What was typed.
+/// Options of `agentloop encode`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Ask for a stream.
+    /// Encode the request for a streamed response.
     #[arg(long)]
     stream: bool,
 
-    /// The protocol, in place of the provider's default.
-    #[arg(long, value_name = "P", value_parser = crate::args::protocol)]
+    /// The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+    #[arg(long, value_name = "PROTOCOL", value_parser = crate::args::parse_protocol)]
     protocol: Option<Protocol>,
 
-    /// stdin is an EmbedRequest; each call that it needs becomes a line.
+    /// Read an EmbedRequest, and print one line for each HTTP request that it needs.
     #[arg(long, conflicts_with_all = ["stream", "protocol"])]
     embed: bool,
 }
 
 const CHAT: &str =
-    r#"like {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}"#;
-const EMBED: &str = r#"like {"model":"openai/text-embedding-3-small","input":["one","two"]}"#;
+    r#"an example: {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}"#;
+const EMBED: &str =
+    r#"an example: {"model":"openai/text-embedding-3-small","input":["one","two"]}"#;
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
-    let json = input::bytes()?;
+    let json = input::read_bytes()?;
     let encoded = if args.embed {
-        let request: EmbedRequest = request(&json, "an embeddings request", EMBED)?;
-        inspect::encode_embed(&setup.client()?, &request)
+        let request: EmbedRequest = parse_request(&json, "an EmbedRequest", EMBED)?;
+        inspect::encode_embed(&setup.build_client()?, &request)
     } else {
-        let mut request: ChatRequest = request(&json, "a chat request", CHAT)?;
+        let mut request: ChatRequest = parse_request(&json, "a ChatRequest", CHAT)?;
         request.protocol = args.protocol.or(request.protocol);
-        inspect::encode(&setup.client()?, &request, args.stream).map(|encoded| vec![encoded])
+        inspect::encode(&setup.build_client()?, &request, args.stream).map(|encoded| vec![encoded])
     };
     let mut output = Output::new();
     match encoded {
         Ok(encoded) => {
             for call in &encoded {
-                output.document(call)?;
+                output.write_document(call)?;
             }
             Ok(output.flush()?)
         }
         Err(error) => {
-            // As data too: what a program gets from a request that cannot be sent is a typed error.
-            output.document(&ErrorDocument { error: &error })?;
+            // The error is also printed as data, so that a program receives a typed error.
+            output.write_error(&error)?;
             output.flush()?;
             Err(error.into())
         }
     }
 }
 
-fn request<T: DeserializeOwned>(json: &[u8], what: &str, hint: &str) -> Result<T, Failure> {
+fn parse_request<T: DeserializeOwned>(json: &[u8], what: &str, hint: &str) -> Result<T, Failure> {
     if json.trim_ascii().is_empty() {
-        let message = format!("stdin is empty: {what} as JSON is expected");
+        let message = format!("stdin is empty; expected {what} as JSON");
         return Err(Failure::input_with_hint(message, hint));
     }
-    serde_json::from_slice(json)
-        .map_err(|error| Failure::input_with_hint(format!("stdin is not {what}: {error}"), hint))
+    serde_json::from_slice(json).map_err(|error| {
+        Failure::input_with_hint(format!("stdin is not {what} as JSON: {error}"), hint)
+    })
 }

@@ -1,22 +1,23 @@
-//! The commands, a file each.
+//! The commands. Each has `Args`, its options, and `run`. A command with more than one file is a folder whose `args.rs` has the
+//! options and whose `show.rs` prints the result.
 
 pub(crate) mod chat;
 pub(crate) mod decode;
 pub(crate) mod embed;
 pub(crate) mod encode;
-mod model;
+
 pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod run;
 pub(crate) mod sim;
-mod text;
-mod thoughts;
+
 pub(crate) mod trust;
 
 use crate::args::Command;
 use crate::failure::Failure;
 use crate::setup::Setup;
 
+/// Runs a command.
 pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
     match command {
         Command::Chat(args) => chat::run(*args, setup).await,

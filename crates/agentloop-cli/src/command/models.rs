@@ -1,4 +1,4 @@
-//! `agentloop models`: what is served.
+//! `agentloop models`: lists models, with their limits and prices.
 
 use std::time::SystemTime;
 
@@ -8,108 +8,111 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
 
-/// What was typed.
+/// Options of `agentloop models`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The provider, or one of its models; without one, every provider that is set up.
+    /// The provider, or one of its models [default: all providers that have a key or are in the configuration]
     #[arg(value_name = "PROVIDER[/MODEL]")]
     provider: Option<String>,
 
-    /// The models of the data that the program carries, and of the configuration file. No network is used.
+    /// List the models of the built-in data and of the configuration file, without using the network.
     #[arg(long)]
     known: bool,
 
-    /// A JSON list, with all that is known of each model.
+    /// Print a JSON array with everything known about each model.
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.client()?;
+    let client = setup.build_client()?;
     match &args.provider {
-        Some(model) if model.contains('/') => return show(model, &client),
-        _ if args.known => return known(args, &client),
+        Some(model) if model.contains('/') => return show_model(model, &client),
+        _ if args.known => return list_known(args, &client),
         _ => {}
     }
     let mut output = Output::new();
     let mut all = Vec::new();
     let mut failed = false;
-    for name in names(args, &client, setup) {
+    for name in select_providers(args, &client, setup) {
         match client.models(&name).await {
             Ok(models) if args.json => all.extend(models),
             Ok(models) => {
                 for model in &models {
                     let known = client.catalog().lookup(&model.provider, &model.id);
-                    output.foreign(&line(model, &known.unwrap_or_default()))?;
+                    output.write_untrusted(&format_model(model, &known.unwrap_or_default()))?;
                 }
                 output.flush()?;
             }
             Err(error) if args.provider.is_some() => return Err(error.into()),
-            // One provider that does not answer keeps none of the others back.
+            // If one provider fails, the others are still listed.
             Err(error) => {
-                setup.notes.error(&error.to_string(), error.hint());
+                setup.notes.print_error(&error.to_string(), error.hint());
                 failed = true;
             }
         }
     }
     if args.json {
-        output.document(&all)?;
+        output.write_document(&all)?;
         output.flush()?;
     }
     if failed { Err(Failure::Shown) } else { Ok(()) }
 }
 
-/// The providers to ask.
-fn names(args: &Args, client: &AgentLoop, setup: &Setup) -> Vec<String> {
+/// Returns the names of the providers to query.
+fn select_providers(args: &Args, client: &AgentLoop, setup: &Setup) -> Vec<String> {
     if let Some(name) = &args.provider {
         return vec![name.clone()];
     }
     let mut names = Vec::new();
-    for provider in client.providers().filter(|row| setup.is_set_up(row)) {
+    for provider in client.providers().filter(|row| setup.is_configured(row)) {
         if provider.serves.models {
             names.push(provider.name.to_string());
         } else {
-            let note = format!("{} has no list of its models", provider.name);
-            setup.notes.note(&note);
+            let note = format!(
+                "{0} does not offer a list of its models; `agentloop models {0} --known` lists the known ones",
+                provider.name
+            );
+            setup.notes.print_note(&note);
         }
     }
     if names.is_empty() {
-        setup.notes.note(
-            "no provider is set up: these are the simulator's models; `agentloop providers` says which \
-             keys are looked for",
+        setup.notes.print_note(
+            "no provider has a key, so these are the models of the simulator; `agentloop providers` lists the keys \
+             that can be set, `agentloop models --known` all known models",
         );
         names.push("sim".to_owned());
     }
     names
 }
 
-/// All that is known of one model.
-fn show(model: &str, client: &AgentLoop) -> Result<(), Failure> {
+/// Prints everything known about one model.
+fn show_model(model: &str, client: &AgentLoop) -> Result<(), Failure> {
     let target = client.resolve(model)?;
     let name = format!("{}/{}", target.provider.name, target.model);
     let catalog = client.catalog();
     let Some(known) = catalog.lookup(&target.provider.name, &target.model) else {
         return Err(Failure::input_with_hint(
-            format!("nothing is known of {name}"),
+            format!("no data about the model {name}"),
             format!(
-                "{}; it can be used all the same, and what you know of it goes into agentloop.toml, under \
+                "{}; the model can still be used, and its limits and prices can be set in agentloop.toml under \
                  [models.\"{name}\"]",
-                made(catalog)
+                describe_date(catalog)
             ),
         ));
     };
     let mut output = Output::new();
-    output.document(&known)?;
+    output.write_document(&known)?;
     Ok(output.flush()?)
 }
 
-/// What is known of the models of one provider, or of all.
-fn known(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
+/// Lists the known models of one provider, or of all providers.
+fn list_known(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
     let catalog = client.catalog();
     let names: Vec<String> = match &args.provider {
         Some(name) => {
             if !client.providers().any(|row| row.name == name.as_str()) {
-                // It is not known, and that is told as everywhere.
+                // Returns the usual error for an unknown provider.
                 client.base_url(name)?;
             }
             vec![name.clone()]
@@ -119,37 +122,38 @@ fn known(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
     let models: Vec<ModelData> = names.iter().flat_map(|name| catalog.of_provider(name)).collect();
     let mut output = Output::new();
     if args.json {
-        output.document(&models)?;
+        output.write_document(&models)?;
     } else {
         for model in &models {
-            output.text(&columns(&model.id, None, model))?;
+            output.write_text(&format_columns(&model.id, None, model))?;
         }
     }
     output.flush()?;
     match (&args.provider, models.is_empty()) {
-        (Some(name), true) => {
-            Err(Failure::input_with_hint(format!("no model of {name} is known"), made(catalog)))
-        }
+        (Some(name), true) => Err(Failure::input_with_hint(
+            format!("no data about the models of {name}"),
+            describe_date(catalog),
+        )),
         _ => Ok(()),
     }
 }
 
-/// How old the data is.
-fn made(catalog: &ModelCatalog) -> String {
+/// Describes how old the built-in data is.
+fn describe_date(catalog: &ModelCatalog) -> String {
     match catalog.date() {
-        Some(day) => format!("the data is of {day}"),
-        None => "the data has no date".to_owned(),
+        Some(day) => format!("the built-in model data is from {day}"),
+        None => "the built-in model data has no date".to_owned(),
     }
 }
 
-/// What the provider says counts, and what it does not say comes from the data.
-fn line(model: &ModelInfo, known: &ModelData) -> String {
+/// Formats a model as a line. Values of the provider take precedence over the built-in data.
+fn format_model(model: &ModelInfo, known: &ModelData) -> String {
     let mut known = known.clone();
     known.max_output_tokens = model.max_output_tokens.or(known.max_output_tokens);
-    columns(&model.qualified(), model.context_window, &known)
+    format_columns(&model.qualified(), model.context_window, &known)
 }
 
-fn columns(id: &str, context: Option<u64>, known: &ModelData) -> String {
+fn format_columns(id: &str, context: Option<u64>, known: &ModelData) -> String {
     let price = known.price(0, SystemTime::now(), None).map(|price| price.per_million);
     let count = |count: Option<u64>| count.map(|count| count.to_string());
     let usd = |usd: Option<agentloop::Usd>| usd.map(|usd| usd.to_string());

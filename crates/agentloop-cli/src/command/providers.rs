@@ -1,4 +1,4 @@
-//! `agentloop providers`: who is known, and who is ready.
+//! `agentloop providers`: lists the providers and whether each is ready to use.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
 
-/// What was typed.
+/// Options of `agentloop providers`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A JSON list in place of the table.
+    /// Print JSON instead of a table.
     #[arg(long)]
     json: bool,
 
-    /// What each of them can do.
+    /// List the features that each provider supports.
     #[arg(long)]
     matrix: bool,
 }
@@ -30,7 +30,7 @@ struct Row {
     address: String,
     key_variables: Vec<String>,
     state: State,
-    /// What to do, where something is missing.
+    /// States what to do, if something is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     protocol: &'static str,
@@ -52,7 +52,7 @@ impl Row {
             provider.key.variables().iter().map(|variable| variable.to_string()).collect();
         let address = client.base_url(&provider.name);
         let (state, hint) = match (client.check_key(&provider.name), &address) {
-            (Err(_), _) if !variables.is_empty() && !setup.is_set_up(provider) => {
+            (Err(_), _) if !variables.is_empty() && !setup.is_configured(provider) => {
                 (State::KeyMissing, Some(format!("set {}", variables.join(" or "))))
             }
             (Err(error), _) => (State::KeyUnusable, Some(error.message().to_owned())),
@@ -81,7 +81,7 @@ impl Row {
             State::NoKeyNeeded => "no key needed",
             State::KeyMissing => "key missing",
             State::KeyUnusable => "key unusable",
-            State::AddressMissing => "address missing",
+            State::AddressMissing => "base URL incomplete",
         };
         let key = match self.key_variables.join(", ") {
             none if none.is_empty() => "-".to_owned(),
@@ -101,26 +101,26 @@ impl Row {
 }
 
 pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.client()?;
+    let client = setup.build_client()?;
     if args.matrix {
-        return matrix(args, &client);
+        return show_matrix(args, &client);
     }
     let rows: Vec<Row> =
         client.providers().map(|provider| Row::new(provider, &client, setup)).collect();
     let mut output = Output::new();
     if args.json {
-        output.document(&rows)?;
+        output.write_document(&rows)?;
     } else {
-        let head = ["NAME", "ADDRESS", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
+        let head = ["NAME", "BASE URL", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
         let lines = rows.iter().map(|row| row.cells().to_vec());
         let lines: Vec<Vec<String>> = std::iter::once(head.to_vec()).chain(lines).collect();
-        table(&lines, &mut output)?;
+        write_table(&lines, &mut output)?;
     }
     Ok(output.flush()?)
 }
 
-/// Providers × features.
-fn matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
+/// Prints which provider supports which feature.
+fn show_matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
     let mut output = Output::new();
     if args.json {
         let rows: BTreeMap<&str, Vec<Feature>> = client
@@ -131,7 +131,7 @@ fn matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
                 (provider.name.as_ref(), features)
             })
             .collect();
-        output.document(&rows)?;
+        output.write_document(&rows)?;
     } else {
         let head = Feature::ALL.iter().map(|feature| feature.name().to_owned());
         let mut lines = vec![std::iter::once("NAME".to_owned()).chain(head).collect()];
@@ -141,13 +141,13 @@ fn matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
                 .map(|feature| if provider.supports(*feature) { "yes" } else { "-" }.to_owned());
             lines.push(std::iter::once(provider.name.to_string()).chain(cells).collect());
         }
-        table(&lines, &mut output)?;
+        write_table(&lines, &mut output)?;
     }
     Ok(output.flush()?)
 }
 
-/// Lines of cells, in columns.
-fn table(lines: &[Vec<String>], output: &mut Output) -> std::io::Result<()> {
+/// Prints lines of cells as aligned columns.
+fn write_table(lines: &[Vec<String>], output: &mut Output) -> std::io::Result<()> {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -157,7 +157,7 @@ fn table(lines: &[Vec<String>], output: &mut Output) -> std::io::Result<()> {
     for line in lines {
         let cells: Vec<String> =
             line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        output.line(cells.join("  ").trim_end())?;
+        output.write_line(cells.join("  ").trim_end())?;
     }
     Ok(())
 }

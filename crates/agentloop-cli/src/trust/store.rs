@@ -1,4 +1,4 @@
-//! What the user has decided about files: `agentloop/trusted.json` in the user's state folder.
+//! The user's decisions about configuration files, stored in `agentloop/trusted.json` in the user's state folder.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 use crate::files::{self, Lock};
 
-/// The form of the file.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// How often, and how long, another process that changes the file is waited for.
+/// How many times, and how long each time, to wait for another process that changes the file.
 const WAITS: u32 = 50;
 const WAIT: Duration = Duration::from_millis(20);
 
-/// What the user has decided about a file.
+/// The user's decision about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Verdict {
     Trusted,
-    /// It is not asked about again.
+    /// The user is not asked about this file again.
     Refused,
 }
 
-/// A file, as it was decided about.
+/// A decision and the content that it is about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     sha256: String,
     pub(crate) verdict: Verdict,
 }
 
-/// What the user has decided about files, by their path without links.
+/// All decisions, by the canonical path of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Store {
     version: u32,
@@ -45,53 +45,52 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Reads what was decided. Without a file, nothing was.
+    /// Reads the stored decisions. If there is no file, there are no decisions.
     ///
-    /// Returns why it cannot be used: then nothing is trusted.
+    /// Returns an error message if the file cannot be used. In that case no file is trusted.
     pub(crate) fn load() -> Result<Self, String> {
-        match place() {
+        match store_path() {
             Some(path) => Self::read(&path),
             None => Ok(Self::default()),
         }
     }
 
     fn read(path: &Path) -> Result<Self, String> {
-        let wrong = |why: &str| format!("{}: {why}; no file is trusted", path.display());
+        let fail =
+            |why: &str| format!("{}: {why}, so no configuration file is trusted", path.display());
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
-            Err(error) => return Err(wrong(&error.to_string())),
+            Err(error) => return Err(fail(&error.to_string())),
         };
         if !is_private(&file) {
-            return Err(wrong("other users may write to it"));
+            return Err(fail("other users may write to this file"));
         }
         let mut text = String::new();
-        file.take(MAX_BYTES)
-            .read_to_string(&mut text)
-            .map_err(|error| wrong(&error.to_string()))?;
+        file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| fail(&error.to_string()))?;
         let store: Self = serde_json::from_str(&text)
-            .map_err(|error| wrong(&format!("it cannot be read ({error})")))?;
+            .map_err(|error| fail(&format!("the file is not valid ({error})")))?;
         match store.version {
             VERSION => Ok(store),
-            other => {
-                Err(wrong(&format!("it has the form {other}, and this version knows {VERSION}")))
-            }
+            other => Err(fail(&format!(
+                "the file has format version {other}, but only version {VERSION} is supported"
+            ))),
         }
     }
 
-    /// Changes what was decided. Two processes that do so at once do not undo each other.
+    /// Changes the stored decisions. A lock keeps concurrent processes from overwriting each other's changes.
     pub(crate) fn change<T>(change: impl FnOnce(&mut Self) -> T) -> Result<T, Failure> {
-        let Some(path) = place() else {
+        let Some(path) = store_path() else {
             return Err(Failure::input_with_hint(
-                "there is no folder to remember this in",
-                "set HOME or XDG_STATE_HOME",
+                "cannot store the decision: no state folder is known",
+                "set HOME or XDG_STATE_HOME to an absolute path",
             ));
         };
-        let wrong = |error: std::io::Error| Failure::input(format!("{}: {error}", path.display()));
+        let fail = |error: std::io::Error| Failure::file(&path, error);
         if let Some(folder) = path.parent() {
-            create_folder(folder).map_err(wrong)?;
+            create_folder(folder).map_err(fail)?;
         }
         let _lock = (0..WAITS)
             .find_map(|_| match Lock::take(&path) {
@@ -102,22 +101,23 @@ impl Store {
                 taken => Some(taken),
             })
             .unwrap_or(Ok(None))
-            .map_err(wrong)?
-            .ok_or_else(|| Failure::input(format!("{} is in use", path.display())))?;
+            .map_err(fail)?
+            .ok_or_else(|| Failure::file(&path, "another process is using this file; try again"))?;
         let mut store = Self::read(&path).map_err(Failure::input)?;
         store.version = VERSION;
         let done = change(&mut store);
-        let bytes = serde_json::to_vec_pretty(&store).map_err(|error| wrong(error.into()))?;
-        files::replace(&path, &bytes).map_err(wrong)?;
+        let bytes = serde_json::to_vec_pretty(&store).map_err(|error| fail(error.into()))?;
+        files::replace(&path, &bytes).map_err(fail)?;
         Ok(done)
     }
 
-    /// Returns what was decided about a file with this content.
+    /// Returns the decision about a file with this content.
     pub(crate) fn verdict(&self, path: &Path, sha256: &str) -> Option<Verdict> {
         let entry = self.files.get(path.to_str()?)?;
         (entry.sha256 == sha256).then_some(entry.verdict)
     }
 
+    /// Stores a decision about a file with this content.
     pub(crate) fn insert(
         &mut self,
         path: &Path,
@@ -125,7 +125,7 @@ impl Store {
         verdict: Verdict,
     ) -> Result<(), Failure> {
         let Some(name) = path.to_str() else {
-            return Err(Failure::input(format!("{}: the name is not UTF-8", path.display())));
+            return Err(Failure::file(path, "the path is not UTF-8"));
         };
         let entry = Entry { sha256: sha256.to_owned(), verdict };
         self.files.insert(name.to_owned(), entry);
@@ -133,10 +133,10 @@ impl Store {
     }
 }
 
-/// `agentloop/trusted.json` in the user's state folder.
-fn place() -> Option<PathBuf> {
+/// Returns the path of `agentloop/trusted.json` in the user's state folder.
+fn store_path() -> Option<PathBuf> {
     let folder = |variable: &str, rest: &str| {
-        // A relative path would be in a folder of someone else.
+        // A relative path would depend on the current folder, which another user may control.
         let folder = std::env::var_os(variable).map(PathBuf::from).filter(|it| it.is_absolute())?;
         Some(folder.join(rest))
     };

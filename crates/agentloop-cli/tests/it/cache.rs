@@ -1,4 +1,4 @@
-//! `[cache]` of the configuration, and how to go past it.
+//! `[cache]` of the configuration, and `--no-cache`.
 
 #![cfg(feature = "redis")]
 
@@ -12,7 +12,7 @@ use redis_server::RedisServer;
 use serde_json::Value;
 
 #[test]
-fn what_one_run_asked_another_run_need_not_ask() {
+fn a_cached_response_is_used_by_the_next_command() {
     let Some(redis) = RedisServer::start() else { return };
     let config = format!("[cache]\nredis = '{}'", redis.address());
     let cached = |args: &[&str]| {

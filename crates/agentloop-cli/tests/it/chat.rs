@@ -1,11 +1,11 @@
-//! `agentloop chat`: which model is asked, and what comes out.
+//! `agentloop chat`: which model is used, and what is printed.
 
 use crate::common;
 
 use common::agentloop;
 
 #[test]
-fn without_any_key_the_simulator_answers_and_says_so() {
+fn without_a_key_the_simulator_responds_with_a_note() {
     let run = agentloop(["chat", "Hello", "there"]).run();
     assert_eq!(run.code, Some(0), "{run}");
     assert!(run.stdout.contains("Hello there"), "{run}");
@@ -15,20 +15,20 @@ fn without_any_key_the_simulator_answers_and_says_so() {
 }
 
 #[test]
-fn quiet_leaves_only_the_answer() {
+fn quiet_prints_only_the_response() {
     let run = agentloop(["-q", "chat", "Hello"]).run();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
 }
 
 #[test]
-fn text_that_is_piped_in_follows_the_prompt_after_a_blank_line() {
+fn stdin_is_appended_to_the_prompt_after_a_blank_line() {
     let run = agentloop(["chat", "-m", "sim/echo", "Translate:"]).stdin("Guten\nTag\n").run();
     assert!(run.stdout.contains("Translate:\n\nGuten\nTag"), "{run}");
 }
 
-/// Programs that start others often leave them a stdin that never ends.
+/// Programs that start other programs often leave their stdin open.
 #[test]
-fn a_stdin_that_stays_open_is_told_of() {
+fn a_note_reports_a_stdin_that_stays_open() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
@@ -42,35 +42,35 @@ fn a_stdin_that_stays_open_is_told_of() {
         .unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.starts_with("note: waiting for stdin"), "{line}");
+    assert!(line.starts_with("note: waiting for the end of stdin"), "{line}");
     drop(child.stdin.take());
     assert!(child.wait().unwrap().success());
 }
 
 #[test]
-fn whole_and_streamed_answers_are_the_same() {
+fn complete_and_streamed_responses_are_the_same() {
     for form in [None, Some("--json"), Some("--events")] {
         let args = |more| ["chat", "-m", "sim/echo", "Hello"].into_iter().chain(form).chain(more);
         let streamed = agentloop(args(None)).run();
-        let whole = agentloop(args(Some("--no-stream"))).run();
+        let complete = agentloop(args(Some("--no-stream"))).run();
         assert_eq!(streamed.code, Some(0), "{streamed}");
-        assert_eq!(whole.code, Some(0), "{whole}");
+        assert_eq!(complete.code, Some(0), "{complete}");
         if form.is_none() {
-            assert_eq!(streamed.stdout, whole.stdout);
+            assert_eq!(streamed.stdout, complete.stdout);
         }
     }
 }
 
 #[test]
-fn json_is_the_whole_answer() {
+fn json_prints_the_complete_response() {
     let run = agentloop(["chat", "-m", "sim/echo", "--json", "Hello"]).run();
-    let answer = run.response();
-    assert_eq!(answer["provider"], "sim");
-    assert_eq!(answer["choices"][0]["finishReason"], "stop");
+    let response = run.response();
+    assert_eq!(response["provider"], "sim");
+    assert_eq!(response["choices"][0]["finishReason"], "stop");
 }
 
 #[test]
-fn events_begin_with_the_start_and_end_with_the_answer() {
+fn events_start_with_message_start_and_end_with_message_done() {
     let run = agentloop(["chat", "-m", "sim/echo", "--events", "Hello"]).run();
     let events = run.lines();
     assert_eq!(events.first().unwrap()["type"], "message.start");
@@ -78,19 +78,19 @@ fn events_begin_with_the_start_and_end_with_the_answer() {
 }
 
 #[test]
-fn with_a_key_but_no_model_it_says_how_to_choose() {
+fn with_a_key_but_no_model_the_error_explains_how_to_choose_one() {
     let run = agentloop(["chat", "Hello"]).env("GROQ_API_KEY", "gsk-very-secret").run();
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
     --- stderr
-    error: no model is named; groq could answer
-    hint: name one with -m groq/MODEL, AGENTLOOP_MODEL or `default_model` in agentloop.toml; `agentloop models groq` lists them
+    error: no model is given; these providers are ready: groq
+    hint: name a model with -m groq/MODEL, with the variable AGENTLOOP_MODEL or with `default_model` in agentloop.toml; `agentloop models groq` lists the models
     "#);
 }
 
 #[test]
-fn a_missing_key_says_which_variable_to_set() {
+fn the_error_for_a_missing_key_names_the_variable() {
     let run = agentloop(["chat", "-m", "openai/gpt-4.1", "Hello"]).run();
     insta::assert_snapshot!(run, @r#"
     exit 2
@@ -102,7 +102,7 @@ fn a_missing_key_says_which_variable_to_set() {
 }
 
 #[test]
-fn an_unknown_provider_suggests_the_nearest() {
+fn the_error_for_an_unknown_provider_suggests_the_closest_name() {
     let run = agentloop(["chat", "-m", "mistrall/m", "Hello"]).run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("did you mean `mistral`?"), "{run}");
@@ -126,35 +126,35 @@ fn the_model_comes_from_the_command_line_then_the_environment_then_the_file() {
 }
 
 #[test]
-fn nothing_to_say_is_refused() {
+fn an_empty_prompt_is_an_error() {
     insta::assert_snapshot!(agentloop(["chat"]).run(), @r#"
     exit 2
     --- stdout
     --- stderr
-    error: there is nothing to say
-    hint: give a prompt as arguments, or pipe one in
+    error: the prompt is empty
+    hint: give the prompt as an argument, for example `agentloop chat 'Hello'`, or pipe it in
     "#);
 }
 
 #[test]
-fn a_prompt_that_is_no_text_is_refused() {
+fn a_prompt_that_is_not_utf8_is_an_error() {
     let run = agentloop(["chat", "-m", "sim/echo"]).stdin(b"abc\xff".to_vec()).run();
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
     --- stderr
-    error: stdin is not UTF-8 text (byte 3)
-    hint: only text can be piped in
+    error: stdin is not UTF-8 text: invalid byte at offset 3
+    hint: pipe in text only; attach other files with --image, --file, --audio or --video of `agentloop chat`
     "#);
 }
 
 #[test]
-fn wrong_options_say_what_is_right() {
+fn errors_for_wrong_options_explain_the_right_ones() {
     for (args, words) in [
-        (["--extra", "a=b"], "text needs quotes"),
+        (["--extra", "a=b"], "a string needs quotes: a='\"text\"'"),
         (["--effort", "huge"], "minimal, low, medium"),
         (["--timeout", "0"], "more than 0"),
-        (["--timeout", "1e19"], "more than a year"),
+        (["--timeout", "1e19"], "at most a year"),
         (["--timeout", "nan"], "not a number"),
         (["--temperature", "warm"], "invalid value"),
         (["--json", "--events"], "cannot be used with"),
@@ -166,7 +166,7 @@ fn wrong_options_say_what_is_right() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn a_closed_pipe_is_not_a_failure() {
     use std::process::{Command, Stdio};
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(["providers"])
@@ -184,12 +184,12 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
-fn what_a_model_draws_is_written_into_a_folder_and_nothing_is_replaced() {
+fn images_are_saved_and_existing_files_are_kept() {
     let folder = std::env::temp_dir().join(format!("agentloop-save-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
-    let place = folder.to_str().unwrap();
+    let path = folder.to_str().unwrap();
     for name in ["image-1.png", "image-2.png"] {
-        let run = agentloop(["chat", "-m", "sim/image", "Draw", "--save", place]).run();
+        let run = agentloop(["chat", "-m", "sim/image", "Draw", "--save", path]).run();
         assert_eq!(run.code, Some(0), "{run}");
         assert!(run.stderr.contains(name), "{run}");
         assert!(std::fs::read(folder.join(name)).unwrap().starts_with(b"\x89PNG"), "{run}");
@@ -205,12 +205,12 @@ fn a_file_that_cannot_be_attached_is_named() {
 }
 
 #[test]
-fn media_are_attached_by_address_and_by_path() {
+fn media_are_attached_by_url_and_by_path() {
     let path = std::env::temp_dir().join(format!("agentloop-attach-{}.txt", std::process::id()));
     std::fs::write(&path, "some text").unwrap();
-    let place = path.to_str().unwrap();
+    let file = path.to_str().unwrap();
     let args =
-        ["chat", "-m", "sim/echo", "Look", "--image", "https://x.test/a.png", "--file", place];
+        ["chat", "-m", "sim/echo", "Look", "--image", "https://x.test/a.png", "--file", file];
     let run = agentloop(args).run();
     std::fs::remove_file(&path).unwrap();
     assert_eq!(run.code, Some(0), "{run}");
@@ -219,7 +219,7 @@ fn media_are_attached_by_address_and_by_path() {
 
 #[cfg(unix)]
 #[test]
-fn media_are_not_written_through_a_link_that_waits_for_them() {
+fn media_are_not_written_through_a_symbolic_link() {
     let folder = common::folder::Folder::with([]);
     let target = folder.path().join("elsewhere");
     std::os::unix::fs::symlink(&target, folder.path().join("image-1.png")).unwrap();

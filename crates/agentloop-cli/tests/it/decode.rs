@@ -1,4 +1,4 @@
-//! `agentloop decode`: what an answer is read as.
+//! `agentloop decode`: how responses are decoded.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ const CHUNKS: [&str; 4] = [
 ];
 
 #[test]
-fn a_whole_body() {
+fn a_complete_body_is_decoded() {
     insta::assert_snapshot!(decode("--provider openai", BODY), @r#"
     exit 0
     --- stdout
@@ -26,7 +26,7 @@ fn a_whole_body() {
 }
 
 #[test]
-fn a_stream() {
+fn a_stream_is_decoded() {
     let run = decode("--provider openai --stream", &sse(&CHUNKS, true));
     insta::assert_snapshot!(run, @r#"
     exit 0
@@ -37,7 +37,7 @@ fn a_stream() {
 }
 
 #[test]
-fn an_answer_over_another_protocol_of_the_provider() {
+fn a_response_of_another_protocol_of_the_provider_is_decoded() {
     let body = r#"{"id":"resp_1","object":"response","model":"gpt-5.2","created_at":1700000000,"status":"completed",
       "output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},
         {"type":"function_call","id":"fc_1","call_id":"call_1","name":"now","arguments":"{}","status":"completed"}]}"#;
@@ -58,7 +58,7 @@ fn an_answer_over_another_protocol_of_the_provider() {
 }
 
 #[test]
-fn the_events_of_a_stream() {
+fn events_of_a_stream_are_printed_one_per_line() {
     let run = decode("--provider openai --stream --events", &sse(&CHUNKS, true));
     insta::assert_snapshot!(run, @r#"
     exit 0
@@ -76,7 +76,7 @@ fn the_events_of_a_stream() {
 }
 
 #[test]
-fn however_the_bytes_are_cut_the_events_are_the_same() {
+fn the_events_do_not_depend_on_how_the_bytes_are_split() {
     for (args, body) in [
         ("--stream --events", sse(&CHUNKS, true)),
         ("--stream --events", sse(&CHUNKS, true).replace('\n', "\r\n")),
@@ -94,7 +94,7 @@ fn however_the_bytes_are_cut_the_events_are_the_same() {
 }
 
 #[test]
-fn a_stream_that_is_cut_is_an_error_with_what_had_arrived() {
+fn a_truncated_stream_is_an_error_with_the_partial_response() {
     let run = decode("--provider openai --stream", &sse(&CHUNKS[..2], false));
     insta::assert_snapshot!(run, @r#"
     exit 1
@@ -105,7 +105,7 @@ fn a_stream_that_is_cut_is_an_error_with_what_had_arrived() {
 }
 
 #[test]
-fn a_stream_that_is_cut_ends_its_events_with_the_error() {
+fn the_events_of_a_truncated_stream_end_with_the_error() {
     let run = decode("--provider openai --stream --events", &sse(&CHUNKS[..2], false));
     insta::assert_snapshot!(run, @r#"
     exit 1
@@ -131,7 +131,7 @@ fn an_error_before_any_event_is_the_only_event() {
 }
 
 #[test]
-fn statuses_are_told_apart() {
+fn each_status_has_its_error_kind() {
     for (status, kind, retryable) in [
         ("400", "invalid_request", false),
         ("401", "auth", false),
@@ -159,7 +159,7 @@ fn statuses_are_told_apart() {
 }
 
 #[test]
-fn headers_say_how_long_to_wait_and_who_it_was() {
+fn headers_provide_the_retry_delay_and_the_request_id() {
     let run = agentloop([
         "decode",
         "--provider",
@@ -193,7 +193,7 @@ fn an_error_inside_a_status_of_200_is_an_error() {
 }
 
 #[test]
-fn an_error_inside_a_choice_is_an_error_with_what_had_arrived() {
+fn an_error_inside_a_choice_is_an_error_with_the_partial_response() {
     let body = r#"{"id":"g","model":"m","choices":[{"index":0,"finish_reason":null,"error":{"code":502,"message":"Upstream error"},"message":{"role":"assistant","content":"Canada is a vast"}}]}"#;
     let run = decode("--provider openrouter --model m", body);
     let error = run.error();
@@ -204,13 +204,13 @@ fn an_error_inside_a_choice_is_an_error_with_what_had_arrived() {
 }
 
 #[test]
-fn an_html_page_gives_the_text_of_its_status() {
+fn the_error_for_an_html_page_has_the_text_of_the_status() {
     let run = decode("--provider openai --status 502", "<html><h1>nginx</h1></html>");
     assert_eq!(run.error()["message"], "Bad Gateway");
 }
 
 #[test]
-fn vectors() {
+fn embeddings_are_decoded() {
     let body = r#"{"object":"list","model":"e","data":[
         {"index":1,"embedding":[0.5,-1]},{"index":0,"embedding":[0.25,2]}],"usage":{"prompt_tokens":3,"total_tokens":3}}"#;
     insta::assert_snapshot!(decode("--provider openai --embed", body), @r#"
@@ -222,15 +222,15 @@ fn vectors() {
 }
 
 #[test]
-fn vectors_in_base64() {
-    // 1.0 and -2.0 as 32-bit floats, little end first.
+fn embeddings_in_base64_are_decoded() {
+    // 1.0 and -2.0 as little-endian 32-bit floats.
     let body = r#"{"data":[{"index":0,"embedding":"AACAPwAAAMA="}]}"#;
     let run = decode("--provider openai --embed --model e", body);
     assert_eq!(run.response()["embeddings"], serde_json::json!([[1.0, -2.0]]));
 }
 
 #[test]
-fn an_error_in_place_of_vectors() {
+fn an_error_instead_of_embeddings_is_an_error() {
     let run = decode(
         "--provider openai --embed --status 401",
         r#"{"error":{"message":"bad key","code":"invalid_api_key"}}"#,
@@ -239,7 +239,7 @@ fn an_error_in_place_of_vectors() {
 }
 
 #[test]
-fn a_body_that_is_no_json_is_an_error() {
+fn a_body_that_is_not_json_is_an_error() {
     let error = decode("--provider openai", "hello").error();
     assert_eq!(error["kind"], "protocol");
 }
@@ -254,7 +254,7 @@ fn an_empty_body_is_an_error() {
 }
 
 #[test]
-fn an_unknown_provider_is_a_matter_of_the_command_line() {
+fn an_unknown_provider_is_an_error_of_the_command_line() {
     for args in ["", "--events", "--embed"] {
         let run = decode(&format!("--provider grok {args}"), BODY);
         assert_eq!(run.code, Some(2), "{run}");

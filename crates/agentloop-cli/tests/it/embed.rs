@@ -6,7 +6,7 @@ use common::{agentloop, decode, encode};
 use serde_json::json;
 
 #[test]
-fn texts_come_as_arguments_as_lines_and_as_a_json_list() {
+fn texts_are_read_from_arguments_lines_or_a_json_array() {
     let embed = ["embed", "-m", "sim/vectors", "--dimensions", "3", "--type", "query"];
     let typed = agentloop(embed.iter().copied().chain(["one", "two"])).run();
     assert_eq!((typed.code, typed.stdout.lines().count()), (Some(0), 2), "{typed}");
@@ -30,7 +30,7 @@ fn many_texts_keep_their_order() {
 }
 
 #[test]
-fn what_would_be_sent_is_one_line_a_call() {
+fn encode_prints_one_line_per_embeddings_request() {
     let request = json!({"model": "cohere/embed-v4.0", "input": ["a", "b"], "input_type": "query"});
     insta::assert_snapshot!(encode("--embed", &request), @r#"
     exit 0
@@ -47,7 +47,7 @@ fn what_would_be_sent_is_one_line_a_call() {
 }
 
 #[test]
-fn every_form_is_read_whoever_is_said_to_have_sent_it() {
+fn every_embeddings_format_is_decoded_for_every_provider() {
     let forms = [
         r#"{"embeddings":{"float":[[0.5,1]]},"meta":{"billed_units":{"input_tokens":2}}}"#,
         r#"{"model":"m","embeddings":[[0.5,1]],"prompt_eval_count":2}"#,

@@ -1,4 +1,4 @@
-//! `agentloop encode`: what would be sent.
+//! `agentloop encode`: the HTTP request that would be sent.
 
 use crate::common;
 
@@ -60,7 +60,7 @@ fn a_key_is_never_shown() {
 }
 
 #[test]
-fn secrets_in_addresses_and_headers_of_the_configuration_are_not_shown() {
+fn secrets_in_configured_urls_and_headers_are_not_shown() {
     let run = agentloop(["encode"])
         .config(
             "[providers.lab]\nbase_url = 'https://me:very-secret@lab.example/v1'\n\
@@ -75,24 +75,24 @@ fn secrets_in_addresses_and_headers_of_the_configuration_are_not_shown() {
 }
 
 #[test]
-fn broken_json_is_named_with_its_place() {
+fn the_error_for_invalid_json_has_line_and_column() {
     let run = agentloop(["encode"]).stdin("{\n  \"model\": oops\n}").run();
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
     --- stderr
-    error: stdin is not a chat request: expected value at line 2 column 12
-    hint: like {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}
+    error: stdin is not a ChatRequest as JSON: expected value at line 2 column 12
+    hint: an example: {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}
     "#);
 }
 
 #[test]
-fn a_request_that_nests_too_deep_is_refused() {
-    // Deeper than is sent, than is read, and than any stack.
+fn a_request_that_is_nested_too_deeply_is_an_error() {
+    // Deeper than the limits of encoding, of parsing, and of the stack.
     let refusals = [
         (113, "extra_body: JSON that nests deeper than 112 levels"),
-        (200, "stdin is not a chat request: recursion limit exceeded"),
-        (1 << 20, "stdin is not a chat request: recursion limit exceeded"),
+        (200, "stdin is not a ChatRequest as JSON: recursion limit exceeded"),
+        (1 << 20, "stdin is not a ChatRequest as JSON: recursion limit exceeded"),
     ];
     for (levels, why) in refusals {
         let deep = format!("{}{}", "[".repeat(levels - 1), "]".repeat(levels - 1));
@@ -106,25 +106,25 @@ fn a_request_that_nests_too_deep_is_refused() {
 }
 
 #[test]
-fn empty_input_says_what_is_expected() {
+fn the_error_for_empty_input_states_what_is_expected() {
     insta::assert_snapshot!(agentloop(["encode"]).run(), @r#"
     exit 2
     --- stdout
     --- stderr
-    error: stdin is empty: a chat request as JSON is expected
-    hint: like {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}
+    error: stdin is empty; expected a ChatRequest as JSON
+    hint: an example: {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}
     "#);
 }
 
 #[test]
-fn a_field_that_is_not_known_is_named() {
+fn the_error_for_an_unknown_field_names_it() {
     let run = encode("", &json!({"model": "openai/m", "messages": [], "temprature": 1}));
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("unknown field `temprature`"), "{run}");
 }
 
 #[test]
-fn a_request_without_messages_is_refused() {
+fn a_request_without_messages_is_an_error() {
     let run = encode("", &json!({"model": "openai/m", "messages": []}));
     insta::assert_snapshot!(run, @r#"
     exit 2
@@ -137,7 +137,7 @@ fn a_request_without_messages_is_refused() {
 }
 
 #[test]
-fn an_unknown_provider_is_named_with_the_nearest_known_one() {
+fn an_unknown_provider_is_an_error_with_the_closest_name() {
     insta::assert_snapshot!(encode("", &plain("opnai/gpt-4.1")), @r#"
     exit 2
     --- stdout
@@ -149,7 +149,7 @@ fn an_unknown_provider_is_named_with_the_nearest_known_one() {
 }
 
 #[test]
-fn a_provider_that_speaks_several_protocols_is_asked_in_the_one_that_is_named() {
+fn the_protocol_of_a_provider_can_be_chosen() {
     let run = encode("--protocol openai_responses", &plain("openai/gpt-4.1"));
     assert_eq!(run.json()["url"], "https://api.openai.com/v1/responses", "{run}");
 }
@@ -160,7 +160,7 @@ fn an_unknown_protocol_lists_the_known_ones() {
     exit 2
     --- stdout
     --- stderr
-    error: invalid value 'openai' for '--protocol <P>': no protocol has that name; known are openai_chat, openai_responses, anthropic, gemini
+    error: invalid value 'openai' for '--protocol <PROTOCOL>': unknown protocol; use one of openai_chat, openai_responses, anthropic, gemini
 
     For more information, try '--help'.
     "#);

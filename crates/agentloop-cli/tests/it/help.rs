@@ -1,38 +1,38 @@
-//! What each command says of itself.
+//! The help of each command.
 
 use crate::common;
 
 use common::agentloop;
 
 #[test]
-fn the_command_names_its_commands_and_its_exit_codes() {
+fn the_help_lists_the_commands_and_exit_codes() {
     insta::assert_snapshot!(agentloop(["--help"]).run(), @r#"
     exit 0
     --- stdout
     One interface to every LLM provider.
 
-    stdout is data, stderr is everything else.
+    Data goes to stdout; notes, warnings and errors go to stderr.
 
     Usage: agentloop [OPTIONS] <COMMAND>
 
     Commands:
-      chat       Ask a model, and show its answer as it comes
-      encode     Show the HTTP request that a chat request becomes. Nothing is sent
-      decode     Show what a provider's raw answer is read as. No network is used
-      embed      Turn texts into vectors
-      models     List the models that providers serve
-      providers  List the providers, and which of them are ready
-      run        Let a model use tools until it has answered, and show the run as it happens
-      sim        Serve the simulated model on this machine, until Ctrl-C
-      trust      Let all settings of a configuration file count
+      chat       Send a prompt to a model and print its response
+      encode     Print the HTTP request for a chat request, without sending it
+      decode     Decode the raw bytes of a provider's response, without using the network
+      embed      Convert texts to embedding vectors
+      models     List models, with their limits and prices
+      providers  List the providers and whether each is ready to use
+      run        Let a model call tools until it has finished, and print the run as it happens
+      sim        Serve the simulated model over HTTP, until Ctrl-C
+      trust      Trust a configuration file, so that all of its settings are used
       help       Print this message or the help of the given subcommand(s)
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
       -h, --help
               Print help (see a summary with '-h')
@@ -41,18 +41,23 @@ fn the_command_names_its_commands_and_its_exit_codes() {
               Print version
 
     Exit codes:
-      0    the answer is there, and whole
-      1    the provider failed, or the answer is cut, filtered or broken
-      2    the command line, the configuration or the input is wrong; a missing key and an unknown
-           provider belong here
-      3    the run waits for somebody's word: `agentloop run --resume` goes on with it
-      130  stopped with Ctrl-C
+      0    success: the response is complete
+      1    the provider failed, or the response is truncated, filtered or incomplete
+      2    the command line, the configuration or the input is wrong; for example a missing key or an
+           unknown provider
+      3    the run waits for approval of a tool; continue it with `agentloop run --resume FILE`
+      130  interrupted with Ctrl-C
+
+    Examples:
+      agentloop chat 'Why is the sky blue?'
+      agentloop chat -m anthropic/claude-sonnet-4-5 'Summarize this' < notes.txt
+      agentloop providers
     --- stderr
     "#);
 }
 
 #[test]
-fn without_a_command_it_shows_its_help_and_fails() {
+fn without_a_command_the_help_is_printed_with_exit_code_2() {
     let run = agentloop([]).run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stdout.is_empty());
@@ -64,86 +69,90 @@ fn help_of_chat() {
     insta::assert_snapshot!(agentloop(["chat", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Ask a model, and show its answer as it comes.
+    Send a prompt to a model and print its response.
 
-    The answer's text goes to stdout, thinking to stderr if that is a terminal. Without a key of any provider and without a model, the built-in simulator answers. An answer that is cut, filtered or failed is exit code 1.
+    The response is printed on stdout as it arrives. Thinking is printed on stderr if stderr is a terminal.
+
+    If no model is given and no provider has a key, the built-in simulator responds. If the response is truncated or filtered, or the provider fails, the exit code is 1.
+
+    Example: git diff | agentloop chat -m openai/gpt-4.1 'Write a commit message for this diff'
 
     Usage: agentloop chat [OPTIONS] [PROMPT]...
 
     Arguments:
       [PROMPT]...
-              What to say. Text that is piped in follows after a blank line
+              The prompt. Text from stdin is appended after a blank line
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
       -m, --model <MODEL>
-              The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model
+              The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
-      -s, --system <SYSTEM>
-              Instructions for the model
+      -s, --system <TEXT>
+              The system prompt: instructions for the model
 
           --json
-              The whole ChatResponse as JSON, at the end
+              Print the complete ChatResponse as JSON when it is finished
 
           --events
-              One event of the stream a line, as JSON; a failure is the last line, of type "error"
+              Print one JSON event per line as the response arrives. An error is the last line, with the type "error"
 
           --no-stream
-              Ask for the whole answer at once
+              Request the complete response at once instead of a stream
 
           --temperature <T>
-              How freely to choose words; 0 is the least
+              The sampling temperature; 0 gives the least random text [default: the model's own]
 
           --max-tokens <N>
-              The longest answer, in tokens, thinking included
+              The maximum length of the response in tokens, including thinking
 
           --effort <LEVEL>
-              How hard to think
+              The effort that the model spends on thinking [default: the model's own]
               
               [possible values: none, minimal, low, medium, high, xhigh, max]
 
           --image <PATH|URL>
-              An image to look at, by path or address; may be given more than once, as may the next three
+              Attach an image, for example photo.jpg. Can be repeated
 
           --file <PATH|URL>
-              A file to read, a PDF for example
+              Attach a file, for example report.pdf. Can be repeated
 
           --audio <PATH|URL>
-              A sound to listen to
+              Attach audio, for example speech.wav. Can be repeated
 
           --video <PATH|URL>
-              A video to watch
+              Attach a video, for example clip.mp4. Can be repeated
 
           --save <DIR>
-              Write the images, sounds and files of the answer into this folder
+              Save the images, audio and files of the response to this folder
 
           --extra <NAME=JSON>
-              A field of the provider's own for the request's body, its value as JSON; may be given more than once
+              Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated
 
           --schema <FILE|JSON>
-              Answer with JSON that matches this JSON Schema: a file, or the schema itself
+              Print JSON that matches this JSON Schema. The value is a file or the schema itself
 
-          --strategy <WAY>
-              How the schema is asked for, instead of the best way that the model has
+          --strategy <STRATEGY>
+              How to request the schema: by the provider's own feature, by a tool call or in the prompt [default: the best that the model supports]
               
               [possible values: native, tool, prompt]
 
           --fallback <MODEL>
-              A model to ask when the one before cannot answer; may be given more than once
+              A model to use if the previous one fails, for example groq/llama-3.3-70b-versatile. Can be repeated
 
           --retries <N>
-              How often to try again what may succeed later; else as the configuration says
+              The maximum number of retries after a temporary error [default: the configuration's [retry], else 0]
 
           --no-cache
-              Ask also what was asked before, and leave the configuration's [cache] as it is
+              Neither read from nor write to the cache that the configuration enables with [cache]
 
           --timeout <SECONDS>
-              The longest that the whole call may take; where it is tried again, each try
+              The time limit of the whole call, for example 30 or 2.5. With retries it applies to each attempt
 
       -h, --help
               Print help (see a summary with '-h')
@@ -156,27 +165,29 @@ fn help_of_encode() {
     insta::assert_snapshot!(agentloop(["encode", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Show the HTTP request that a chat request becomes. Nothing is sent.
+    Print the HTTP request for a chat request, without sending it.
 
-    A ChatRequest as JSON on stdin becomes {"method","url","headers","body","warnings"} on stdout, with *** in place of the key; none is needed. With --embed it is an EmbedRequest.
+    Reads a ChatRequest as JSON from stdin and prints {"method","url","headers","body","warnings"}. Keys are shown as *** and need not be set. With --embed, reads an EmbedRequest.
+
+    Example: echo '{"model":"groq/llama-3.3-70b-versatile","messages":[{"role":"user","content":"Hello"}]}' | agentloop encode
 
     Usage: agentloop encode [OPTIONS]
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
           --stream
-              Ask for a stream
+              Encode the request for a streamed response
 
-          --protocol <P>
-              The protocol, in place of the provider's default
+          --protocol <PROTOCOL>
+              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
           --embed
-              stdin is an EmbedRequest; each call that it needs becomes a line
+              Read an EmbedRequest, and print one line for each HTTP request that it needs
 
       -h, --help
               Print help (see a summary with '-h')
@@ -189,47 +200,49 @@ fn help_of_decode() {
     insta::assert_snapshot!(agentloop(["decode", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Show what a provider's raw answer is read as. No network is used.
+    Decode the raw bytes of a provider's response, without using the network.
 
-    The bytes on stdin become the ChatResponse as JSON on stdout. A provider's error becomes {"error":{…}} there, with exit code 1.
+    Reads the body of an HTTP response from stdin and prints the ChatResponse as JSON. If the provider reported an error, prints {"error":{…}} and exits with code 1.
+
+    Example: agentloop decode --provider openai --stream --events < recorded.sse
 
     Usage: agentloop decode [OPTIONS] --provider <NAME>
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
           --provider <NAME>
-              The provider that sent the bytes
+              The provider that sent the response, for example anthropic
 
-          --protocol <P>
-              The protocol, in place of the provider's default
+          --protocol <PROTOCOL>
+              The protocol of the response: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
           --model <ID>
-              The model that was asked
+              The model that the request named, without the provider
 
           --status <N>
-              The HTTP status
+              The HTTP status of the response
               
               [default: 200]
 
-          --header <K: V>
-              An HTTP header; may be given more than once
+          --header <NAME: VALUE>
+              An HTTP header of the response, for example 'retry-after: 2'. Can be repeated
 
           --stream
-              The bytes are a stream
+              Decode the bytes as a streamed response
 
           --events
-              One event a line, in place of the whole answer
+              Print one ChatStreamEvent per line instead of the ChatResponse
 
           --cut <N>
-              Feed the bytes in pieces of N
+              Feed the decoder N bytes at a time, to test how it handles chunks
 
           --embed
-              The bytes answer an embeddings call
+              Decode the bytes as the response to an embeddings request, and print an EmbedResponse
 
       -h, --help
               Print help (see a summary with '-h')
@@ -242,42 +255,44 @@ fn help_of_embed() {
     insta::assert_snapshot!(agentloop(["embed", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Turn texts into vectors.
+    Convert texts to embedding vectors.
 
-    One vector a line on stdout, as a JSON list, in the order of the texts.
+    Prints one vector per line as a JSON array, in the order of the texts.
+
+    Example: agentloop embed -m openai/text-embedding-3-small 'first text' 'second text'
 
     Usage: agentloop embed [OPTIONS] --model <MODEL> [TEXT]...
 
     Arguments:
       [TEXT]...
-              The texts; without any, each line of stdin is one, or each string of a JSON list that stdin is
+              The texts [default: stdin, as one text per line or as a JSON array of strings]
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
       -m, --model <MODEL>
-              The model, as provider/model
+              The embedding model, as provider/model, for example openai/text-embedding-3-small
 
           --dimensions <N>
-              The length of the vectors, where the model lets it be chosen
+              The length of the vectors, for models that support a choice [default: the model's own length]
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
           --type <TYPE>
-              What the vectors are for, where the host tells that apart
+              The purpose of the vectors, for providers that distinguish it
               
               [possible values: query, document, classification, clustering, similarity]
 
           --concurrency <N>
-              How many calls may be under way at once, where the texts need several
+              The maximum number of parallel requests, if the texts need more than one request
 
           --no-cache
-              Ask also what was asked before, and leave the configuration's [cache] as it is
+              Neither read from nor write to the cache that the configuration enables with [cache]
 
           --json
-              The whole EmbedResponse as JSON
+              Print the complete EmbedResponse as JSON
 
       -h, --help
               Print help (see a summary with '-h')
@@ -290,30 +305,30 @@ fn help_of_models() {
     insta::assert_snapshot!(agentloop(["models", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    List the models that providers serve.
+    List models, with their limits and prices.
 
-    One model a line, as provider/model; where they are known, the size of its context, the most tokens of an answer and the prices of a million tokens read and written, in dollars, follow after tabs, with - for what is not known.
+    Prints one model per line, as tab-separated columns: provider/model, context window (tokens), maximum output (tokens), and the prices of a million input and output tokens in US dollars. A value that is not known is printed as -, or left out at the end of a line.
 
-    With a model in place of a provider, all that is known of it is shown as JSON, and nobody is asked.
+    If MODEL is given, prints everything known about that model as JSON, without using the network.
 
     Usage: agentloop models [OPTIONS] [PROVIDER[/MODEL]]
 
     Arguments:
       [PROVIDER[/MODEL]]
-              The provider, or one of its models; without one, every provider that is set up
+              The provider, or one of its models [default: all providers that have a key or are in the configuration]
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
           --known
-              The models of the data that the program carries, and of the configuration file. No network is used
+              List the models of the built-in data and of the configuration file, without using the network
 
           --json
-              A JSON list, with all that is known of each model
+              Print a JSON array with everything known about each model
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
       -h, --help
               Print help (see a summary with '-h')
@@ -326,15 +341,15 @@ fn help_of_providers() {
     insta::assert_snapshot!(agentloop(["providers", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    List the providers, and which of them are ready
+    List the providers and whether each is ready to use
 
     Usage: agentloop providers [OPTIONS]
 
     Options:
-          --config <FILE>  The configuration file, in place of those that are found. It is trusted
-          --json           A JSON list in place of the table
-          --matrix         What each of them can do
-      -q, --quiet          No warnings and no notes on stderr; errors remain
+          --config <FILE>  Use this configuration file instead of searching for agentloop.toml. The file is trusted
+          --json           Print JSON instead of a table
+          --matrix         List the features that each provider supports
+      -q, --quiet          Do not print warnings and notes on stderr. Errors are still printed
       -h, --help           Print help
     --- stderr
     "#);
@@ -345,16 +360,16 @@ fn help_of_sim() {
     insta::assert_snapshot!(agentloop(["sim", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Serve the simulated model on this machine, until Ctrl-C
+    Serve the simulated model over HTTP, until Ctrl-C
 
     Usage: agentloop sim [OPTIONS]
 
     Options:
-          --config <FILE>   The configuration file, in place of those that are found. It is trusted
-          --port <N>        The port; 0 takes any that is free [default: 8808]
-          --host <ADDRESS>  The address to listen on. Any but a loopback address can be reached from other machines [default: 127.0.0.1]
-      -q, --quiet           No warnings and no notes on stderr; errors remain
-          --script <FILE>   A script of turns (JSON) that the model follows, in place of what its name says
+          --config <FILE>   Use this configuration file instead of searching for agentloop.toml. The file is trusted
+          --port <N>        The port to listen on; 0 chooses a free one [default: 8808]
+          --host <ADDRESS>  The IP address to listen on. Other machines can reach the server unless this is a loopback address [default: 127.0.0.1]
+      -q, --quiet           Do not print warnings and notes on stderr. Errors are still printed
+          --script <FILE>   A JSON file with the responses of the model, instead of the behaviour that the model's name selects
       -h, --help            Print help
     --- stderr
     "#);
@@ -365,76 +380,80 @@ fn help_of_run() {
     insta::assert_snapshot!(agentloop(["run", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Let a model use tools until it has answered, and show the run as it happens.
+    Let a model call tools until it has finished, and print the run as it happens.
 
-    The model's text goes to stdout, what its tools do to stderr. A tool that needs approval is asked for at the terminal; without one the run waits: it is written to the file of --save, the exit code is 3, and --resume goes on with it, also in another process. Nothing runs twice. Ctrl-C cancels the run, a second one ends the command.
+    The model's text is printed on stdout, the progress of its tools on stderr.
 
-    A run that ends before the model has answered (a limit, a cut answer) is exit code 1.
+    A tool that needs approval is asked about at the terminal. Without a terminal the run is suspended: it is written to the file of --save, the exit code is 3, and --resume continues it, also in another process. No tool runs twice. Ctrl-C cancels the run; a second Ctrl-C ends the command at once.
+
+    If the run ends before the model has finished (because of a limit or a truncated response), the exit code is 1.
+
+    Example: agentloop run --tool list_files --tool read_file 'What does this project do?'
 
     Usage: agentloop run [OPTIONS] [PROMPT]...
 
     Arguments:
       [PROMPT]...
-              What to do. Text that is piped in follows after a blank line
+              The task. Text from stdin is appended after a blank line
 
     Options:
           --config <FILE>
-              The configuration file, in place of those that are found. It is trusted
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
 
       -m, --model <MODEL>
-              The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model
+              The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
 
       -q, --quiet
-              No warnings and no notes on stderr; errors remain
+              Do not print warnings and notes on stderr. Errors are still printed
 
-      -s, --system <SYSTEM>
-              Instructions for the model
+      -s, --system <TEXT>
+              The system prompt: instructions for the model
 
           --tool <NAME>
-              A tool that the model may use; may be given more than once. Without it there is none.
+              A built-in tool that the model may call. Can be repeated. By default there is none.
               
-              `read_file` and `list_files` hand what they find to the model's provider, and need approval.
+              `read_file` and `list_files` need approval, because their results are sent to the model's provider.
               
               [possible values: time, calculator, read_file, list_files]
 
           --root <DIR>
-              The folder that the tools for files see, with all below it
+              The folder that `read_file` and `list_files` may read, including its subfolders
               
               [default: .]
 
           --mcp <CMD|URL>
-              An MCP server whose tools the model may use, by command or address; may be given more than once
+              An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated
 
           --allow <TOOL>
-              A tool that may run without asking, as it is defined now; may be given more than once
+              Allow a tool to run without approval, as long as its definition does not change. Can be repeated
 
           --deny <TOOL>
-              A tool that may not run: the model is told, and goes on; may be given more than once
+              Deny all calls of a tool. The model is informed and continues. Can be repeated
 
           --max-steps <N>
-              How often the model may be asked
+              The maximum number of requests to the model
               
               [default: 20]
 
           --max-cost <USD>
-              Stop when the run has cost so much
+              Stop when the run has cost this many US dollars, for example 0.50
 
           --max-tokens <N>
-              Stop when the run has used so many tokens
+              Stop when the run has used this many tokens
 
           --events
-              One event of the run a line, as JSON; the last is run.done
+              Print one JSON event per line. The last event is run.done
 
           --save <FILE>
-              Write the run into this file: if it waits, so that --resume goes on with it, else its conversation
+              Save the run to this file if it waits for approval, else its conversation. --resume continues both
 
           --resume <FILE>
-              Go on with what is in this file: a run that waits, or a conversation, to which PROMPT is added.
+              Continue the run or the conversation in this file. PROMPT is added to a conversation.
               
-              The tools are named again. What comes of it is written into the same file, or into that of --save.
+              Name the tools again with --tool and --mcp. The result is saved to the same file, or to the file of --save.
 
           --no-stream
-              Ask for each answer as a whole
+              Request complete responses instead of streams
 
       -h, --help
               Print help (see a summary with '-h')

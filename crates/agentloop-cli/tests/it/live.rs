@@ -1,4 +1,4 @@
-//! Calls against a server on loopback: what a person and a program see of answers and of failures.
+//! Calls of a local server: what is printed for responses and failures.
 
 use crate::common;
 
@@ -11,15 +11,15 @@ use common::{Run, agentloop, delta, finish, sse};
 
 const KEY: &str = "sk-very-secret";
 
-/// `agentloop` with the provider `lab` at that address, a key and a default model.
-fn lab<'a>(address: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
+/// Runs `agentloop` with the provider `lab` at this URL, a key and a default model.
+fn lab<'a>(url: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
     let config = format!(
-        "default_model = 'lab/m'\n[providers.lab]\nbase_url = '{address}'\nkey_env = 'LAB_KEY'\nstrip = ['seed', 'temperature']\n"
+        "default_model = 'lab/m'\n[providers.lab]\nbase_url = '{url}'\nkey_env = 'LAB_KEY'\nstrip = ['seed', 'temperature']\n"
     );
     agentloop(args).config(&config).env("LAB_KEY", KEY)
 }
 
-/// A server that streams these deltas and ends with that reason.
+/// Starts a server that streams these deltas with this finish reason.
 fn streams(deltas: &[&str], reason: &str) -> String {
     let mut chunks: Vec<String> = deltas.iter().map(|text| delta(text)).collect();
     chunks.push(finish(reason));
@@ -46,9 +46,9 @@ fn text_goes_to_stdout_and_ends_with_a_line_break() {
 }
 
 #[test]
-fn warnings_go_to_stderr_unless_it_is_to_be_quiet() {
-    let address = hello();
-    let run = lab(&address, ["chat", "--temperature", "0.5", "Hi"]).run();
+fn warnings_go_to_stderr_unless_quiet_is_set() {
+    let url = hello();
+    let run = lab(&url, ["chat", "--temperature", "0.5", "Hi"]).run();
     insta::assert_snapshot!(run, @r#"
     exit 0
     --- stdout
@@ -56,18 +56,18 @@ fn warnings_go_to_stderr_unless_it_is_to_be_quiet() {
     --- stderr
     warning: temperature: lab does not take it
     "#);
-    let run = lab(&address, ["chat", "-q", "--temperature", "0.5", "Hi"]).run();
+    let run = lab(&url, ["chat", "-q", "--temperature", "0.5", "Hi"]).run();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
 }
 
 #[test]
-fn sources_are_listed_beside_the_text_each_once() {
+fn each_cited_source_is_printed_once_on_stderr() {
     let annotation = r#"{"type":"url_citation","url_citation":{"url":"https://a.example","title":"A","start_index":0,"end_index":2}}"#;
-    let address = streams(
+    let url = streams(
         &[r#"{"content":"So."}"#, &format!(r#"{{"annotations":[{annotation},{annotation}]}}"#)],
         "stop",
     );
-    insta::assert_snapshot!(lab(&address, ["chat", "Hi"]).run(), @r#"
+    insta::assert_snapshot!(lab(&url, ["chat", "Hi"]).run(), @r#"
     exit 0
     --- stdout
     So.
@@ -77,13 +77,13 @@ fn sources_are_listed_beside_the_text_each_once() {
 }
 
 #[test]
-fn an_answer_that_is_cut_filtered_or_failed_is_shown_and_told() {
+fn an_incomplete_response_is_printed_and_reported() {
     for (reason, words) in
         [("length", "token limit"), ("content_filter", "filter"), ("error", "failed")]
     {
-        let address = streams(&[r#"{"content":"Hel"}"#], reason);
+        let url = streams(&[r#"{"content":"Hel"}"#], reason);
         for form in [None, Some("--json"), Some("--events")] {
-            let run = lab(&address, ["chat", "Hi"].into_iter().chain(form)).run();
+            let run = lab(&url, ["chat", "Hi"].into_iter().chain(form)).run();
             assert_eq!(run.code, Some(1), "{run}");
             assert!(run.stdout.contains("Hel"), "{run}");
             assert!(run.stderr.contains(words), "{run}");
@@ -92,9 +92,9 @@ fn an_answer_that_is_cut_filtered_or_failed_is_shown_and_told() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_an_error_after_the_text() {
-    let address = serve(events(&sse(&[&delta(r#"{"content":"Hel"}"#)], false)), Then::Close);
-    let run = lab(&address, ["chat", "Hi"]).run();
+fn a_truncated_stream_is_an_error_after_its_text() {
+    let url = serve(events(&sse(&[&delta(r#"{"content":"Hel"}"#)], false)), Then::Close);
+    let run = lab(&url, ["chat", "Hi"]).run();
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
@@ -102,60 +102,60 @@ fn a_stream_that_breaks_off_is_an_error_after_the_text() {
     --- stderr
     error: lab: the stream ended before the answer did
     "#);
-    let run = lab(&address, ["chat", "--events", "Hi"]).run();
+    let run = lab(&url, ["chat", "--events", "Hi"]).run();
     let lines = run.lines();
     let last = lines.last().unwrap();
     assert_eq!((run.code, &last["type"]), (Some(1), &"error".into()), "{run}");
     assert_eq!(last["error"]["kind"], "incomplete_stream");
-    let run = lab(&address, ["chat", "--json", "Hi"]).run();
+    let run = lab(&url, ["chat", "--json", "Hi"]).run();
     assert_eq!(run.error()["partial"]["choices"][0]["content"][0]["text"], "Hel");
 }
 
 #[test]
-fn what_the_provider_says_of_a_failure_is_shown_with_a_hint() {
+fn the_error_of_a_provider_is_printed_with_a_hint() {
     let body = r#"{"error":{"message":"Incorrect API key provided","code":"invalid_api_key"}}"#;
-    let address = serve(json("401 Unauthorized", body), Then::Wait);
-    insta::assert_snapshot!(lab(&address, ["chat", "Hi"]).run(), @r#"
+    let url = serve(json("401 Unauthorized", body), Then::Wait);
+    insta::assert_snapshot!(lab(&url, ["chat", "Hi"]).run(), @r#"
     exit 1
     --- stdout
     --- stderr
     error: lab: Incorrect API key provided (status 401, invalid_api_key)
     hint: check the key, and that it may use this model
     "#);
-    let run = lab(&address, ["chat", "--events", "Hi"]).run();
+    let run = lab(&url, ["chat", "--events", "Hi"]).run();
     assert_eq!(run.lines()[0]["error"]["status"], 401);
-    let run = lab(&address, ["chat", "--json", "--no-stream", "Hi"]).run();
+    let run = lab(&url, ["chat", "--json", "--no-stream", "Hi"]).run();
     assert_eq!(run.error()["kind"], "auth");
 }
 
 #[test]
 fn a_refused_connection_is_a_clear_error() {
-    // The port was free a moment ago.
+    // The listener is dropped, so nothing listens on the port.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let address = format!("http://127.0.0.1:{port}/v1");
-    let run = lab(&address, ["chat", "Hi"]).run();
+    let url = format!("http://127.0.0.1:{port}/v1");
+    let run = lab(&url, ["chat", "Hi"]).run();
     assert_eq!(run.code, Some(1), "{run}");
     assert!(run.stderr.starts_with("error: lab: "), "{run}");
     assert!(run.stdout.is_empty(), "{run}");
 }
 
 #[test]
-fn the_key_is_shown_nowhere() {
+fn the_key_is_never_printed() {
     let body = r#"{"error":{"message":"bad request"}}"#;
     let refuses = serve(json("400 Bad Request", body), Then::Wait);
-    for address in [hello(), refuses] {
+    for url in [hello(), refuses] {
         for form in [None, Some("--json"), Some("--events")] {
-            let run = lab(&address, ["chat", "Hi"].into_iter().chain(form)).run();
+            let run = lab(&url, ["chat", "Hi"].into_iter().chain(form)).run();
             assert!(!run.to_string().contains(KEY), "{run}");
         }
     }
 }
 
 #[test]
-fn a_call_that_takes_too_long_is_given_up() {
-    let address = serve(events(&sse(&[&delta(r#"{"content":"Hel"}"#)], false)), Then::Wait);
+fn a_call_ends_at_its_timeout() {
+    let url = serve(events(&sse(&[&delta(r#"{"content":"Hel"}"#)], false)), Then::Wait);
     let began = Instant::now();
-    let run = lab(&address, ["chat", "--timeout", "0.3", "Hi"]).run();
+    let run = lab(&url, ["chat", "--timeout", "0.3", "Hi"]).run();
     assert_eq!(run.code, Some(1), "{run}");
     assert_eq!(run.stdout, "Hel\n");
     assert!(run.stderr.contains("0.3 s"), "{run}");
@@ -163,36 +163,36 @@ fn a_call_that_takes_too_long_is_given_up() {
 }
 
 #[test]
-fn vectors_are_one_a_line() {
+fn embed_prints_one_vector_per_line() {
     let body =
         r#"{"model":"e","data":[{"index":0,"embedding":[0.5,1]},{"index":1,"embedding":[2,-1]}]}"#;
-    let address = serve(json("200 OK", body), Then::Wait);
-    let run = lab(&address, ["embed", "-m", "lab/e", "one", "two"]).run();
+    let url = serve(json("200 OK", body), Then::Wait);
+    let run = lab(&url, ["embed", "-m", "lab/e", "one", "two"]).run();
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), "[0.5,1.0]\n[2.0,-1.0]\n"), "{run}");
-    let run = lab(&address, ["embed", "-m", "lab/e", "--json"]).stdin("one\ntwo\n").run();
+    let run = lab(&url, ["embed", "-m", "lab/e", "--json"]).stdin("one\ntwo\n").run();
     assert_eq!(run.response()["embeddings"][1][0], 2.0);
-    let run = lab(&address, ["embed", "-m", "lab/e", "only one"]).run();
+    let run = lab(&url, ["embed", "-m", "lab/e", "only one"]).run();
     assert_eq!(run.code, Some(1), "{run}");
 }
 
 #[test]
-fn models_are_one_a_line_with_their_context() {
+fn models_are_printed_one_per_line_with_their_context_window() {
     let body = r#"{"data":[{"id":"big","context_window":131072},{"id":"small"}]}"#;
-    let address = serve(json("200 OK", body), Then::Wait);
+    let url = serve(json("200 OK", body), Then::Wait);
     for args in [vec!["models"], vec!["models", "lab"]] {
-        let run = lab(&address, args).run();
+        let run = lab(&url, args).run();
         assert_eq!(
             (run.code, run.stdout.as_str()),
             (Some(0), "lab/big\t131072\nlab/small\n"),
             "{run}"
         );
     }
-    let run = lab(&address, ["models", "--json"]).run();
+    let run = lab(&url, ["models", "--json"]).run();
     assert_eq!(run.response()[0]["contextWindow"], 131_072);
 }
 
 #[test]
-fn one_provider_that_fails_keeps_no_other_back() {
+fn a_failing_provider_does_not_hide_the_models_of_others() {
     let good = serve(json("200 OK", r#"{"data":[{"id":"a"}]}"#), Then::Wait);
     let bad = serve(json("500 Internal Server Error", "{}"), Then::Wait);
     let config =
@@ -205,12 +205,12 @@ fn one_provider_that_fails_keeps_no_other_back() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_a_stream_at_once() {
-    let address = serve(events(&sse(&[&delta(r#"{"content":"Hel\n"}"#)], false)), Then::Wait);
+    let url = serve(events(&sse(&[&delta(r#"{"content":"Hel\n"}"#)], false)), Then::Wait);
     let home = std::env::temp_dir();
     let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(["chat", "-m", "vllm/m", "Hi"])
         .env_clear()
-        .env("AGENTLOOP_VLLM_BASE_URL", &address)
+        .env("AGENTLOOP_VLLM_BASE_URL", &url)
         .current_dir(home)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The command, run as a user runs it.
+//! Runs the command as a user does.
 
 #![allow(
     clippy::unwrap_used,
@@ -6,13 +6,13 @@
     clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "a test that fails, fails"
+    reason = "a panic fails the test"
 )]
 #![allow(
     clippy::needless_pass_by_value,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "helpers of tests take what reads best, and their numbers are small"
+    reason = "test helpers favour readability, and their numbers are small"
 )]
 
 mod cache;

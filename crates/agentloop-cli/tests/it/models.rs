@@ -1,4 +1,4 @@
-//! `agentloop models`, where nobody is asked.
+//! `agentloop models` with the built-in data.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ prices = [{ per_million = { input = "0.25", output = 1 } }]
 "#;
 
 #[test]
-fn a_model_is_shown_with_all_that_is_known_of_it() {
+fn everything_known_about_a_model_is_printed() {
     let run = agentloop(["models", "openai/gpt-4o"]).run();
     assert_eq!(run.code, Some(0), "{run}");
     let model = run.json();
@@ -26,13 +26,13 @@ fn a_model_is_shown_with_all_that_is_known_of_it() {
 }
 
 #[test]
-fn an_unknown_model_is_said_to_be_unknown() {
+fn the_error_for_an_unknown_model_explains_what_to_do() {
     let run = agentloop(["models", "openai/gpt-of-tomorrow"]).run();
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
     for words in [
-        "error: nothing is known of openai/gpt-of-tomorrow\n",
-        "the data is of 20",
-        "it can be used all the same",
+        "error: no data about the model openai/gpt-of-tomorrow\n",
+        "the built-in model data is from 20",
+        "the model can still be used",
         "[models.\"openai/gpt-of-tomorrow\"]",
     ] {
         assert!(run.stderr.contains(words), "{run}");
@@ -40,7 +40,7 @@ fn an_unknown_model_is_said_to_be_unknown() {
 }
 
 #[test]
-fn the_known_models_of_a_provider_are_listed_with_what_the_user_knows_better() {
+fn the_configuration_overrides_the_known_models() {
     let run = agentloop(["models", "groq", "--known"]).config(CONFIG).run();
     assert_eq!(run.code, Some(0), "{run}");
     let line = |id: &str| {
@@ -59,10 +59,8 @@ fn the_known_models_of_a_provider_are_listed_with_what_the_user_knows_better() {
 }
 
 #[test]
-fn a_provider_of_which_nothing_is_known_is_an_error() {
-    for (provider, words) in
-        [("vllm", "no model of vllm is known"), ("nope", "no provider is called")]
-    {
+fn a_provider_without_known_models_is_an_error() {
+    for (provider, words) in [("vllm", "no data about the models of vllm"), ("nope", "`nope`")] {
         let run = agentloop(["models", provider, "--known"]).run();
         assert_eq!(run.code, Some(2), "{run}");
         assert!(run.stderr.contains(words), "{run}");
@@ -70,7 +68,7 @@ fn a_provider_of_which_nothing_is_known_is_an_error() {
 }
 
 #[test]
-fn what_a_provider_does_not_say_of_its_models_comes_from_the_data() {
+fn built_in_data_completes_the_list_of_a_provider() {
     let body = r#"{"data":[{"id":"one","context_window":9},{"id":"two"}]}"#;
     let address = serve(json("200 OK", body), Then::Wait);
     let run =
@@ -83,7 +81,7 @@ fn what_a_provider_does_not_say_of_its_models_comes_from_the_data() {
 }
 
 #[test]
-fn a_slip_in_the_file_is_told_with_its_line() {
+fn an_unknown_setting_of_a_model_is_reported_with_its_line() {
     let run = agentloop(["models", "openai/gpt-4o"])
         .config("[models.\"openai/gpt-4o\"]\ncontext = 1\n")
         .run();

@@ -1,11 +1,11 @@
-//! Calls as spans over OTLP, to a collector of our own.
+//! Calls are exported as spans over OTLP, to a collector in the test.
 #![cfg(feature = "otel")]
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 
-/// Takes one request, and gives its head and its body.
+/// Reads one request, and returns its head and its body.
 fn collect(listener: &TcpListener) -> (String, Vec<u8>) {
     let (mut stream, _) = listener.accept().unwrap();
     let mut bytes = Vec::new();
@@ -26,7 +26,7 @@ fn collect(listener: &TcpListener) -> (String, Vec<u8>) {
 }
 
 #[test]
-fn a_call_is_a_span_at_the_collector() {
+fn each_call_is_exported_as_a_span() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let command = Command::new(env!("CARGO_BIN_EXE_agentloop"))
@@ -51,7 +51,7 @@ fn a_call_is_a_span_at_the_collector() {
 }
 
 #[test]
-fn a_collector_that_is_not_there_harms_nothing() {
+fn an_unreachable_collector_does_not_fail_the_command() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

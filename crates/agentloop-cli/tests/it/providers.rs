@@ -5,11 +5,11 @@ use crate::common;
 use common::agentloop;
 
 #[test]
-fn the_table_says_what_is_missing() {
+fn the_table_states_what_is_missing() {
     insta::assert_snapshot!(agentloop(["providers"]).run(), @r#"
     exit 0
     --- stdout
-    NAME         ADDRESS                                                                                                                            KEY                             STATE                                              PROTOCOL
+    NAME         BASE URL                                                                                                                           KEY                             STATE                                              PROTOCOL
     openai       https://api.openai.com/v1                                                                                                          OPENAI_API_KEY                  key missing: set OPENAI_API_KEY                    openai_chat
     anthropic    https://api.anthropic.com/v1                                                                                                       ANTHROPIC_API_KEY               key missing: set ANTHROPIC_API_KEY                 anthropic
     google       https://generativelanguage.googleapis.com/v1beta                                                                                   GOOGLE_API_KEY, GEMINI_API_KEY  key missing: set GOOGLE_API_KEY or GEMINI_API_KEY  gemini
@@ -64,7 +64,7 @@ fn a_key_makes_a_provider_ready_and_is_not_shown() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_is_told_apart_from_one_that_is_missing() {
+fn an_unusable_key_is_distinguished_from_a_missing_one() {
     let run = agentloop(["providers"]).env("GROQ_API_KEY", "very secret").run();
     let line = run.stdout.lines().find(|line| line.starts_with("groq")).unwrap();
     assert!(line.contains("key unusable: "), "{line}");
@@ -72,7 +72,7 @@ fn a_key_that_cannot_be_used_is_told_apart_from_one_that_is_missing() {
 }
 
 #[test]
-fn addresses_are_those_that_calls_go_to() {
+fn the_table_shows_the_urls_that_are_used() {
     let run = agentloop(["providers"])
         .env("AGENTLOOP_GROQ_BASE_URL", "http://proxy.example/groq/")
         .env("AZURE_RESOURCE_NAME", "team-blue")
@@ -82,7 +82,7 @@ fn addresses_are_those_that_calls_go_to() {
 }
 
 #[test]
-fn providers_of_the_configuration_are_listed_without_their_passwords() {
+fn configured_providers_are_listed_without_passwords() {
     let run = agentloop(["providers"])
         .config("[providers.lab]\nbase_url = 'https://me:very-secret@lab.example/v1'\n")
         .run();
@@ -92,7 +92,7 @@ fn providers_of_the_configuration_are_listed_without_their_passwords() {
 }
 
 #[test]
-fn a_bad_configuration_is_named_with_file_and_line() {
+fn an_unknown_setting_is_reported_with_file_and_line() {
     let run = agentloop(["providers"])
         .folder_config("default_model = 'groq/m'\n[providers.groq]\nkey_evn = 'X'\n")
         .run();
@@ -104,16 +104,16 @@ fn a_bad_configuration_is_named_with_file_and_line() {
 }
 
 #[test]
-fn a_configuration_that_is_no_toml_is_named_with_file_and_line() {
+fn invalid_toml_is_reported_with_file_and_line() {
     let run = agentloop(["providers"]).folder_config("[providers\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("HOME/agentloop.toml"), "{run}");
     assert!(run.stderr.contains("line 1"), "{run}");
 }
 
-/// A person who writes the key itself into the file must not find it in a log.
+/// A user may write the key itself into the file. It must not appear in an error.
 #[test]
-fn a_secret_in_a_bad_configuration_is_not_shown() {
+fn a_secret_in_an_invalid_configuration_is_not_shown() {
     let run = agentloop(["providers"]).config("[providers.groq]\nkey = 'gsk-very-secret'\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("line 2"), "{run}");
@@ -121,7 +121,7 @@ fn a_secret_in_a_bad_configuration_is_not_shown() {
 }
 
 #[test]
-fn a_configuration_that_is_not_there_is_named() {
+fn a_missing_configuration_file_is_an_error_with_its_name() {
     let run = agentloop(["--config", "nowhere.toml", "providers"]).run();
     insta::assert_snapshot!(run, @r#"
     exit 2
@@ -132,14 +132,14 @@ fn a_configuration_that_is_not_there_is_named() {
 }
 
 #[test]
-fn an_alias_that_leads_nowhere_is_named() {
+fn an_alias_of_an_unknown_provider_is_an_error_with_its_name() {
     let run = agentloop(["providers"]).config("[aliases]\nfast = 'nobody/m'\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("`fast`"), "{run}");
 }
 
 #[test]
-fn the_matrix_says_who_can_do_what() {
+fn the_matrix_lists_the_features_of_each_provider() {
     let run = agentloop(["providers", "--matrix"]).run();
     assert_eq!(run.code, Some(0), "{run}");
     let line =

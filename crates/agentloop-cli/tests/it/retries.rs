@@ -1,11 +1,11 @@
-//! `agentloop chat --retries --fallback`: what is asked, and what is said of it.
+//! `agentloop chat --retries --fallback`: which requests are sent, and what is reported.
 
 use crate::common;
 
 use common::agentloop;
 
 #[test]
-fn another_model_answers_and_the_note_says_why() {
+fn a_fallback_model_responds_and_a_warning_explains_why() {
     for form in [None, Some("--no-stream"), Some("--json"), Some("--events")] {
         let args = ["chat", "-m", "sim/echo!status=503", "--fallback", "sim/long-3", "Hello"];
         let run = agentloop(args.into_iter().chain(form)).run();
@@ -17,7 +17,7 @@ fn another_model_answers_and_the_note_says_why() {
 }
 
 #[test]
-fn when_all_fail_each_is_named() {
+fn the_error_names_every_model_that_failed() {
     let run = agentloop([
         "chat",
         "-m",
@@ -36,7 +36,7 @@ fn when_all_fail_each_is_named() {
 }
 
 #[test]
-fn retries_are_made_as_often_as_it_says() {
+fn retries_of_the_command_line_override_the_configuration() {
     let run = agentloop(["chat", "-m", "sim/echo!status=503", "--retries", "2", "--json", "Hi"])
         .config("[retry]\nmax_retries = 7\nfirst_wait = 0\n")
         .run();
@@ -48,7 +48,7 @@ fn retries_are_made_as_often_as_it_says() {
 }
 
 #[test]
-fn the_file_s_tables_are_followed() {
+fn retry_and_fallback_of_the_configuration_are_used() {
     let file = r#"
         [retry]
         max_retries = 1

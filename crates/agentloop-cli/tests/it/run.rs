@@ -1,4 +1,4 @@
-//! `agentloop run`: what is shown of a run, and how it ends.
+//! `agentloop run`: what is printed, and how a run ends.
 
 use crate::common;
 
@@ -11,21 +11,21 @@ fn events(run: &common::Outcome) -> Vec<RunEvent> {
 }
 
 #[test]
-fn text_goes_to_stdout_and_what_tools_do_to_stderr() {
+fn text_goes_to_stdout_and_tool_progress_to_stderr() {
     let run = agentloop(["run", "-m", "sim/tools", "--tool", "calculator", "How much?"]).run();
     insta::assert_snapshot!(run.timeless(), @r#"
     exit 0
     --- stdout
     calculator says: 14
     --- stderr
-    tool: calculator (2 * (3 + 4)) runs
-    tool: calculator (2 * (3 + 4)) done in 0 ms: 14
+    tool: calculator (2 * (3 + 4)) is running
+    tool: calculator (2 * (3 + 4)) completed in 0 ms: 14
     note: finished: 2 steps, 10 tokens, 0 ms
     "#);
 }
 
 #[test]
-fn quiet_leaves_only_the_answer() {
+fn quiet_prints_only_the_response() {
     let args = ["-q", "run", "-m", "sim/tools", "--tool", "calculator", "How much?"];
     insta::assert_snapshot!(agentloop(args).run(), @r#"
     exit 0
@@ -36,21 +36,21 @@ fn quiet_leaves_only_the_answer() {
 }
 
 #[test]
-fn whole_and_streamed_runs_are_the_same_but_for_the_pieces() {
+fn complete_and_streamed_runs_differ_only_in_their_deltas() {
     let args = ["run", "-m", "sim/tools", "--tool", "calculator", "How much?"];
     let streamed = agentloop(args).run().timeless();
-    let whole = agentloop(args.into_iter().chain(["--no-stream"])).run().timeless();
-    assert_eq!(streamed.to_string(), whole.to_string());
-    let pieces = |more: Option<&'static str>| {
+    let complete = agentloop(args.into_iter().chain(["--no-stream"])).run().timeless();
+    assert_eq!(streamed.to_string(), complete.to_string());
+    let count_deltas = |more: Option<&'static str>| {
         let run = agentloop(args.into_iter().chain(["--events"]).chain(more)).run();
         run.lines().iter().filter(|event| event["delta"]["type"] == "text").count()
     };
-    assert!(pieces(None) > 1);
-    assert_eq!(pieces(Some("--no-stream")), 1);
+    assert!(count_deltas(None) > 1);
+    assert_eq!(count_deltas(Some("--no-stream")), 1);
 }
 
 #[test]
-fn events_are_those_of_the_library_and_the_last_is_the_outcome() {
+fn events_can_be_deserialized_and_the_last_is_the_outcome() {
     let args =
         ["run", "-m", "sim/tools", "--tool", "time", "--tool", "calculator", "--events", "?"];
     let run = agentloop(args).run();
@@ -65,7 +65,7 @@ fn events_are_those_of_the_library_and_the_last_is_the_outcome() {
 }
 
 #[test]
-fn a_failure_is_an_event_too_and_its_words_go_to_stderr() {
+fn a_failure_is_an_event_and_an_error_on_stderr() {
     let run = agentloop(["run", "-m", "sim/echo!status=401", "--events", "Hello"]).run();
     assert_eq!(run.code, Some(1), "{run}");
     assert!(run.stderr.starts_with("error: "), "{run}");
@@ -74,23 +74,23 @@ fn a_failure_is_an_event_too_and_its_words_go_to_stderr() {
 }
 
 #[test]
-fn a_tool_that_fails_is_told_to_the_model_and_the_run_goes_on() {
+fn a_failed_tool_is_reported_to_the_model_and_the_run_continues() {
     let folder = Folder::with([]);
     let args =
         ["run", "-m", "sim/tools", "--tool", "read_file", "--allow", "read_file", "What is in it?"];
     insta::assert_snapshot!(agentloop(args).within(folder.path()).run().timeless(), @r#"
     exit 0
     --- stdout
-    read_file says: Error: there is no `README.md`
+    read_file says: Error: `README.md` does not exist
     --- stderr
-    tool: read_file (Reading README.md) runs
-    tool: read_file (Reading README.md) failed in 0 ms: there is no `README.md`
+    tool: read_file (Reading README.md) is running
+    tool: read_file (Reading README.md) failed in 0 ms: `README.md` does not exist
     note: finished: 2 steps, 22 tokens, 0 ms
     "#);
 }
 
 #[test]
-fn files_are_read_below_the_root() {
+fn files_of_the_root_folder_can_be_read() {
     let folder = Folder::with([("README.md", "Read me.")]);
     let root = folder.path().to_str().unwrap();
     let args = ["run", "-m", "sim/tools", "--root", root, "What is there?"];
@@ -102,7 +102,7 @@ fn files_are_read_below_the_root() {
 }
 
 #[test]
-fn a_tool_that_is_denied_does_not_run_and_the_model_is_told() {
+fn a_denied_tool_does_not_run_and_the_model_is_informed() {
     let args = ["run", "-m", "sim/tools", "--tool", "time", "--deny", "time", "What time is it?"];
     insta::assert_snapshot!(agentloop(args).run().timeless(), @r#"
     exit 0
@@ -115,11 +115,11 @@ fn a_tool_that_is_denied_does_not_run_and_the_model_is_told() {
 }
 
 #[test]
-fn a_run_that_stops_before_its_answer_says_why() {
+fn a_run_that_stops_early_reports_the_reason() {
     for (more, words) in [
-        (["--max-steps", "1"], "the model was asked once, which is as often as it may be"),
-        (["--max-tokens", "1"], "tokens, and may use 1 (--max-tokens)"),
-        (["--max-cost", "0.01"], "nobody knows the cost of its last answer"),
+        (["--max-steps", "1"], "limit of 1 requests to the model (--max-steps)"),
+        (["--max-tokens", "1"], "tokens; its limit is 1 (--max-tokens)"),
+        (["--max-cost", "0.01"], "the cost of the last response is unknown"),
     ] {
         let args = ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"];
         let run = agentloop(args.into_iter().chain(more)).run();
@@ -129,28 +129,28 @@ fn a_run_that_stops_before_its_answer_says_why() {
     }
     let run = agentloop(["run", "-m", "sim/length", "Hello"]).run();
     assert_eq!(run.code, Some(1), "{run}");
-    assert!(run.stderr.contains("error: the answer is cut"), "{run}");
+    assert!(run.stderr.contains("error: the response is truncated"), "{run}");
 }
 
 #[test]
-fn the_prompt_may_be_piped_in() {
+fn the_prompt_can_be_piped_in() {
     let run = agentloop(["run", "-m", "sim/echo", "Translate:"]).stdin("Guten Tag\n").run();
     assert!(run.stdout.contains("Translate:\n\nGuten Tag"), "{run}");
     assert_eq!(agentloop(["run", "-m", "sim/echo"]).run().code, Some(2));
 }
 
 #[test]
-fn wrong_options_say_what_is_right() {
+fn errors_for_wrong_options_explain_the_right_ones() {
     let known = "possible values: time, calculator, read_file, list_files";
     for (args, words) in [
         (vec!["--tool", "shell"], known),
-        (vec!["--allow", "shell", "--tool", "time"], "its tools are: time"),
-        (vec!["--deny", "time"], "--tool names the tools of a run"),
-        (vec!["--tool", "time", "--allow", "time", "--deny", "time"], "allowed and denied at once"),
+        (vec!["--allow", "shell", "--tool", "time"], "the tools of this run are: time"),
+        (vec!["--deny", "time"], "add tools with --tool NAME or --mcp"),
+        (vec!["--tool", "time", "--allow", "time", "--deny", "time"], "both allowed and denied"),
         (vec!["--tool", "read_file", "--root", "nowhere"], "--root nowhere: "),
         (vec!["--max-steps", "0"], "0 is not in 1.."),
         (vec!["--max-cost", "much"], "invalid value 'much'"),
-        (vec!["--save", "nowhere/run.json"], "there is no such folder"),
+        (vec!["--save", "nowhere/run.json"], "its folder does not exist"),
         (vec!["--resume", "nowhere.json"], "nowhere.json: "),
         #[cfg(feature = "mcp")]
         (vec!["--mcp", "no-such-server --now"], "no-such-server"),
@@ -166,16 +166,16 @@ fn wrong_options_say_what_is_right() {
 }
 
 #[test]
-fn a_file_that_is_something_else_is_not_written_over() {
+fn a_file_that_save_did_not_write_is_not_overwritten() {
     let folder = Folder::with([("notes.md", "My notes."), ("data.json", "{\"a\":1}")]);
     for name in ["notes.md", "data.json"] {
         let run = agentloop(["run", "-m", "sim/echo", "--save", name, "Hello"]);
         let run = run.within(folder.path()).run();
         assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("is there already"), "{run}");
+        assert!(run.stderr.contains("exists and was not written by --save"), "{run}");
         let run = agentloop(["run", "--resume", name, "Hello"]).within(folder.path()).run();
         assert_eq!(run.code, Some(2), "{run}");
-        assert!(run.stderr.contains("it is not what --save writes"), "{run}");
+        assert!(run.stderr.contains("the file was not written by --save"), "{run}");
     }
     assert_eq!(folder.read("notes.md").unwrap(), "My notes.");
 }
@@ -189,5 +189,5 @@ fn a_saved_file_that_is_too_large_is_refused_before_it_is_read() {
     file.set_len((64 << 20) + 1).unwrap();
     let run = agentloop(["run", "--resume", "large.json", "Hello"]).within(folder.path()).run();
     assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stderr.contains("larger than 67108864 bytes"), "{run}");
+    assert!(run.stderr.contains("larger than the limit of 67108864 bytes"), "{run}");
 }

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use agentloop::agent::{RunEvent, StopReason};
 use common::folder::Folder;
 
-/// A run whose answer stops in the middle and never ends.
+/// Starts a run whose response stalls and never ends.
 fn start(folder: &Folder, more: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_agentloop"))
         .args(["run", "-m", "sim/long-50!stall-events=12", "Go"])
@@ -29,7 +29,7 @@ fn interrupt(child: &Child) {
 }
 
 #[test]
-fn ctrl_c_cancels_the_run_and_keeps_what_there_is() {
+fn ctrl_c_cancels_the_run_and_saves_the_conversation() {
     let folder = Folder::with([]);
     let mut child = start(&folder, &["--save", "run.json"]);
     let mut begun = [0; 5];
@@ -40,7 +40,7 @@ fn ctrl_c_cancels_the_run_and_keeps_what_there_is() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(130), "{stderr}");
     assert!(stderr.contains("note: cancelled: 1 step"), "{stderr}");
-    assert!(stderr.contains("the conversation is kept in run.json"), "{stderr}");
+    assert!(stderr.contains("the conversation is saved in run.json"), "{stderr}");
     let kept: agentloop::ChatRequest =
         serde_json::from_str(&folder.read("run.json").unwrap()).unwrap();
     assert_eq!(kept.messages.len(), 2);
@@ -49,7 +49,7 @@ fn ctrl_c_cancels_the_run_and_keeps_what_there_is() {
 }
 
 #[test]
-fn ctrl_c_is_the_end_of_the_events_too() {
+fn ctrl_c_ends_the_events_with_the_outcome() {
     let folder = Folder::with([]);
     let mut child = start(&folder, &["--events"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -64,7 +64,7 @@ fn ctrl_c_is_the_end_of_the_events_too() {
     assert!(folder.names().is_empty());
 }
 
-/// A server that sends comments without a pause, and never an event.
+/// Starts a server that sends comments without pause, and never an event.
 fn flood() -> String {
     use std::io::Write;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -83,7 +83,7 @@ fn flood() -> String {
 }
 
 #[test]
-fn ctrl_c_and_a_timeout_end_a_chat_while_a_server_sends_without_a_pause() {
+fn ctrl_c_and_timeouts_work_while_a_server_sends_without_pause() {
     let start = |more: &[&str]| {
         let config = format!("[providers.flood]\nbase_url = \"{}\"\n", flood());
         let folder = Folder::with([("agentloop.toml", config.as_str())]);
@@ -114,7 +114,7 @@ fn ctrl_c_and_a_timeout_end_a_chat_while_a_server_sends_without_a_pause() {
 }
 
 #[test]
-fn too_few_open_files_are_an_error_that_says_so() {
+fn too_few_open_files_are_a_clear_error() {
     let program = env!("CARGO_BIN_EXE_agentloop");
     for limit in 3..24 {
         let line = format!("ulimit -n {limit}; exec '{program}' chat -m sim/echo Hello");
@@ -123,7 +123,7 @@ fn too_few_open_files_are_an_error_that_says_so() {
         assert!(!stderr.contains("panicked"), "{limit}: {stderr}");
         if limit == 6 {
             assert_eq!(output.status.code(), Some(1), "{stderr}");
-            assert!(stderr.contains("files can be opened"), "{stderr}");
+            assert!(stderr.contains("the process can open only"), "{stderr}");
         }
     }
 }

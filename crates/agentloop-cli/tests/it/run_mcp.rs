@@ -1,4 +1,4 @@
-//! `agentloop run --mcp`: a server that is a program of a few lines.
+//! `agentloop run --mcp` with a small MCP server.
 
 #![cfg(all(unix, feature = "mcp"))]
 
@@ -7,7 +7,7 @@ use crate::common;
 use common::agentloop;
 use common::folder::Folder;
 
-/// Speaks as much MCP as it takes to have one tool.
+/// A shell script that implements the part of MCP that one tool needs.
 const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while read -r line; do
@@ -21,7 +21,7 @@ done
 "#;
 
 #[test]
-fn the_tools_of_a_server_join_and_run_when_they_are_allowed() {
+fn tools_of_an_mcp_server_run_if_they_are_allowed() {
     let folder = Folder::with([("server.sh", SERVER)]);
     let args = ["run", "-m", "sim/tools", "--mcp", "sh server.sh", "--allow", "shelf__look", "Go"];
     let run = agentloop(args).within(folder.path()).run();
@@ -30,12 +30,12 @@ fn the_tools_of_a_server_join_and_run_when_they_are_allowed() {
 }
 
 #[test]
-fn the_tools_of_a_server_ask_first() {
+fn tools_of_an_mcp_server_need_approval() {
     let folder = Folder::with([("server.sh", SERVER)]);
     let args = ["run", "-m", "sim/tools", "--mcp", "sh server.sh", "--save", "run.json", "Go"];
     let run = agentloop(args).within(folder.path()).run();
     assert_eq!(run.code, Some(3), "{run}");
-    assert!(run.stderr.contains("waits for a word on `shelf__look`"), "{run}");
+    assert!(run.stderr.contains("waits for approval of `shelf__look`"), "{run}");
     let args = ["run", "--mcp", "sh server.sh", "--resume", "run.json", "--deny", "shelf__look"];
     let run = agentloop(args).within(folder.path()).run();
     assert_eq!(run.code, Some(0), "{run}");

@@ -1,4 +1,4 @@
-//! `agentloop run --save` and `--resume`: a run that waits goes on in another process, and nothing runs twice.
+//! `agentloop run --save` and `--resume`: a run that waits continues in another process, and no tool runs twice.
 #![cfg(unix)]
 
 use crate::common;
@@ -7,7 +7,7 @@ use common::folder::Folder;
 use common::sim::Server;
 use common::{Outcome, agentloop};
 
-/// A folder with a file, in which runs are kept.
+/// Creates a folder with one file. Runs are saved there.
 fn folder() -> Folder {
     Folder::with([("README.md", "Read me.")])
 }
@@ -20,62 +20,62 @@ const FIRST: &str = "run -m sim/tools --tool read_file --save run.json What";
 const AGAIN: &str = "run --resume run.json --tool read_file";
 
 #[test]
-fn a_tool_that_needs_approval_makes_the_run_wait_where_nobody_can_be_asked() {
+fn without_a_terminal_a_run_waits_for_approval() {
     let folder = folder();
     insta::assert_snapshot!(run(&folder, FIRST), @r#"
     exit 3
     --- stdout
     --- stderr
-    tool: read_file waits: {"path":"README.md"}
+    tool: read_file waits for approval: {"path":"README.md"}
     note: waiting: 1 step, 3 tokens, 0 ms
-    error: the run waits for a word on `read_file`
-    hint: it is kept in run.json; `agentloop run --resume run.json --tool read_file` asks at a terminal, --allow TOOL and --deny TOOL answer without one
+    error: the run waits for approval of `read_file`
+    hint: the run is saved in run.json; continue it at a terminal with `agentloop run --resume run.json --tool read_file`, or elsewhere by adding --allow TOOL or --deny TOOL
     "#);
     insta::assert_snapshot!(run(&folder, "run -m sim/tools --tool read_file What"), @r#"
     exit 3
     --- stdout
     --- stderr
-    tool: read_file waits: {"path":"README.md"}
+    tool: read_file waits for approval: {"path":"README.md"}
     note: waiting: 1 step, 3 tokens, 0 ms
-    error: the run waits for a word on `read_file`
-    hint: it is not kept; --save FILE keeps it, and --allow TOOL lets a tool run unasked
+    error: the run waits for approval of `read_file`
+    hint: the run is not saved; use --save FILE to save it, or --allow TOOL to allow the tool in advance
     "#);
 }
 
 #[test]
-fn a_run_that_waits_is_gone_on_with_in_another_process_once() {
+fn a_waiting_run_is_continued_once_in_another_process() {
     let folder = folder();
     assert_eq!(run(&folder, FIRST).code, Some(3));
-    // Nobody says anything: it still waits.
+    // Without a decision it still waits.
     assert_eq!(run(&folder, AGAIN).code, Some(3));
     insta::assert_snapshot!(run(&folder, &format!("{AGAIN} --allow read_file")), @r#"
     exit 0
     --- stdout
     read_file says: Read me.
     --- stderr
-    tool: read_file (Reading README.md) runs
-    tool: read_file (Reading README.md) done in 0 ms: Read me.
+    tool: read_file (Reading README.md) is running
+    tool: read_file (Reading README.md) completed in 0 ms: Read me.
     note: finished: 2 steps, 10 tokens, 0 ms
-    note: the conversation is kept in run.json
+    note: the conversation is saved in run.json
     "#);
-    // It is over: there is nothing left that could run again.
+    // The run has finished, so nothing runs again.
     let over = run(&folder, &format!("{AGAIN} --allow read_file"));
     assert_eq!((over.code, over.stdout.as_str()), (Some(2), ""), "{over}");
-    assert!(over.stderr.contains("there is nothing to say"), "{over}");
+    assert!(over.stderr.contains("the prompt is empty"), "{over}");
     assert_eq!(folder.names(), ["README.md", "run.json"]);
 }
 
 #[test]
-fn a_run_that_is_denied_goes_on_without_its_tool() {
+fn a_run_continues_without_a_denied_tool() {
     let folder = folder();
     run(&folder, FIRST);
     let denied = run(&folder, &format!("{AGAIN} --deny read_file"));
     assert_eq!(denied.code, Some(0), "{denied}");
-    assert_eq!(denied.stdout, "read_file says: Error: denied: the user does not allow it\n");
+    assert_eq!(denied.stdout, "read_file says: Error: denied: the user denied the call\n");
 }
 
 #[test]
-fn what_ran_before_the_wait_does_not_run_after_it() {
+fn tools_that_ran_before_the_wait_do_not_run_again() {
     let call = |id: &str, name: &str, arguments: &str| {
         format!(r#"{{"type":"tool_call","id":"{id}","name":"{name}","arguments":{arguments:?}}}"#)
     };
@@ -99,8 +99,8 @@ fn what_ran_before_the_wait_does_not_run_after_it() {
     let first =
         run(&folder, &format!("run --config local.toml -m local/m {tools} --save run.json Go"));
     assert_eq!((first.code, first.stdout.as_str()), (Some(3), "First I count.\n"), "{first}");
-    assert!(first.stderr.contains("tool: calculator (1+1) done in 0 ms: 2"), "{first}");
-    // Nothing of a step runs before all of its calls have their decision.
+    assert!(first.stderr.contains("tool: calculator (1+1) completed in 0 ms: 2"), "{first}");
+    // No call of a step runs before there is a decision about all of them.
     assert!(!first.stderr.contains("2+2"), "{first}");
     let second = run(
         &folder,
@@ -108,39 +108,42 @@ fn what_ran_before_the_wait_does_not_run_after_it() {
     );
     assert_eq!((second.code, second.stdout.as_str()), (Some(0), "All done.\n"), "{second}");
     assert!(!second.stderr.contains("1+1"), "{second}");
-    for line in ["read_file (Reading README.md) done", "calculator (2+2) done", "finished: 3 steps"]
-    {
+    for line in [
+        "read_file (Reading README.md) completed",
+        "calculator (2+2) completed",
+        "finished: 3 steps",
+    ] {
         assert_eq!(second.stderr.matches(line).count(), 1, "{line}: {second}");
     }
 }
 
 #[test]
-fn a_run_whose_process_was_ended_is_not_continued_without_a_word() {
+fn a_run_whose_process_was_killed_is_not_continued_silently() {
     let folder = folder();
     run(&folder, FIRST);
     std::fs::rename(folder.path().join("run.json"), folder.path().join("run.json.running"))
         .unwrap();
     let taken = run(&folder, &format!("{AGAIN} --allow read_file"));
     assert_eq!(taken.code, Some(2), "{taken}");
-    assert!(taken.stderr.contains("was ended before it had finished"), "{taken}");
+    assert!(taken.stderr.contains("ended before the run did"), "{taken}");
     assert!(taken.stderr.contains("run.json.running"), "{taken}");
 }
 
 #[test]
-fn what_a_run_waits_for_must_be_there() {
+fn the_tools_of_a_waiting_run_must_be_given() {
     let folder = folder();
     run(&folder, FIRST);
     let before = folder.read("run.json").unwrap();
     let missing = run(&folder, "run --resume run.json --tool time");
     assert_eq!(missing.code, Some(2), "{missing}");
-    assert!(missing.stderr.contains("as --tool read_file"), "{missing}");
+    assert!(missing.stderr.contains("for example --tool read_file"), "{missing}");
     let more = run(&folder, &format!("{AGAIN} --allow read_file And more"));
     assert_eq!(more.code, Some(2), "{more}");
     assert_eq!(folder.read("run.json").unwrap(), before);
 }
 
 #[test]
-fn a_run_of_another_form_is_refused_and_left_as_it_is() {
+fn a_run_of_another_version_is_refused_and_unchanged() {
     let folder = folder();
     run(&folder, FIRST);
     let newer = folder.read("run.json").unwrap().replace("\"version\":1", "\"version\":99");
@@ -153,7 +156,7 @@ fn a_run_of_another_form_is_refused_and_left_as_it_is() {
 }
 
 #[test]
-fn a_conversation_goes_on_with_another_prompt() {
+fn a_conversation_continues_with_another_prompt() {
     let folder = folder();
     assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
     let second = run(&folder, "run --resume talk.json Two");
@@ -166,7 +169,7 @@ fn a_conversation_goes_on_with_another_prompt() {
 }
 
 #[test]
-fn what_is_kept_is_for_its_owner_alone() {
+fn saved_files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder();
     run(&folder, FIRST);
@@ -174,7 +177,7 @@ fn what_is_kept_is_for_its_owner_alone() {
     assert_eq!(about.permissions().mode() & 0o777, 0o600);
 }
 
-/// Holds the lock of a file, as another process does.
+/// Locks a file, as another process does.
 fn hold(folder: &Folder, name: &str) -> std::fs::File {
     let file = std::fs::File::create(folder.path().join(name)).unwrap();
     rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
@@ -182,7 +185,7 @@ fn hold(folder: &Folder, name: &str) -> std::fs::File {
 }
 
 #[test]
-fn a_file_that_another_process_works_with_is_refused_before_anything_is_asked() {
+fn a_locked_file_is_an_error_before_any_request() {
     let folder = folder();
     assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
     let before = folder.read("talk.json").unwrap();
@@ -190,17 +193,17 @@ fn a_file_that_another_process_works_with_is_refused_before_anything_is_asked() 
     for args in ["run --resume talk.json Two", "run -m sim/echo --save talk.json Two"] {
         let second = run(&folder, args);
         assert_eq!((second.code, second.stdout.as_str()), (Some(2), ""), "{second}");
-        assert!(second.stderr.contains("another process is working with this file"), "{second}");
+        assert!(second.stderr.contains("another process is using this file"), "{second}");
     }
     assert_eq!(folder.read("talk.json").unwrap(), before);
-    // The process is gone, however it ended: its lock went with it.
+    // The lock ends with the process that holds it.
     drop(held);
     assert_eq!(run(&folder, "run --resume talk.json Two").code, Some(0));
     assert_eq!(folder.names(), ["README.md", "talk.json"]);
 }
 
 #[test]
-fn two_processes_that_continue_a_conversation_at_once_lose_nothing() {
+fn concurrent_processes_do_not_lose_messages() {
     let folder = folder();
     assert_eq!(run(&folder, "run -m sim/echo --save talk.json One").code, Some(0));
     let codes: Vec<Option<i32>> = std::thread::scope(|scope| {
@@ -213,16 +216,16 @@ fn two_processes_that_continue_a_conversation_at_once_lose_nothing() {
     assert!(codes.iter().all(|code| matches!(code, Some(0 | 2))), "{codes:?}");
     let kept: agentloop::ChatRequest =
         serde_json::from_str(&folder.read("talk.json").unwrap()).unwrap();
-    // Whoever was not refused is in the conversation.
+    // The conversation contains the prompts of all processes that were not refused.
     assert_eq!(kept.messages.len(), 2 + 2 * done, "{codes:?}");
     assert_eq!(folder.names(), ["README.md", "talk.json"]);
 }
 
 #[test]
-fn a_saved_decision_does_not_hold_for_another_definition() {
+fn a_saved_approval_does_not_apply_to_a_changed_tool() {
     let folder = folder();
     run(&folder, FIRST);
-    // The run was saved when the tool was something else.
+    // The tool had another definition when the run was saved.
     let saved = folder.read("run.json").unwrap();
     let at = saved.find("\"definition\":\"").unwrap() + "\"definition\":\"".len();
     let changed = format!("{}{}{}", &saved[..at], "0".repeat(64), &saved[at + 64..]);
@@ -232,5 +235,5 @@ fn a_saved_decision_does_not_hold_for_another_definition() {
     std::fs::write(folder.path().join("run.json"), changed).unwrap();
     let again = run(&folder, AGAIN);
     assert_eq!((again.code, again.stdout.as_str()), (Some(3), ""), "{again}");
-    assert!(again.stderr.contains("waits for a word on `read_file`"), "{again}");
+    assert!(again.stderr.contains("waits for approval of `read_file`"), "{again}");
 }

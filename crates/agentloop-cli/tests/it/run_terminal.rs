@@ -1,4 +1,4 @@
-//! `agentloop run` with a person at the terminal, who is asked before tools run.
+//! `agentloop run` at a terminal, where the user approves tool calls.
 #![cfg(unix)]
 
 use crate::common;
@@ -14,18 +14,18 @@ use common::folder::Folder;
 use common::sim::Server;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// What is shown before something is typed.
+/// The end of a question.
 const PROMPT: &str = "[q]uit: ";
 
-/// The end of what is typed.
+/// Ends the input.
 const CTRL_D: &str = "\u{4}";
 
-/// Runs the command with stdin and stderr at a terminal, at which these lines are typed, one at each question.
+/// Runs the command with a terminal as stdin and stderr, and types one of these lines at each question.
 pub(crate) fn at_terminal(folder: &Folder, args: &str, lines: &[&str]) -> Outcome {
     typed(folder, args, "", PROMPT, lines)
 }
 
-/// Runs the command with input typed before it has started; its questions end in `prompt`.
+/// Runs the command with input that is typed before it starts. Its questions end with `prompt`.
 pub(crate) fn typed(
     folder: &Folder,
     args: &str,
@@ -57,7 +57,7 @@ pub(crate) fn typed(
     let (mut seen, mut bytes) = (String::new(), Vec::new());
     let (mut lines, mut looked) = (lines.iter(), 0);
     let mut buffer = [0; 1024];
-    // The last one to leave a terminal ends it, which is an error to its reader.
+    // Reading fails when the last process closes the terminal.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..read]);
         seen = String::from_utf8_lossy(&bytes).into_owned();
@@ -67,7 +67,7 @@ pub(crate) fn typed(
             terminal.write_all(line.as_bytes()).unwrap();
         }
     }
-    assert_eq!(lines.next(), None, "nobody asked: {seen}");
+    assert_eq!(lines.next(), None, "there were fewer questions than lines: {seen}");
     let mut stdout = String::new();
     child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
     let code = child.wait().unwrap().code();
@@ -81,55 +81,55 @@ fn folder() -> Folder {
 const BOTH: &str = "run -m sim/tools --tool read_file --tool list_files";
 
 #[test]
-fn what_is_allowed_runs_and_what_is_not_is_told_with_its_reason() {
+fn allowed_tools_run_and_denied_ones_return_the_reason() {
     let run = at_terminal(&folder(), &format!("{BOTH} Go"), &["what?\n", "y\n", "n it is mine\n"]);
     insta::assert_snapshot!(run, @r#"
     exit 0
     --- stdout
     read_file says: Read me.
-    list_files says: Error: denied: the user does not allow it: it is mine
+    list_files says: Error: denied: the user denied the call: it is mine
     --- stderr
-    ▌ read_file wants to run with these arguments:
+    ▌ The model calls read_file with these arguments:
     ▌   {
     ▌     "path": "README.md"
     ▌   }
-    ▌ [y]es, [a]lways this tool, [n]o and why, [q]uit: what?
-    ▌ [y]es, [a]lways this tool, [n]o and why, [q]uit: y
-    ▌ list_files wants to run with these arguments:
+    ▌ Run it? [y]es, [a]lways this tool, [n]o (add a reason), [q]uit: what?
+    ▌ Run it? [y]es, [a]lways this tool, [n]o (add a reason), [q]uit: y
+    ▌ The model calls list_files with these arguments:
     ▌   {
     ▌     "path": "."
     ▌   }
-    ▌ [y]es, [a]lways this tool, [n]o and why, [q]uit: n it is mine
-    tool: list_files ({"path":"."}) was denied: the user does not allow it: it is mine
-    tool: read_file (Reading README.md) runs
-    tool: read_file (Reading README.md) done in 0 ms: Read me.
-    note: finished: 2 steps, 35 tokens, 0 ms
+    ▌ Run it? [y]es, [a]lways this tool, [n]o (add a reason), [q]uit: n it is mine
+    tool: list_files ({"path":"."}) was denied: the user denied the call: it is mine
+    tool: read_file (Reading README.md) is running
+    tool: read_file (Reading README.md) completed in 0 ms: Read me.
+    note: finished: 2 steps, 33 tokens, 0 ms
     "#);
 }
 
 #[test]
-fn quitting_ends_the_run_before_anything_runs() {
+fn quit_stops_the_run_before_any_tool_runs() {
     let run = at_terminal(&folder(), &format!("{BOTH} Go"), &["y\n", "q\n"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "{run}");
-    assert!(run.stderr.contains("error: the run was ended: the user ended it"), "{run}");
-    assert!(!run.stderr.contains(" runs\n"), "{run}");
+    assert!(run.stderr.contains("error: the run was stopped: the user stopped the run"), "{run}");
+    assert!(!run.stderr.contains(" is running\n"), "{run}");
 }
 
 #[test]
-fn what_nobody_answers_waits_and_is_asked_again_when_the_run_goes_on() {
+fn without_a_reply_the_run_waits_and_asks_again_later() {
     let folder = folder();
     let first = at_terminal(&folder, &format!("{BOTH} --save run.json Go"), &["y\n", CTRL_D]);
     assert_eq!((first.code, first.stdout.as_str()), (Some(3), ""), "{first}");
-    assert!(first.stderr.contains("the run waits for a word on `list_files`"), "{first}");
+    assert!(first.stderr.contains("the run waits for approval of `list_files`"), "{first}");
     let again = "run --resume run.json --tool read_file --tool list_files";
     let second = at_terminal(&folder, again, &["a\n"]);
     assert_eq!(second.code, Some(0), "{second}");
     assert!(second.stdout.starts_with("read_file says: Read me.\nlist_files says: README.md 8"));
-    assert!(second.stderr.contains("the conversation is kept in run.json"), "{second}");
+    assert!(second.stderr.contains("the conversation is saved in run.json"), "{second}");
 }
 
 #[test]
-fn events_stay_alone_on_stdout_while_somebody_is_asked() {
+fn questions_do_not_disturb_events_on_stdout() {
     let run = at_terminal(&folder(), "run -m sim/tools --tool read_file --events Go", &["yes\n"]);
     assert_eq!(run.code, Some(0), "{run}");
     let events = run.lines();
@@ -138,18 +138,15 @@ fn events_stay_alone_on_stdout_while_somebody_is_asked() {
 }
 
 #[test]
-fn what_was_typed_before_the_question_appeared_does_not_answer_it() {
-    // A model that shows a false question makes a person type this.
+fn input_before_the_question_is_discarded() {
+    // A model could print a false question to make the user type this.
     let args = "run -m sim/tools --tool read_file Go";
     let run = typed(&folder(), args, "y\na\nyes\n", PROMPT, &["n typed late\n"]);
     assert_eq!(run.code, Some(0), "{run}");
-    assert_eq!(
-        run.stdout,
-        "read_file says: Error: denied: the user does not allow it: typed late\n"
-    );
+    assert_eq!(run.stdout, "read_file says: Error: denied: the user denied the call: typed late\n");
 }
 
-/// A model that makes one call and says something before it.
+/// Starts a model that writes text and makes one call.
 fn scripted(text: &str, name: &str, arguments: &str) -> (Folder, Server) {
     let script = serde_json::json!({ "turns": [
         { "parts": [
@@ -170,7 +167,7 @@ fn scripted(text: &str, name: &str, arguments: &str) -> (Folder, Server) {
 const SCRIPTED: &str = "run --config local.toml -m local/m --tool read_file Go";
 
 #[test]
-fn the_question_shows_what_the_tool_receives_with_everything_visible() {
+fn the_question_shows_the_arguments_without_invisible_characters() {
     let written =
         "{\"path\":\"README.md\",\"path\":\"x\u{202e}y\u{2028}z\u{61c}\u{ad}\u{e0041}\\u001b[2J\"}";
     let (folder, _server) = scripted("Hello", "read_file", written);
@@ -181,26 +178,26 @@ fn the_question_shows_what_the_tool_receives_with_everything_visible() {
 }
 
 #[test]
-fn long_arguments_are_shown_to_the_end_before_a_yes_counts() {
+fn long_arguments_are_shown_completely_before_a_yes_is_accepted() {
     let long = serde_json::json!({ "path": format!("{}README.md", "./".repeat(4_000)) });
     let (folder, _server) = scripted("Hello", "read_file", &long.to_string());
     let run = at_terminal(&folder, SCRIPTED, &["y\n", "\n", "e\n", "y\n"]);
     assert!(run.stderr.contains("of 112 lines. [Enter] more"), "{run}");
-    let whole: String = run
+    let shown: String = run
         .stderr
         .lines()
         .filter_map(|line| line.strip_prefix("▌ "))
         .filter(|line| !line.contains(PROMPT))
         .map(|line| line.strip_prefix("… ").unwrap_or(line))
         .collect();
-    assert!(whole.contains(&"./".repeat(4_000)), "{run}");
+    assert!(shown.contains(&"./".repeat(4_000)), "{run}");
     let at = |text: &str| run.stderr.find(text).unwrap_or_else(|| panic!("{text} in {run}"));
     assert!(at("README.md\"") < at("[y]es, [a]lways"), "{run}");
 }
 
 #[test]
-fn names_and_texts_of_a_model_cannot_look_like_our_lines() {
-    let fake = "x\nerror: fake\n▌ [y]es, [a]lways this tool, [n]o and why, [q]uit ";
+fn text_of_a_model_cannot_imitate_messages_of_the_command() {
+    let fake = "x\nerror: fake\n▌ [y]es, [a]lways this tool, [n]o (add a reason), [q]uit ";
     let (folder, _server) = scripted("a\rb", fake, "{}");
     let run = at_terminal(&folder, SCRIPTED, &[]);
     assert!(!run.stderr.lines().any(|line| line.starts_with("error: fake")), "{run}");

@@ -1,4 +1,4 @@
-//! The command shows no key, wherever the key is and whatever a server says of it.
+//! The command never prints a key, wherever the key is configured and whatever a server responds.
 
 use crate::common;
 
@@ -8,11 +8,11 @@ use common::{Outcome, agentloop};
 fn assert_silent(what: &str, outcome: &Outcome) {
     let shown = format!("{}{}", outcome.stdout, outcome.stderr);
     assert!(!shown.contains("hush-"), "{what} shows a secret: {shown}");
-    assert!(!shown.is_empty(), "{what} says something");
+    assert!(!shown.is_empty(), "{what} prints nothing");
 }
 
 #[test]
-fn no_command_shows_a_key() {
+fn no_command_prints_a_key() {
     let echo =
         r#"{"error":{"message":"the key hush-environment-4711 of hush-query-4711 is wrong"}}"#;
     let url = serve(json("401 No", echo), Then::Close);

@@ -1,4 +1,4 @@
-//! Streams: how bytes become an answer, and how an answer ends.
+//! Streams: how bytes are decoded to a response, and how a response ends.
 
 use crate::common;
 
@@ -22,7 +22,7 @@ fn events(body: &str) -> (Outcome, Vec<String>) {
 }
 
 #[test]
-fn a1_events_are_read_as_the_standard_says() {
+fn a1_events_are_parsed_as_the_sse_standard_requires() {
     let hello = delta(r#"{"content":"Hello"}"#);
     let stop = finish("stop");
     for (what, body) in [
@@ -58,7 +58,7 @@ fn a1_events_are_read_as_the_standard_says() {
 }
 
 #[test]
-fn a1_a_cut_inside_a_character_is_invisible() {
+fn a1_a_split_inside_a_character_has_no_effect() {
     let body = sse(&[&delta(r#"{"content":"Grüße 🌍 日本"}"#), &finish("stop")], true);
     for size in 1..8 {
         let run = decode(&format!("--provider openai --stream --cut {size}"), &body);
@@ -67,7 +67,7 @@ fn a1_a_cut_inside_a_character_is_invisible() {
 }
 
 #[test]
-fn a2_nothing_counts_after_done() {
+fn a2_data_after_done_is_ignored() {
     let mut body = sse(&[&delta(r#"{"content":"Hello"}"#), &finish("stop")], true);
     body += &sse(&[&delta(r#"{"content":" again"}"#)], true);
     body += "data: not even json\n\n";
@@ -75,7 +75,7 @@ fn a2_nothing_counts_after_done() {
 }
 
 #[test]
-fn a3_after_a_finish_reason_the_end_is_normal_with_or_without_done() {
+fn a3_a_stream_is_complete_after_a_finish_reason() {
     let chunks = [delta(r#"{"content":"Hello"}"#), finish("stop")];
     let chunks = [chunks[0].as_str(), chunks[1].as_str()];
     for done in [true, false] {
@@ -86,14 +86,14 @@ fn a3_after_a_finish_reason_the_end_is_normal_with_or_without_done() {
 }
 
 #[test]
-fn a3_done_without_a_reason_is_a_stop_with_a_warning() {
+fn a3_done_without_a_finish_reason_is_stop_with_a_warning() {
     let answer = decode_chunks("--provider openai", &[&delta(r#"{"content":"Hello"}"#)]).response();
     assert_eq!(answer["choices"][0]["finishReason"], "stop");
     assert_eq!(answer["warnings"][0]["kind"], "response");
 }
 
 #[test]
-fn a3_the_end_without_either_is_an_incomplete_stream() {
+fn a3_an_end_without_finish_reason_and_done_is_incomplete() {
     let error = stream(&sse(&[&delta(r#"{"content":"Hel"}"#)], false)).error();
     assert_eq!(error["kind"], "incomplete_stream");
     assert_eq!(error["partial"]["choices"][0]["content"][0]["text"], "Hel");
@@ -101,13 +101,13 @@ fn a3_the_end_without_either_is_an_incomplete_stream() {
 }
 
 #[test]
-fn a3_a_stream_without_anything_is_incomplete_and_may_be_repeated() {
+fn a3_an_empty_stream_is_incomplete_and_retryable() {
     for body in ["", "\n\n", ": keep-alive\n\n", ": ping\n\n: ping\n\n"] {
         let error = stream(body).error();
         assert_eq!(error["kind"], "incomplete_stream", "{body:?}");
         assert_eq!(error["retryable"], true, "{body:?}");
     }
-    // A start without content was not handed on as content either.
+    // A start event without content does not count as content.
     let error = stream(&sse(&[&delta(r#"{"role":"assistant"}"#)], false)).error();
     assert_eq!(error["kind"], "incomplete_stream");
     assert_eq!(error["retryable"], true);
@@ -123,14 +123,14 @@ fn a3_one_unfinished_choice_of_two_is_incomplete() {
 }
 
 #[test]
-fn a3_a_body_that_is_cut_is_no_answer() {
+fn a3_a_truncated_body_is_an_error() {
     let error =
         decode("--provider openai", r#"{"id":"c","choices":[{"message":{"content":"Hel"#).error();
     assert_eq!(error["kind"], "incomplete_stream");
 }
 
 #[test]
-fn a4_a_line_that_is_no_json_is_an_error() {
+fn a4_a_line_that_is_not_json_is_an_error() {
     let hello = delta(r#"{"content":"Hello"}"#);
     for bad in ["not json", "{\"choices\":", "<html>", "[1,"] {
         let error = stream(&format!("data: {hello}\n\ndata: {bad}\n\ndata: [DONE]\n\n")).error();
@@ -178,7 +178,7 @@ fn a4_errors_without_a_wrapper_are_errors_too() {
 }
 
 #[test]
-fn a4_an_error_that_is_null_or_empty_is_none() {
+fn a4_a_null_or_empty_error_is_ignored() {
     for none in ["null", "{}", "\"\""] {
         let body = format!(
             r#"{{"id":"c","error":{none},"choices":[{{"message":{{"content":"Hello"}},"finish_reason":"stop"}}]}}"#
@@ -188,14 +188,14 @@ fn a4_an_error_that_is_null_or_empty_is_none() {
 }
 
 #[test]
-fn a5_an_error_that_comes_first_has_no_events_before_it() {
+fn a5_an_error_at_the_start_is_the_only_event() {
     let (run, kinds) = events("data: {\"error\":{\"message\":\"no\",\"code\":503}}\n\n");
     assert_eq!(run.code, Some(1));
     assert_eq!(kinds, ["error"]);
 }
 
 #[test]
-fn a5_an_error_after_content_is_the_last_event_and_carries_the_rest() {
+fn a5_an_error_after_content_has_the_partial_response() {
     let hello = delta(r#"{"content":"Hello"}"#);
     let (run, kinds) = events(&format!(
         "data: {hello}\n\ndata: {{\"error\":{{\"message\":\"no\",\"code\":503}}}}\n\ndata: {hello}\n\n"
@@ -210,7 +210,7 @@ fn a5_an_error_after_content_is_the_last_event_and_carries_the_rest() {
 }
 
 #[test]
-fn a6_a_body_where_a_stream_was_asked_for_becomes_the_same_events() {
+fn a6_a_complete_body_instead_of_a_stream_has_the_same_events() {
     let body = r#"{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
     let asked = decode("--provider openai --stream --events", body);
     let whole = decode("--provider openai --events", body);
@@ -221,7 +221,7 @@ fn a6_a_body_where_a_stream_was_asked_for_becomes_the_same_events() {
 }
 
 #[test]
-fn a6_a_stream_where_a_body_was_asked_for_is_read_by_its_type() {
+fn a6_a_stream_instead_of_a_complete_body_is_decoded_by_its_type() {
     let body = sse(&[&delta(r#"{"content":"Hello"}"#), &finish("stop")], true);
     let run = common::agentloop([
         "decode",
@@ -243,7 +243,7 @@ fn a7_an_endless_line_is_an_error() {
 }
 
 #[test]
-fn a8_the_message_of_an_error_is_found_in_every_known_body() {
+fn a8_the_message_of_an_error_is_found_in_every_known_format() {
     for (body, message) in [
         (r#"{"error":{"message":"m1"}}"#, "m1"),
         (r#"{"error":"m2"}"#, "m2"),

@@ -1,11 +1,11 @@
-//! Requests to OpenAI-compatible hosts: what each of them gets.
+//! Requests to OpenAI-compatible providers: what each of them receives.
 
 use crate::common;
 
 use common::{Outcome, agentloop, encode};
 use serde_json::{Value, json};
 
-/// A request of one turn to `model`, with these fields more.
+/// Creates a request of one message to `model`, with additional fields.
 fn request(model: &str, more: Value) -> Value {
     let mut request = json!({"model": model, "messages": [{"role": "user", "content": "Hello"}]});
     if let (Some(fields), Value::Object(more)) = (request.as_object_mut(), more) {
@@ -22,7 +22,7 @@ fn body(model: &str, more: Value) -> Value {
     encoded(model, more)["body"].take()
 }
 
-/// What the warnings are about.
+/// Returns the subjects of the warnings.
 fn subjects(encoded: &Value) -> Vec<&str> {
     let warnings = encoded["warnings"].as_array().unwrap().iter();
     warnings.map(|warning| warning["subject"].as_str().unwrap()).collect()
@@ -47,7 +47,7 @@ fn calls() -> Value {
 }
 
 #[test]
-fn b1_the_token_cap_has_the_name_that_the_host_takes() {
+fn b1_the_token_limit_has_the_name_that_the_provider_accepts() {
     for (model, name) in [
         ("openai/gpt-4.1", "max_completion_tokens"),
         ("groq/llama-3.3-70b-versatile", "max_completion_tokens"),
@@ -66,7 +66,7 @@ fn b1_the_token_cap_has_the_name_that_the_host_takes() {
 }
 
 #[test]
-fn b1_reasoning_models_of_openai_lose_what_they_refuse_with_warnings() {
+fn b1_unsupported_parameters_of_openai_reasoning_models_are_removed_with_warnings() {
     let asked = json!({
         "temperature": 0.5, "top_p": 0.9, "frequency_penalty": 1, "presence_penalty": 1,
         "logit_bias": {"5": 1}, "logprobs": true, "top_logprobs": 2, "max_tokens": 5,
@@ -88,7 +88,7 @@ fn b1_reasoning_models_of_openai_lose_what_they_refuse_with_warnings() {
 }
 
 #[test]
-fn b2_no_tools_send_nothing_about_tools() {
+fn b2_without_tools_no_tool_parameters_are_sent() {
     let body = body(
         "openai/gpt-4.1",
         json!({"tools": [], "tool_choice": "auto", "parallel_tool_calls": true}),
@@ -111,7 +111,7 @@ fn b2_nulls_are_never_sent() {
 }
 
 #[test]
-fn b2_stream_options_go_only_with_a_stream_and_only_where_they_are_taken() {
+fn b2_stream_options_are_sent_only_for_streams_and_if_supported() {
     let plain = request("openai/gpt-4.1", json!({"stream_options": {"include_usage": true}}));
     assert_eq!(encode("", &plain).response()["body"].get("stream_options"), None);
     assert_eq!(encode("", &plain).response()["body"].get("stream"), None);
@@ -125,7 +125,7 @@ fn b2_stream_options_go_only_with_a_stream_and_only_where_they_are_taken() {
 }
 
 #[test]
-fn b3_a_strict_host_gets_an_allow_list() {
+fn b3_a_strict_provider_gets_only_allowed_parameters() {
     let encoded = encoded(
         "mistral/mistral-large-latest",
         json!({
@@ -145,7 +145,7 @@ fn b3_a_strict_host_gets_an_allow_list() {
 }
 
 #[test]
-fn b3_ids_of_calls_are_mapped_for_a_host_that_wants_nine_letters() {
+fn b3_call_ids_are_mapped_for_a_provider_that_requires_nine_characters() {
     let sent = messages("mistral/mistral-large-latest", calls());
     let again = messages("mistral/mistral-large-latest", calls());
     assert_eq!(sent, again, "the same every time");
@@ -164,7 +164,7 @@ fn b3_ids_of_calls_are_mapped_for_a_host_that_wants_nine_letters() {
 }
 
 #[test]
-fn b4_reasoning_goes_back_in_the_field_that_the_host_wants() {
+fn b4_reasoning_is_sent_back_in_the_field_of_the_provider() {
     let turn = json!([
         {"role": "user", "content": "Hello"},
         {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "So"}]},
@@ -192,7 +192,7 @@ fn b4_reasoning_goes_back_in_the_field_that_the_host_wants() {
 }
 
 #[test]
-fn b5_a_turn_of_calls_has_null_content_and_its_results_follow() {
+fn b5_a_message_with_calls_has_null_content_and_is_followed_by_results() {
     let sent = messages("openai/gpt-4.1", calls());
     assert_eq!(sent.as_array().unwrap().len(), 4);
     assert_eq!(sent[1]["content"], Value::Null);
@@ -206,7 +206,7 @@ fn b5_a_turn_of_calls_has_null_content_and_its_results_follow() {
 }
 
 #[test]
-fn b5_calls_among_the_parts_are_the_same_as_calls_beside_them() {
+fn b5_calls_as_parts_and_calls_as_tool_calls_are_equivalent() {
     let mut parts = calls();
     parts[1] = json!({"role": "assistant", "content": [
         {"type": "tool_call", "id": "call_aaaaaaaaaaaa", "name": "weather", "arguments": "{\"city\":\"Paris\"}"},
@@ -215,7 +215,7 @@ fn b5_calls_among_the_parts_are_the_same_as_calls_beside_them() {
 }
 
 #[test]
-fn b5_an_empty_turn_is_left_out_or_empty() {
+fn b5_an_empty_message_is_left_out_or_empty() {
     for content in [json!(null), json!(""), json!([])] {
         let turns = json!([
             {"role": "user", "content": "Hello"},
@@ -229,7 +229,7 @@ fn b5_an_empty_turn_is_left_out_or_empty() {
 }
 
 #[test]
-fn b6_a_part_that_the_host_cannot_take_is_a_typed_error_that_names_it() {
+fn b6_an_unsupported_part_is_a_typed_error_that_names_it() {
     let parts = |part: Value| json!([{"role": "user", "content": [{"type": "text", "text": "What is it?"}, part]}]);
     let audio = json!({"type": "input_audio", "input_audio": {"data": "AAAA", "format": "wav"}});
     let file = json!({"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA", "filename": "a.pdf"}});
@@ -256,7 +256,7 @@ fn b6_a_part_that_the_host_cannot_take_is_a_typed_error_that_names_it() {
 }
 
 #[test]
-fn b6_media_have_the_form_of_their_host() {
+fn b6_media_have_the_format_of_the_provider() {
     let one = |model: &str, part: Value| {
         let turns = json!([{"role": "user", "content": [{"type": "text", "text": "What?"}, part]}]);
         messages(model, turns)[0]["content"][1].take()
@@ -274,7 +274,7 @@ fn b6_media_have_the_form_of_their_host() {
 }
 
 #[test]
-fn b7_extra_fields_and_headers_pass_through_but_never_over_the_key() {
+fn b7_extra_fields_and_headers_are_sent_but_never_replace_the_key() {
     let encoded = encoded(
         "mistral/mistral-large-latest",
         json!({
@@ -305,7 +305,7 @@ fn b7_a_field_is_never_written_twice() {
 }
 
 #[test]
-fn b_a_longer_conversation_only_adds_to_the_request() {
+fn b_a_longer_conversation_only_appends_to_the_request() {
     for model in ["openai/gpt-4.1", "mistral/mistral-large-latest", "deepseek/deepseek-chat"] {
         let all = calls();
         let all = all.as_array().unwrap();
@@ -325,7 +325,7 @@ fn b_a_longer_conversation_only_adds_to_the_request() {
 }
 
 #[test]
-fn b_models_are_named_by_their_provider_an_alias_or_the_default() {
+fn b_models_are_chosen_by_provider_alias_or_default() {
     let asked = |model: &str| request(model, json!({})).to_string();
     let run = |model: &str| {
         agentloop(["encode"])

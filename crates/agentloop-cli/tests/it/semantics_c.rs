@@ -1,4 +1,4 @@
-//! Answers of OpenAI-compatible hosts: what each known oddity is read as.
+//! Responses of OpenAI-compatible providers: how each known deviation is decoded.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ fn content(run: &Outcome) -> Value {
     run.response()["choices"][0]["content"].take()
 }
 
-/// The parts of an answer as `kind:text` or `call:id:name:arguments`.
+/// Formats the parts of a response as `kind:text` or `call:id:name:arguments`.
 fn parts(run: &Outcome) -> Vec<String> {
     let content = content(run);
     let word = |part: &Value, name: &str| part[name].as_str().unwrap_or_default().to_owned();
@@ -31,7 +31,7 @@ fn finish_reason(run: &Outcome) -> Value {
 }
 
 #[test]
-fn c0_fields_that_are_not_needed_may_have_any_shape() {
+fn c0_unused_fields_may_have_any_shape() {
     let body = r#"{"id":7,"object":null,"created":"soon","model":null,"service_tier":{"a":1},"system_fingerprint":[],
         "choices":[{"index":null,"finish_reason":"stop","logprobs":"no","message":{"role":5,"content":"Hello",
         "tool_calls":null,"annotations":null,"audio":null,"refusal":null,"function_call":null,"reasoning":null}}],
@@ -48,7 +48,7 @@ fn c0_an_unknown_finish_reason_is_kept() {
 }
 
 #[test]
-fn c1_deltas_find_their_call() {
+fn c1_deltas_are_assigned_to_their_call() {
     let cases: &[(&str, &[&str], &[&str])] = &[
         (
             "by index, id on the first only",
@@ -169,7 +169,7 @@ fn c1_deltas_find_their_call() {
 }
 
 #[test]
-fn c1_a_late_name_holds_the_start_back() {
+fn c1_a_late_name_delays_the_start_event() {
     let chunks = [
         delta(r#"{"tool_calls":[{"index":0,"id":"a","function":{"arguments":"{"}}]}"#),
         delta(r#"{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"}"}}]}"#),
@@ -193,7 +193,7 @@ fn c1_a_call_that_never_gets_a_name_is_an_error() {
 }
 
 #[test]
-fn c1_calls_without_ids_get_some_of_their_own() {
+fn c1_calls_without_ids_get_generated_ids() {
     let run = decode_deltas(
         OPENAI,
         &[
@@ -208,7 +208,7 @@ fn c1_calls_without_ids_get_some_of_their_own() {
 }
 
 #[test]
-fn c1_a_cut_answer_stays_cut_when_it_has_calls() {
+fn c1_a_truncated_response_with_calls_keeps_its_finish_reason() {
     let call =
         r#"{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}]}"#;
     for (word, unified) in
@@ -223,7 +223,7 @@ fn c1_a_cut_answer_stays_cut_when_it_has_calls() {
 }
 
 #[test]
-fn c2_usage_is_found_wherever_it_stands() {
+fn c2_usage_is_found_in_every_known_place() {
     let usage = r#""usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}"#;
     let first = r#""usage":{"prompt_tokens":3,"completion_tokens":1,"total_tokens":4}"#;
     let chunk = |more: &str, reason: &str| {
@@ -258,7 +258,7 @@ fn c2_usage_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn c2_cached_and_reasoning_tokens_are_shares_of_the_whole() {
+fn c2_cached_and_reasoning_tokens_are_part_of_the_totals() {
     let body = r#"{"id":"c","choices":[{"message":{"content":"a"},"finish_reason":"stop"}],"usage":{"prompt_tokens":100,
         "completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":60},
         "completion_tokens_details":{"reasoning_tokens":40}}}"#;
@@ -275,7 +275,7 @@ fn c2_cached_and_reasoning_tokens_are_shares_of_the_whole() {
 }
 
 #[test]
-fn c3_the_start_comes_once_whatever_the_first_chunk_is() {
+fn c3_there_is_one_start_event_whatever_the_first_chunk_is() {
     for first in [
         r#"{"id":"c","model":"m","choices":[]}"#,
         r#"{"id":"c","model":"m","choices":null}"#,
@@ -327,7 +327,7 @@ fn c4_parts_close_before_the_next_opens() {
 }
 
 #[test]
-fn c4_both_reasoning_fields_at_once_are_one_part() {
+fn c4_two_reasoning_fields_in_one_delta_are_one_part() {
     let both = r#"{"reasoning_content":"Hm","reasoning":"Hm"}"#;
     let run = decode_deltas(OPENAI, &[both, both, r#"{"content":"So"}"#], "stop");
     assert_eq!(parts(&run), ["thinking:HmHm", "text:So"]);
@@ -340,7 +340,7 @@ fn c4_both_reasoning_fields_at_once_are_one_part() {
 }
 
 #[test]
-fn c4_thinking_and_text_of_one_delta_stand_in_that_order() {
+fn c4_thinking_precedes_text_of_the_same_delta() {
     let run = decode_deltas(OPENAI, &[r#"{"content":"So","reasoning":"Hm"}"#], "stop");
     assert_eq!(parts(&run), ["thinking:Hm", "text:So"]);
 }
@@ -377,7 +377,7 @@ fn c5_think_tags_become_thinking() {
 }
 
 #[test]
-fn c5_tags_are_text_where_the_model_is_not_known_for_them() {
+fn c5_think_tags_are_text_for_other_models() {
     let run = decode_deltas(
         "--provider openai --model gpt-4.1",
         &[r#"{"content":"<think>Hm</think>So"}"#],
@@ -402,7 +402,7 @@ fn c6_a_refusal_is_text_that_was_filtered() {
     );
 }
 
-/// A body with one call of `f`, whose function has this field.
+/// Creates a body with one call of `f`, whose function has this field.
 fn call_with(field: &str) -> String {
     format!(
         r#"{{"id":"c","choices":[{{"message":{{"tool_calls":[{{"id":"a","function":{{"name":"f"{field}}}}}]}},"finish_reason":"tool_calls"}}]}}"#
@@ -410,7 +410,7 @@ fn call_with(field: &str) -> String {
 }
 
 #[test]
-fn c6_arguments_of_every_form_are_text() {
+fn c6_arguments_of_every_json_type_become_text() {
     for (arguments, text) in
         [(r#"{"x":[1]}"#, r#"{"x":[1]}"#), (r#""{\"x\":1}""#, r#"{"x":1}"#), ("{}", "{}")]
     {
@@ -428,7 +428,7 @@ fn c6_no_arguments_are_an_empty_object() {
 }
 
 #[test]
-fn c6_content_as_a_list_of_chunks() {
+fn c6_content_may_be_a_list_of_chunks() {
     let run = decode_deltas(
         "--provider mistral",
         &[
@@ -443,7 +443,7 @@ fn c6_content_as_a_list_of_chunks() {
 }
 
 #[test]
-fn c6_the_legacy_function_call() {
+fn c6_the_legacy_function_call_is_decoded() {
     let run = decode_deltas(
         OPENAI,
         &[
@@ -480,7 +480,7 @@ fn c6_several_choices_interleave() {
 }
 
 #[test]
-fn c6_a_model_name_that_changes_keeps_the_first() {
+fn c6_the_first_model_name_is_kept() {
     let chunks = [
         r#"{"id":"c","model":"m-1","choices":[{"index":0,"delta":{"content":"a"}}]}"#,
         r#"{"id":"c","model":"m-1-2025","choices":[{"index":0,"delta":{"content":"b"},"finish_reason":"stop"}]}"#,
@@ -489,7 +489,7 @@ fn c6_a_model_name_that_changes_keeps_the_first() {
 }
 
 #[test]
-fn c6_a_body_and_its_stream_are_the_same_answer() {
+fn c6_a_body_and_its_stream_are_the_same_response() {
     let body = r#"{"id":"c1","model":"m","choices":[{"index":0,"message":{"role":"assistant","reasoning_content":"Hm","content":"So",
         "tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
     let deltas = [
@@ -503,7 +503,7 @@ fn c6_a_body_and_its_stream_are_the_same_answer() {
 }
 
 #[test]
-fn c7_citations_repeat_on_every_chunk_and_count_once() {
+fn c7_repeated_citations_are_kept_once() {
     let chunk = |text: &str, reason: &str| {
         format!(
             r#"{{"id":"c","model":"sonar","citations":["https://a.example","https://b.example"],

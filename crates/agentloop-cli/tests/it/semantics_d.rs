@@ -1,4 +1,4 @@
-//! Requests to Anthropic: what each rule makes of a conversation.
+//! Requests to Anthropic: how each rule encodes a conversation.
 
 use crate::common;
 
@@ -30,7 +30,7 @@ fn subjects(encoded: &Value) -> Vec<String> {
     warnings.map(|warning| warning["subject"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// The text of a content that is a string or blocks.
+/// Returns the text of a content that is a string or a list of blocks.
 fn text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -55,7 +55,7 @@ fn calls() -> Value {
 }
 
 #[test]
-fn the_request_goes_to_messages_with_the_version_and_the_key() {
+fn the_request_has_the_path_the_version_and_the_key() {
     let encoded = encoded(json!({}));
     assert_eq!(encoded["url"], "https://api.anthropic.com/v1/messages");
     assert_eq!(encoded["headers"]["anthropic-version"], "2023-06-01");
@@ -88,7 +88,7 @@ fn d1_a_cache_marker_makes_system_blocks() {
 }
 
 #[test]
-fn d1_results_come_first_all_of_a_round_in_the_one_next_turn() {
+fn d1_all_results_of_a_step_are_first_in_the_next_message() {
     let turns = messages(calls());
     assert_eq!(turns.as_array().unwrap().len(), 3, "{turns}");
     let blocks = turns[2]["content"].as_array().unwrap();
@@ -106,7 +106,7 @@ fn d1_results_come_first_all_of_a_round_in_the_one_next_turn() {
 }
 
 #[test]
-fn d1_no_blank_text_no_empty_turn_no_trailing_space() {
+fn d1_blank_text_empty_messages_and_trailing_space_are_removed() {
     let turns = messages(json!([
         {"role": "user", "content": "a"},
         {"role": "user", "content": "  "},
@@ -127,7 +127,7 @@ fn d1_no_blank_text_no_empty_turn_no_trailing_space() {
 }
 
 #[test]
-fn d2_input_is_an_object_and_ids_fit_the_host() {
+fn d2_input_is_an_object_and_ids_are_valid() {
     let turns = messages(calls());
     for block in turns[1]["content"].as_array().unwrap() {
         if block["type"] == "tool_use" {
@@ -149,7 +149,7 @@ fn d2_input_is_an_object_and_ids_fit_the_host() {
 }
 
 #[test]
-fn d2_a_tool_without_parameters_still_has_an_object_schema_and_names_fit() {
+fn d2_a_tool_without_parameters_has_an_object_schema_and_a_valid_name() {
     let body = body(json!({"tools": [
         {"type": "function", "function": {"name": "now"}},
         {"type": "function", "function": {"name": "my.tool name", "description": "d", "parameters": {"type": "object"}}},
@@ -160,7 +160,7 @@ fn d2_a_tool_without_parameters_still_has_an_object_schema_and_names_fit() {
 }
 
 #[test]
-fn d3_thinking_goes_back_exactly_and_foreign_or_unsigned_thinking_does_not() {
+fn d3_only_signed_thinking_of_the_same_provider_is_sent_back() {
     let turn = |origin: &str, parts: Value| {
         json!([
             {"role": "user", "content": "x"},
@@ -192,7 +192,7 @@ fn d3_thinking_goes_back_exactly_and_foreign_or_unsigned_thinking_does_not() {
 }
 
 #[test]
-fn d4_orphans_are_mended_with_warnings_or_refused_when_strict() {
+fn d4_orphaned_calls_are_repaired_with_warnings_or_refused_if_strict() {
     let history = json!([
         {"role": "user", "content": "x"},
         {"role": "assistant", "content": null, "tool_calls": [
@@ -212,7 +212,7 @@ fn d4_orphans_are_mended_with_warnings_or_refused_when_strict() {
 }
 
 #[test]
-fn d5_structured_output_is_native_where_the_model_has_it() {
+fn d5_structured_output_is_native_if_the_model_supports_it() {
     let format = json!({"type": "json_schema", "json_schema": {"name": "r", "strict": true, "schema": {
         "type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}}});
     let body = body(json!({"response_format": format}));
@@ -223,7 +223,7 @@ fn d5_structured_output_is_native_where_the_model_has_it() {
 }
 
 #[test]
-fn d5_structured_output_is_a_forced_tool_where_the_model_has_no_other_way_and_words_last() {
+fn d5_structured_output_falls_back_to_a_forced_tool_and_then_the_prompt() {
     let schema =
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let format = json!({"type": "json_schema", "json_schema": {"name": "r", "schema": schema}});
@@ -246,7 +246,7 @@ fn d5_structured_output_is_a_forced_tool_where_the_model_has_no_other_way_and_wo
     assert_eq!(body.get("output_config"), None);
     assert_eq!(subjects(&by_tool), ["response_format"]);
 
-    // A model that thinks takes no forced call.
+    // A model that thinks does not accept a forced call.
     let in_words = old(json!({"thinking": {"budget_tokens": 2000}}));
     let body = &in_words["body"];
     assert!(text(&body["system"]).contains("\"integer\""), "{body}");
@@ -274,7 +274,7 @@ fn d6_tool_choice_and_parallel_calls_are_mapped() {
 }
 
 #[test]
-fn d6_forced_choice_is_given_up_where_the_model_refuses_it() {
+fn d6_forced_tool_choice_is_removed_if_the_model_refuses_it() {
     let request = json!({"model": "anthropic/claude-opus-5-5", "messages": [{"role": "user", "content": "x"}],
         "tools": [{"type": "function", "function": {"name": "f"}}], "tool_choice": "required"});
     let encoded = encode("", &request).response();
@@ -283,7 +283,7 @@ fn d6_forced_choice_is_given_up_where_the_model_refuses_it() {
 }
 
 #[test]
-fn d6_sampling_goes_where_it_is_taken_and_is_warned_about_elsewhere() {
+fn d6_sampling_parameters_are_sent_if_supported_else_a_warning() {
     let old = encoded(json!({"temperature": 0.5}));
     assert_eq!(old["body"]["temperature"], 0.5);
     let request = json!({"model": "anthropic/claude-opus-5", "messages": [{"role": "user", "content": "x"}],
@@ -340,7 +340,7 @@ fn d6_at_most_four_cache_markers_are_sent() {
 }
 
 #[test]
-fn d6_failed_tools_say_so_and_what_has_no_place_is_a_warning() {
+fn d6_failed_tools_are_marked_and_unsupported_content_is_a_warning() {
     let turns = messages(json!([
         {"role": "user", "content": "x"},
         {"role": "assistant", "content": null, "tool_calls": [
@@ -357,7 +357,7 @@ fn d6_failed_tools_say_so_and_what_has_no_place_is_a_warning() {
 }
 
 #[test]
-fn compatible_hosts_get_the_same_body_at_their_own_address() {
+fn compatible_providers_get_the_same_body_at_their_own_url() {
     let request =
         json!({"model": "deepseek/deepseek-flash", "messages": [{"role": "user", "content": "x"}]});
     let encoded = encode("--protocol anthropic", &request).response();

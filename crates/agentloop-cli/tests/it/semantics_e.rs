@@ -1,4 +1,4 @@
-//! Answers of Anthropic: what each rule reads.
+//! Responses of Anthropic, rule by rule.
 
 use crate::common;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const ANTHROPIC: &str = "--provider anthropic";
 
-/// A stream of these events, named as their type says.
+/// Formats a stream of these events, each named by its type.
 fn stream(events: &[Value]) -> String {
     events
         .iter()
@@ -51,7 +51,7 @@ fn choice(run: &Outcome) -> Value {
 }
 
 #[test]
-fn e1_every_block_is_a_part_and_unknown_ones_survive() {
+fn e1_every_block_is_a_part_and_unknown_ones_are_kept() {
     let mut blocks = block(
         0,
         json!({"type": "thinking", "thinking": "", "signature": ""}),
@@ -111,14 +111,14 @@ fn e1_every_block_is_a_part_and_unknown_ones_survive() {
 }
 
 #[test]
-fn e1_arguments_may_stand_in_the_start_event() {
+fn e1_arguments_may_be_in_the_start_event() {
     let blocks =
         block(0, json!({"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}), &[]);
     assert_eq!(choice(&answer(blocks, "tool_use"))["content"][0]["arguments"], "{\"a\":1}");
 }
 
 #[test]
-fn e1_code_runs_are_code_and_results() {
+fn e1_code_execution_has_code_and_results() {
     let mut blocks = block(
         0,
         json!({"type": "server_tool_use", "id": "s1", "name": "code_execution", "input": {}}),
@@ -135,7 +135,7 @@ fn e1_code_runs_are_code_and_results() {
 }
 
 #[test]
-fn e2_usage_replaces_and_the_prompt_holds_the_cache() {
+fn e2_later_usage_replaces_earlier_and_prompt_tokens_include_the_cache() {
     let run = answer(block(0, json!({"type": "text", "text": "hi"}), &[]), "end_turn");
     let usage = run.response()["usage"].take();
     assert_eq!(usage["promptTokens"], 17);
@@ -165,7 +165,7 @@ fn e3_stop_reasons_are_unified_and_kept_raw() {
 }
 
 #[test]
-fn e3_citations_attach_to_their_text_and_never_change_it() {
+fn e3_citations_belong_to_their_text_and_do_not_change_it() {
     let citation = |value: Value| json!({"type": "citations_delta", "citation": value});
     let blocks = block(
         0,
@@ -206,7 +206,7 @@ fn e3_citations_attach_to_their_text_and_never_change_it() {
 }
 
 #[test]
-fn e4_pings_unknown_events_and_repetitions_are_harmless() {
+fn e4_pings_unknown_events_and_repeated_events_are_ignored() {
     let mut events =
         vec![json!({"type": "ping"}), start(), start(), json!({"type": "news", "x": 1})];
     events.extend(block(
@@ -221,7 +221,7 @@ fn e4_pings_unknown_events_and_repetitions_are_harmless() {
 }
 
 #[test]
-fn e4_an_end_without_a_reason_is_incomplete_and_one_with_a_reason_is_an_end() {
+fn e4_a_stream_is_complete_only_with_a_stop_reason() {
     let mut events = vec![start()];
     events.extend(block(
         0,
@@ -258,7 +258,7 @@ fn errors_inside_a_stream_have_their_status() {
 }
 
 #[test]
-fn a_whole_body_is_read_like_its_stream() {
+fn a_complete_body_is_decoded_like_its_stream() {
     let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude", "stop_reason": "end_turn",
         "content": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}, {"type": "text", "text": "Rome."}],
         "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 7}});

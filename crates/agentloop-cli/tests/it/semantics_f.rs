@@ -1,4 +1,4 @@
-//! Gemini: requests and answers, rule by rule.
+//! Gemini: requests and responses, rule by rule.
 
 use crate::common;
 
@@ -19,7 +19,7 @@ fn body(more: Value) -> Value {
     encoded("google/gemini-2.5-flash", more)["body"].take()
 }
 
-/// A stream of these chunks.
+/// Formats a stream of these chunks.
 fn answer(chunks: &[Value]) -> Outcome {
     let stream: String = chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect();
     decode(&format!("{GOOGLE} --stream"), &stream)
@@ -50,7 +50,7 @@ fn calls(results: Value) -> Value {
 }
 
 #[test]
-fn the_model_and_the_stream_stand_in_the_path() {
+fn the_path_contains_the_model_and_the_stream_flag() {
     let whole = encoded("google/gemini-2.5-flash", json!({}));
     assert_eq!(
         whole["url"],
@@ -66,7 +66,7 @@ fn the_model_and_the_stream_stand_in_the_path() {
 }
 
 #[test]
-fn f1_results_of_a_round_stand_in_one_turn_in_call_order() {
+fn f1_results_of_a_step_are_one_message_in_call_order() {
     let body = body(json!({"messages": calls(json!(["sun", "{\"hour\": 12}"]))}));
     let turns = body["contents"].as_array().unwrap();
     assert_eq!(turns.len(), 3, "{body}");
@@ -95,7 +95,7 @@ fn f1_every_result_is_an_object() {
 }
 
 #[test]
-fn f2_signatures_go_back_on_the_very_part_and_foreign_history_has_the_placeholder() {
+fn f2_signatures_return_on_their_part_and_other_history_gets_a_placeholder() {
     let signed = json!({"provider": "google", "data": {"thoughtSignature": "c2ln"}});
     let turn = |origin: &str, state: Value| {
         let mut call = json!({"type": "tool_call", "id": "a", "name": "f", "arguments": "{}"});
@@ -122,7 +122,7 @@ fn f2_signatures_go_back_on_the_very_part_and_foreign_history_has_the_placeholde
 }
 
 #[test]
-fn f3_schemas_go_as_json_schema() {
+fn f3_schemas_are_sent_as_json_schema() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}});
     let asked = body(json!({
         "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}},
@@ -164,7 +164,7 @@ fn f4_remote_media_is_file_data_with_a_known_type_or_refused() {
 }
 
 #[test]
-fn f5_text_is_incremental_and_parts_begin_where_they_must() {
+fn f5_text_is_incremental_and_parts_start_at_the_right_place() {
     let run = answer(&[
         chunk(json!([{"text": "Hm", "thought": true}]), None),
         chunk(json!([{"text": ".", "thought": true}]), None),
@@ -190,7 +190,7 @@ fn f5_text_is_incremental_and_parts_begin_where_they_must() {
 }
 
 #[test]
-fn f6_every_reason_but_stop_wins_over_a_call() {
+fn f6_every_finish_reason_except_stop_takes_precedence_over_calls() {
     for (raw, unified) in [
         ("STOP", "tool_calls"),
         ("MAX_TOKENS", "length"),
@@ -203,7 +203,7 @@ fn f6_every_reason_but_stop_wins_over_a_call() {
 }
 
 #[test]
-fn f6_a_blocked_prompt_and_an_empty_candidate_are_answers() {
+fn f6_a_blocked_prompt_and_an_empty_candidate_are_responses() {
     let blocked = decode(
         GOOGLE,
         r#"{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":4}}"#,
@@ -216,7 +216,7 @@ fn f6_a_blocked_prompt_and_an_empty_candidate_are_answers() {
 }
 
 #[test]
-fn f6_usage_is_summed_up_as_for_everyone() {
+fn f6_usage_has_the_common_definition() {
     let mut last = chunk(json!([{"text": "hi"}]), Some("STOP"));
     last["usageMetadata"] = json!({"promptTokenCount": 10, "toolUsePromptTokenCount": 3, "candidatesTokenCount": 5,
         "thoughtsTokenCount": 7, "totalTokenCount": 25, "cachedContentTokenCount": 4});
@@ -266,7 +266,7 @@ fn f7_draft_images_inside_thoughts_are_not_output() {
 }
 
 #[test]
-fn both_stream_forms_and_the_whole_body_read_the_same() {
+fn both_stream_formats_and_the_complete_body_decode_to_the_same_response() {
     let chunks =
         [chunk(json!([{"text": "Ro"}]), None), chunk(json!([{"text": "me"}]), Some("STOP"))];
     let sse = answer(&chunks).response();
@@ -280,13 +280,13 @@ fn both_stream_forms_and_the_whole_body_read_the_same() {
 }
 
 #[test]
-fn an_end_without_a_reason_is_incomplete() {
+fn a_stream_without_a_finish_reason_is_incomplete() {
     let error = answer(&[chunk(json!([{"text": "Ro"}]), None)]).error();
     assert_eq!(error["kind"], "incomplete_stream");
 }
 
 #[test]
-fn a_bad_key_is_an_authentication_error_though_its_status_is_400() {
+fn an_invalid_key_is_an_authentication_error_despite_status_400() {
     let body = json!({"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT",
         "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]}});
     let error = decode(&format!("{GOOGLE} --status 400"), &body.to_string()).error();
@@ -301,7 +301,7 @@ fn a_bad_key_is_an_authentication_error_though_its_status_is_400() {
 }
 
 #[test]
-fn f8_embeddings_come_back() {
+fn f8_embeddings_are_decoded() {
     let one =
         decode(&format!("{GOOGLE} --embed"), r#"{"embedding":{"values":[0.5,1.0]}}"#).response();
     assert_eq!(one["embeddings"], json!([[0.5, 1.0]]));

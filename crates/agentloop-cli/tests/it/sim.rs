@@ -1,4 +1,4 @@
-//! `agentloop sim`: the simulated model, over real HTTP.
+//! `agentloop sim`: the simulated model over HTTP.
 #![cfg(unix)]
 
 use crate::common;
@@ -7,7 +7,7 @@ use common::agentloop;
 use common::sim::Server;
 
 #[test]
-fn the_simulator_answers_over_http_until_it_is_interrupted() {
+fn the_simulator_serves_http_until_it_is_interrupted() {
     let server = Server::start(&[]);
     let run = server.chat("echo", &[]);
     assert_eq!(run.code, Some(0), "{run}");
@@ -16,7 +16,7 @@ fn the_simulator_answers_over_http_until_it_is_interrupted() {
 }
 
 #[test]
-fn faults_come_by_the_name_of_the_model() {
+fn the_name_of_the_model_selects_a_fault() {
     let server = Server::start(&[]);
     let run = server.chat("echo!status=429;retry-after=2", &["--json"]);
     let error = run.error();
@@ -25,7 +25,7 @@ fn faults_come_by_the_name_of_the_model() {
 }
 
 #[test]
-fn a_port_that_is_taken_is_named() {
+fn the_error_for_a_used_port_names_it() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     let run = agentloop(["sim", "--port", &port]).run();
@@ -34,12 +34,13 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
-fn a_script_says_what_the_model_answers() {
+fn a_script_sets_the_responses_of_the_model() {
     let path = std::env::temp_dir().join(format!("agentloop-script-{}.json", std::process::id()));
-    std::fs::write(&path, r#"{"turns":[{"parts":[{"type":"text","text":"As told."}]}]}"#).unwrap();
+    std::fs::write(&path, r#"{"turns":[{"parts":[{"type":"text","text":"As scripted."}]}]}"#)
+        .unwrap();
     let server = Server::start(&["--script", &path.to_string_lossy()]);
     let run = server.chat("anything", &[]);
-    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "As told.\n"), "{run}");
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), "As scripted.\n"), "{run}");
     std::fs::remove_file(&path).unwrap();
     let run = agentloop(["sim", "--port", "0", "--script", "nowhere.json"]).run();
     assert_eq!(run.code, Some(2), "{run}");

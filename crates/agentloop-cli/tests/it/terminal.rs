@@ -1,4 +1,4 @@
-//! What is shown on a terminal cannot steer it, and JSON stays JSON.
+//! Output on a terminal contains no control characters, and JSON keeps its value.
 #![cfg(unix)]
 
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use crate::common::folder::Folder;
 use crate::common::server::{Then, json, serve};
 use crate::common::{agentloop, sse};
 
-/// Controls, a lone carriage return, marks of direction, a separator and a tag.
+/// Control characters, a lone carriage return, direction marks, a line separator and a tag.
 const HOSTILE: &str =
     "a\u{1b}[2J\u{9b}31m\u{85}b\rc\u{202e}d\u{2066}e\u{61c}f\u{2028}g\u{e0041}h\u{7f}i";
 
@@ -34,7 +34,7 @@ fn chunk() -> String {
     sse(&[&choice(&delta, Value::Null), &choice(&end, "stop".into())], true)
 }
 
-/// Runs the command with stdout at a terminal, and returns what it shows.
+/// Runs the command with a terminal as stdout, and returns its output.
 fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
@@ -53,7 +53,7 @@ fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
         .unwrap();
     child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
     let (mut controller, mut bytes, mut buffer) = (File::from(controller), Vec::new(), [0; 1024]);
-    // The last one to leave a terminal ends it, which is an error to its reader.
+    // Reading fails when the last process closes the terminal.
     while let Ok(read @ 1..) = controller.read(&mut buffer) {
         bytes.extend_from_slice(&buffer[..read]);
     }
@@ -62,7 +62,7 @@ fn shown(args: &[&str], folder: &Folder, stdin: &str) -> String {
 }
 
 #[test]
-fn json_and_events_on_a_terminal_hold_nothing_that_steers_it() {
+fn json_on_a_terminal_contains_no_control_characters() {
     let folder = Folder::with([]);
     let decode = ["decode", "--provider", "openai", "--stream"];
     let whole = shown(&decode, &folder, &chunk());
@@ -82,7 +82,7 @@ fn json_and_events_on_a_terminal_hold_nothing_that_steers_it() {
 }
 
 #[test]
-fn text_of_a_model_on_a_terminal_cannot_steer_it() {
+fn text_on_a_terminal_contains_no_control_characters() {
     let body = serde_json::json!({ "id": "c", "model": "m", "choices": [{ "index": 0,
         "finish_reason": "stop", "message": { "role": "assistant", "content": HOSTILE } }] });
     let url = serve(json("200 OK", &body.to_string()), Then::Close);
@@ -108,7 +108,7 @@ fn text_of_a_model_on_a_terminal_cannot_steer_it() {
 }
 
 #[test]
-fn a_long_error_is_cut_and_json_has_all_of_it() {
+fn a_long_error_is_truncated_on_stderr_but_not_in_json() {
     let message = "x".repeat(900_000);
     let body = serde_json::json!({ "error": { "message": message } }).to_string();
     let url = serve(json("400 Bad Request", &body), Then::Close);
@@ -117,6 +117,6 @@ fn a_long_error_is_cut_and_json_has_all_of_it() {
     let run = agentloop(args).config(&config).run();
     assert_eq!(run.code, Some(1));
     assert!(run.stderr.len() < 6_000, "{} bytes", run.stderr.len());
-    assert!(run.stderr.contains("more characters; --json"), "{}", run.stderr);
+    assert!(run.stderr.contains("more characters; use --json"), "{}", run.stderr);
     assert!(run.json()["error"]["message"].as_str().unwrap().len() > run.stderr.len());
 }

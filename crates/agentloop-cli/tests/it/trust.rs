@@ -1,4 +1,4 @@
-//! Configuration files of other folders: what they may set, and how a user trusts them.
+//! Configuration files of the current folder: what they may set, and how a user trusts them.
 #![cfg(unix)]
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -10,7 +10,7 @@ use crate::run_terminal::typed;
 
 const ANSWER: &str = r#"{"id":"c","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"taken"}}]}"#;
 
-/// A folder whose `agentloop.toml` sends the key of openai elsewhere, and a home beside it.
+/// Creates a folder whose `agentloop.toml` redirects the key of openai.
 fn hostile() -> Folder {
     let url = serve(json("200 OK", ANSWER), Then::Close);
     let config = format!(
@@ -19,7 +19,7 @@ fn hostile() -> Folder {
     Folder::with([("agentloop.toml", config.as_str())])
 }
 
-/// Runs in the folder, with a home of its own inside it.
+/// Runs the command in the folder, with a home folder inside it.
 fn run(folder: &Folder, args: &str) -> Outcome {
     let home = folder.path().join("home");
     agentloop(args.split(' '))
@@ -33,16 +33,19 @@ fn run(folder: &Folder, args: &str) -> Outcome {
 const ASK_OPENAI: &str = "chat -m openai/gpt-4.1 --no-stream Hi";
 
 #[test]
-fn a_file_of_the_folder_cannot_direct_a_key_unless_it_is_trusted() {
+fn an_untrusted_file_cannot_redirect_a_key() {
     let folder = hostile();
     let refused = run(&folder, ASK_OPENAI);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
-    assert!(refused.stderr.contains("is not trusted: providers.lab.base_url"), "{refused}");
+    assert!(
+        refused.stderr.contains("is not trusted; ignored settings: providers.lab.base_url"),
+        "{refused}"
+    );
     assert!(refused.stderr.contains("agentloop trust"), "{refused}");
     let lab = run(&folder, "chat -m lab/x --no-stream Hi");
     assert_eq!(lab.code, Some(2), "{lab}");
-    assert!(lab.stderr.contains("describes the provider, and is not trusted"), "{lab}");
-    // What needs no trust counts, and so do the other providers.
+    assert!(lab.stderr.contains("configures this provider, but the file is not trusted"), "{lab}");
+    // Settings that need no trust and other providers can be used.
     let echo = run(&folder, "chat Hi");
     assert_eq!(echo.code, Some(0), "{echo}");
     assert!(echo.stdout.starts_with("Hi"), "{echo}");
@@ -56,7 +59,7 @@ fn a_file_of_the_folder_cannot_direct_a_key_unless_it_is_trusted() {
 }
 
 #[test]
-fn trust_is_for_one_content_at_one_path_and_can_be_taken_back() {
+fn trust_applies_to_one_content_at_one_path_and_can_be_revoked() {
     let folder = hostile();
     run(&folder, "trust agentloop.toml");
     assert_eq!(run(&folder, ASK_OPENAI).code, Some(0));
@@ -73,7 +76,7 @@ fn trust_is_for_one_content_at_one_path_and_can_be_taken_back() {
     std::fs::write(&path, &before).unwrap();
     assert_eq!(run(&folder, ASK_OPENAI).code, Some(0));
 
-    // The same content elsewhere is another file.
+    // The same content at another path is another file.
     let below = folder.path().join("below");
     std::fs::create_dir(&below).unwrap();
     std::fs::write(below.join("agentloop.toml"), &before).unwrap();
@@ -93,7 +96,7 @@ fn trust_is_for_one_content_at_one_path_and_can_be_taken_back() {
 }
 
 #[test]
-fn a_file_that_everyone_may_write_to_is_never_trusted() {
+fn a_world_writable_file_is_never_trusted() {
     let folder = hostile();
     run(&folder, "trust");
     let path = folder.path().join("agentloop.toml");
@@ -103,24 +106,24 @@ fn a_file_that_everyone_may_write_to_is_never_trusted() {
     assert!(refused.stderr.contains("can be changed by every user"), "{refused}");
     let again = run(&folder, "trust");
     assert_eq!(again.code, Some(2), "{again}");
-    // Named by the user, it is the user's choice.
+    // A file that the user names is trusted.
     let named = run(&folder, "chat --config agentloop.toml -m openai/gpt-4.1 --no-stream Hi");
     assert_eq!((named.code, named.stdout.as_str()), (Some(0), "taken\n"), "{named}");
 }
 
 #[test]
-fn a_store_that_others_may_write_to_trusts_nothing() {
+fn a_store_that_others_may_write_is_ignored() {
     let folder = hostile();
     run(&folder, "trust");
     let store = folder.path().join("home/.local/state/agentloop/trusted.json");
     std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o666)).unwrap();
     let refused = run(&folder, ASK_OPENAI);
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("other users may write to it"), "{refused}");
+    assert!(refused.stderr.contains("other users may write to this file"), "{refused}");
 }
 
 #[test]
-fn the_user_s_own_file_counts_under_the_one_of_the_folder() {
+fn the_file_of_the_folder_is_combined_with_the_user_file() {
     let url = serve(json("200 OK", ANSWER), Then::Close);
     let own = format!("default_model = 'lab/m'\n[providers.lab]\nbase_url = '{url}'\n");
     let run = agentloop(["chat", "--no-stream", "-m", "quick", "Hi"])
@@ -131,7 +134,7 @@ fn the_user_s_own_file_counts_under_the_one_of_the_folder() {
 }
 
 #[test]
-fn a_link_to_a_file_is_trusted_as_the_file_it_leads_to() {
+fn trust_in_a_link_is_trust_in_its_target() {
     let folder = hostile();
     let below = folder.path().join("below");
     std::fs::create_dir(&below).unwrap();
@@ -143,13 +146,13 @@ fn a_link_to_a_file_is_trusted_as_the_file_it_leads_to() {
 const TRUST: &str = "(default: no): ";
 
 #[test]
-fn at_a_terminal_the_user_is_asked_with_all_that_the_file_would_do() {
+fn at_a_terminal_the_user_is_asked_and_sees_all_settings() {
     let folder = Folder::with([(
         "agentloop.toml",
         "[providers.lab]\nbase_url = 'http://127.0.0.1:9/\u{202e}x'\nheaders = { a = '▌ [y]es' }\n",
     )]);
     std::fs::create_dir(folder.path().join("home")).unwrap();
-    // Enter is a no, and what was typed before does not count.
+    // Enter means no, and input before the question is discarded.
     let no = typed(&folder, "chat -m sim/echo Hi", "y\n", TRUST, &["\n"]);
     assert_eq!(no.code, Some(0), "{no}");
     for line in [
@@ -158,11 +161,11 @@ fn at_a_terminal_the_user_is_asked_with_all_that_the_file_would_do() {
     ] {
         assert!(no.stderr.contains(line), "{line} in {no}");
     }
-    assert!(no.stderr.contains("are ignored"), "{no}");
+    assert!(no.stderr.contains("ignored settings"), "{no}");
     let never = typed(&folder, "chat -m sim/echo Hi", "", TRUST, &["never\n"]);
     assert_eq!(never.code, Some(0), "{never}");
     let quiet = typed(&folder, "chat -m sim/echo Hi", "", TRUST, &[]);
-    assert!(quiet.stderr.contains("are ignored"), "{quiet}");
+    assert!(quiet.stderr.contains("ignored settings"), "{quiet}");
     assert_eq!(run(&folder, "trust --revoke").code, Some(0));
     let yes = typed(&folder, "chat -m sim/echo Hi", "", TRUST, &["yes\n"]);
     assert!(!yes.stderr.contains("ignored"), "{yes}");

@@ -1,170 +1,168 @@
-//! Shows an answer: as text, as one JSON document, or as events.
+//! Prints a response as text, as one JSON document, or as events.
 
 use std::io;
 use std::path::PathBuf;
 
 use agentloop::structured::Structured;
-use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error, FinishReason};
+use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error};
 use serde_json::Value;
 
-use super::save;
-use crate::command::text::{Text, unshown};
+use super::save::save_media;
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::output::ErrorDocument;
+use crate::render::{TextRenderer, describe_hidden_part, describe_incomplete};
 
-/// What goes to stdout.
+/// The format of the output on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// The text, as it comes.
+pub(super) enum Format {
+    /// The text, as it arrives.
     Text,
-    /// The whole answer, at the end.
+    /// The complete response as JSON.
     Json,
-    /// Each event, as it comes.
+    /// Each event as JSON, as it arrives.
     Events,
 }
 
+/// Prints one response.
 #[derive(Debug)]
 pub(super) struct Show {
-    form: Form,
+    format: Format,
     notes: Notes,
-    text: Text,
-    /// Where the media go.
+    text: TextRenderer,
+    /// The folder that media are saved to.
     save: Option<PathBuf>,
 }
 
 impl Show {
-    pub(super) fn new(form: Form, notes: Notes) -> Self {
-        Self { form, notes, text: Text::new(notes), save: None }
+    pub(super) fn new(format: Format, save: Option<PathBuf>, notes: Notes) -> Self {
+        Self { format, notes, text: TextRenderer::new(notes), save }
     }
 
-    /// Writes the media of the answer into a folder, if one is given.
-    pub(super) fn saving(mut self, folder: Option<PathBuf>) -> Self {
-        self.save = folder;
-        self
-    }
-
-    /// Shows the answer to its end.
-    pub(super) async fn all(&mut self, mut stream: ChatStream) -> Result<(), Failure> {
+    /// Prints a streamed response to its end.
+    pub(super) async fn show_stream(&mut self, mut stream: ChatStream) -> Result<(), Failure> {
         while let Some(event) = stream.next().await {
             let event = match event {
                 Ok(event) => event,
-                Err(error) => return self.failed(error),
+                Err(error) => return self.show_error(error),
             };
-            match self.form {
-                Form::Events => {
-                    self.text.output().json(&event)?;
+            match self.format {
+                Format::Events => {
+                    self.text.output().write_json(&event)?;
                     self.text.output().flush()?;
                 }
-                Form::Text => self.event(&event)?,
-                Form::Json => {}
+                Format::Text => self.show_event(&event)?,
+                Format::Json => {}
             }
             if let ChatStreamEvent::MessageDone { response } = event {
-                return self.done(&response);
+                return self.finish(&response);
             }
         }
-        self.failed(Error::new(
+        self.show_error(Error::new(
             agentloop::ErrorKind::IncompleteStream,
-            "the stream ended before the answer did",
+            "the stream ended before the response was complete",
         ))
     }
 
-    /// Shows that there is no answer, or not a whole one.
-    pub(super) fn failed(&mut self, error: Error) -> Result<(), Failure> {
-        self.text.end()?;
-        match self.form {
-            Form::Text => {}
-            Form::Json => self.text.output().document(&ErrorDocument { error: &error })?,
-            Form::Events => {
-                self.text.output().json(&ChatStreamEvent::from(&error))?;
+    /// Prints an error in the format of the output, and returns it as a failure.
+    pub(super) fn show_error(&mut self, error: Error) -> Result<(), Failure> {
+        self.text.finish()?;
+        match self.format {
+            Format::Text => {}
+            Format::Json => self.text.output().write_error(&error)?,
+            Format::Events => {
+                self.text.output().write_json(&ChatStreamEvent::from(&error))?;
             }
         }
         self.text.output().flush()?;
         if let Some(partial) = error.partial() {
-            self.notes.warnings(&partial.warnings);
+            self.notes.print_warnings(&partial.warnings);
         }
         Err(error.into())
     }
 
-    /// Shows an answer of a given shape.
-    pub(super) fn structured(&mut self, answer: &Structured<Value>) -> Result<(), Failure> {
-        match self.form {
-            Form::Json => self.text.output().document(&serde_json::json!({
-                "data": answer.data,
-                "strategy": answer.strategy,
-                "attempts": answer.attempts,
-                "usage": answer.usage,
-                "cost": answer.cost,
-                "response": answer.response,
+    /// Prints a response that matches a schema.
+    pub(super) fn show_structured(
+        &mut self,
+        structured: &Structured<Value>,
+    ) -> Result<(), Failure> {
+        match self.format {
+            Format::Json => self.text.output().write_document(&serde_json::json!({
+                "data": structured.data,
+                "strategy": structured.strategy,
+                "attempts": structured.attempts,
+                "usage": structured.usage,
+                "cost": structured.cost,
+                "response": structured.response,
             }))?,
-            Form::Text | Form::Events => self.text.output().document(&answer.data)?,
+            Format::Text | Format::Events => {
+                self.text.output().write_document(&structured.data)?;
+            }
         }
         self.text.output().flush()?;
-        self.notes.warnings(&answer.response.warnings);
+        self.notes.print_warnings(&structured.response.warnings);
         Ok(())
     }
 
-    fn done(&mut self, response: &ChatResponse) -> Result<(), Failure> {
-        self.text.end()?;
-        match self.form {
-            Form::Json => self.text.output().document(response)?,
-            Form::Text => self.beside_text(response),
-            Form::Events => {}
+    /// Prints the end of a response and its warnings, and saves its media.
+    fn finish(&mut self, response: &ChatResponse) -> Result<(), Failure> {
+        self.text.finish()?;
+        match self.format {
+            Format::Json => self.text.output().write_document(response)?,
+            Format::Text => self.show_sources(response),
+            Format::Events => {}
         }
         self.text.output().flush()?;
-        self.notes.warnings(&response.warnings);
+        self.notes.print_warnings(&response.warnings);
         if let Some(folder) = &self.save {
-            save::all(response, folder, self.notes)?;
+            save_media(response, folder, self.notes)?;
         }
         let mut reasons = response.choices.iter().map(|choice| &choice.finish_reason);
-        match reasons.find_map(complaint) {
-            Some(complaint) => Err(Failure::Answer(complaint.to_owned())),
+        match reasons.find_map(describe_incomplete) {
+            Some(message) => Err(Failure::Response(message.to_owned())),
             None => Ok(()),
         }
     }
 
-    /// What belongs to the answer, but not to its text.
-    fn beside_text(&self, response: &ChatResponse) {
-        if response.choices.len() > 1 {
-            self.notes.note("only the first of several answers is shown; --json shows all");
+    /// Prints the sources that the text cites, and a note about further choices.
+    fn show_sources(&self, response: &ChatResponse) {
+        let choices = response.choices.len();
+        if choices > 1 {
+            self.notes.print_note(&format!(
+                "only the first of {choices} choices is shown; use --json to see all"
+            ));
         }
         let mut shown: Vec<&str> = Vec::new();
         for citation in response.choices.iter().take(1).flat_map(Choice::citations) {
-            let (number, title, address) = match citation {
+            let (number, title, target) = match citation {
                 Citation::Url(page) => (page.number, page.title.as_deref(), page.url.as_str()),
                 Citation::File(file) => {
                     let id = file.file_id.as_deref().or(file.container_id.as_deref());
-                    let Some(address) = id.or(file.filename.as_deref()) else { continue };
-                    (None, file.filename.as_deref().filter(|name| *name != address), address)
+                    let Some(target) = id.or(file.filename.as_deref()) else { continue };
+                    (None, file.filename.as_deref().filter(|name| *name != target), target)
                 }
                 _ => continue,
             };
-            if !shown.contains(&address) {
-                shown.push(address);
-                self.notes.source(number, title, address);
+            if !shown.contains(&target) {
+                shown.push(target);
+                self.notes.print_source(number, title, target);
             }
         }
     }
 
-    fn event(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
-        self.text.event(event)?;
-        let Some(part) = unshown(event) else { return Ok(()) };
+    /// Prints the text of an event, and a note if a part starts that cannot be printed as text.
+    fn show_event(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
+        self.text.print_event(event)?;
+        let Some(part) = describe_hidden_part(event) else { return Ok(()) };
         if part.is_media && self.save.is_some() {
             return Ok(());
         }
-        self.text.step_aside();
-        let also = if part.is_media { " and --save keeps" } else { "" };
-        self.notes.note(&format!("the answer holds {}, which --json shows{also}", part.what));
+        self.text.make_room();
+        let how = if part.is_media {
+            "--save DIR to save it, or --json to see it"
+        } else {
+            "--json to see it"
+        };
+        self.notes.print_note(&format!("the response contains {}; use {how}", part.description));
         Ok(())
-    }
-}
-
-/// Why an answer that came to its end is still not a whole one.
-fn complaint(reason: &FinishReason) -> Option<&'static str> {
-    match reason {
-        FinishReason::Length => Some("the answer is cut: it ran into the token limit"),
-        FinishReason::ContentFilter => Some("the answer was refused, or cut by a filter"),
-        FinishReason::Error => Some("the provider failed before the answer was whole"),
-        _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What was typed, and the agent that it means.
+//! Options of `agentloop run`, and the agent that they describe.
 
 use std::path::{Path, PathBuf};
 
@@ -11,86 +11,86 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
 
-/// What was typed.
+/// Options of `agentloop run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The model, as provider/model or an alias; else AGENTLOOP_MODEL, else the configuration's default_model.
+    /// The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
     #[arg(short, long, value_name = "MODEL")]
     pub(super) model: Option<String>,
 
-    /// Instructions for the model.
-    #[arg(short, long, value_name = "SYSTEM")]
+    /// The system prompt: instructions for the model.
+    #[arg(short, long, value_name = "TEXT")]
     pub(super) system: Option<String>,
 
-    /// A tool that the model may use; may be given more than once. Without it there is none.
+    /// A built-in tool that the model may call. Can be repeated. By default there is none.
     ///
-    /// `read_file` and `list_files` hand what they find to the model's provider, and need approval.
+    /// `read_file` and `list_files` need approval, because their results are sent to the model's provider.
     #[arg(long = "tool", value_name = "NAME", value_parser = PossibleValuesParser::new(tools::NAMES))]
     pub(super) tools: Vec<String>,
 
-    /// The folder that the tools for files see, with all below it.
+    /// The folder that `read_file` and `list_files` may read, including its subfolders.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(super) root: PathBuf,
 
-    /// An MCP server whose tools the model may use, by command or address; may be given more than once.
+    /// An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated.
     #[arg(long = "mcp", value_name = "CMD|URL")]
     pub(super) servers: Vec<String>,
 
-    /// A tool that may run without asking, as it is defined now; may be given more than once.
+    /// Allow a tool to run without approval, as long as its definition does not change. Can be repeated.
     #[arg(long = "allow", value_name = "TOOL")]
     pub(super) allowed: Vec<String>,
 
-    /// A tool that may not run: the model is told, and goes on; may be given more than once.
+    /// Deny all calls of a tool. The model is informed and continues. Can be repeated.
     #[arg(long = "deny", value_name = "TOOL")]
     pub(super) denied: Vec<String>,
 
-    /// How often the model may be asked.
+    /// The maximum number of requests to the model.
     #[arg(long, value_name = "N", default_value_t = agentloop::limits::AGENT_MAX_STEPS,
         value_parser = clap::value_parser!(u32).range(1..))]
     max_steps: u32,
 
-    /// Stop when the run has cost so much.
+    /// Stop when the run has cost this many US dollars, for example 0.50.
     #[arg(long, value_name = "USD")]
     max_cost: Option<Usd>,
 
-    /// Stop when the run has used so many tokens.
+    /// Stop when the run has used this many tokens.
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
 
-    /// One event of the run a line, as JSON; the last is run.done.
+    /// Print one JSON event per line. The last event is run.done.
     #[arg(long)]
     pub(super) events: bool,
 
-    /// Write the run into this file: if it waits, so that --resume goes on with it, else its conversation.
+    /// Save the run to this file if it waits for approval, else its conversation. --resume continues both.
     #[arg(long, value_name = "FILE")]
     pub(super) save: Option<PathBuf>,
 
-    /// Go on with what is in this file: a run that waits, or a conversation, to which PROMPT is added.
+    /// Continue the run or the conversation in this file. PROMPT is added to a conversation.
     ///
-    /// The tools are named again. What comes of it is written into the same file, or into that of --save.
+    /// Name the tools again with --tool and --mcp. The result is saved to the same file, or to the file of --save.
     #[arg(long, value_name = "FILE")]
     pub(super) resume: Option<PathBuf>,
 
-    /// Ask for each answer as a whole.
+    /// Request complete responses instead of streams.
     #[arg(long)]
     pub(super) no_stream: bool,
 
-    /// What to do. Text that is piped in follows after a blank line.
+    /// The task. Text from stdin is appended after a blank line.
     #[arg(value_name = "PROMPT")]
     pub(super) prompt: Vec<String>,
 }
 
 impl Args {
-    /// Returns the agent and its tools.
+    /// Builds the agent and returns it with its tools.
     ///
-    /// `--allow` holds for the definitions that the tools have now: if a server changes one, its calls are asked for. `--deny` holds
-    /// for the name.
-    pub(super) async fn agent(
+    /// `--allow` applies to the current definition of a tool: if a server changes it, its calls need approval again. `--deny`
+    /// applies to the name.
+    pub(super) async fn build_agent(
         &self,
         client: AgentLoop,
         notes: Notes,
     ) -> Result<(Agent, Vec<Tool>), Failure> {
-        let mut tools = tools::named(&self.tools, &self.root)?;
+        let mut tools = tools::build_tools(&self.tools, &self.root)?;
         let mut agent = Agent::new(client).tools(tools.iter().cloned()).max_steps(self.max_steps);
         if let Some(cost) = self.max_cost {
             agent = agent.max_cost(cost);
@@ -102,7 +102,7 @@ impl Args {
         tools.extend(more);
         let find = |option: &str, name: &String| {
             let found = tools.iter().find(|tool| tool.name() == name);
-            found.ok_or_else(|| unknown(option, name, &tools))
+            found.ok_or_else(|| describe_unknown_tool(option, name, &tools))
         };
         for name in &self.allowed {
             agent = agent.allow(find("--allow", name)?);
@@ -112,22 +112,22 @@ impl Args {
             agent = agent.policy(name, Policy::Deny);
         }
         if let Some(both) = self.allowed.iter().find(|name| self.denied.contains(name)) {
-            let message = format!("`{both}` cannot be allowed and denied at once");
-            return Err(Failure::input(message));
+            let message = format!("the tool `{both}` is both allowed and denied");
+            return Err(Failure::input_with_hint(message, "remove --allow or --deny"));
         }
         Ok((agent, tools))
     }
 
-    /// How to go on with the run that `file` holds, ready to be copied.
-    pub(super) fn going_on(&self, file: &str) -> String {
-        let mut command = format!("agentloop run --resume {}", quoted(file));
+    /// Formats the command that continues the run in `file`, ready to be copied.
+    pub(super) fn format_resume_command(&self, file: &str) -> String {
+        let mut command = format!("agentloop run --resume {}", quote(file));
         for tool in &self.tools {
             command.push_str(&format!(" --tool {tool}"));
         }
         if self.root.as_path() != Path::new(".") {
-            command.push_str(&format!(" --root {}", quoted(&self.root.to_string_lossy())));
+            command.push_str(&format!(" --root {}", quote(&self.root.to_string_lossy())));
         }
-        // Addresses and commands may hold keys, which do not belong into a log.
+        // URLs and commands may contain keys, which must not appear in a log.
         for _ in &self.servers {
             command.push_str(" --mcp …");
         }
@@ -135,19 +135,22 @@ impl Args {
     }
 }
 
-fn unknown(option: &str, name: &str, tools: &[Tool]) -> Failure {
-    let names: Vec<_> = tools.iter().map(|tool| printable::name(tool.name())).collect();
-    let message = format!("{option} {name}: the run has no such tool");
+fn describe_unknown_tool(option: &str, name: &str, tools: &[Tool]) -> Failure {
+    let names: Vec<_> = tools.iter().map(|tool| printable::escape_name(tool.name())).collect();
+    let message = format!("{option} {name}: the run does not have this tool");
     match names.is_empty() {
-        true => Failure::input_with_hint(message, "--tool names the tools of a run"),
-        false => Failure::input_with_hint(message, format!("its tools are: {}", names.join(", "))),
+        true => Failure::input_with_hint(message, "add tools with --tool NAME or --mcp"),
+        false => Failure::input_with_hint(
+            message,
+            format!("the tools of this run are: {}", names.join(", ")),
+        ),
     }
 }
 
-/// As a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
+/// Quotes a word for a shell.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:@%".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }

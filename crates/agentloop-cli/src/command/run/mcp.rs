@@ -1,4 +1,4 @@
-//! Tools of MCP servers.
+//! Connects to MCP servers.
 
 #[cfg(feature = "mcp")]
 use agentloop::agent::mcp::McpServer;
@@ -9,7 +9,7 @@ use crate::notes::Notes;
 #[cfg(feature = "mcp")]
 use crate::printable;
 
-/// Connects to the servers and returns the agent with their tools, and those tools.
+/// Connects to the servers. Returns the agent with their tools, and the tools.
 #[cfg(feature = "mcp")]
 pub(super) async fn connect(
     mut agent: Agent,
@@ -23,20 +23,20 @@ pub(super) async fn connect(
             .connect()
             .await?;
         for (tool, why) in connection.left_out() {
-            notes.note(&format!(
-                "the tool {} of {} is left out: {why}",
-                printable::name(&tool),
+            notes.print_note(&format!(
+                "the tool {} of the MCP server {} is not available: {why}",
+                printable::escape_name(&tool),
                 connection.name()
             ));
         }
         tools.extend(connection.tools());
-        // The agent holds on to the connection: the server ends with the run.
+        // The agent owns the connection, so the server ends with the run.
         agent = agent.tool_source(connection);
     }
     Ok((agent, tools))
 }
 
-/// Refuses servers: this build cannot connect to any.
+/// Returns an error if a server is given, because this build cannot connect to any.
 #[cfg(not(feature = "mcp"))]
 #[expect(clippy::unused_async, reason = "a build that has MCP awaits here")]
 pub(super) async fn connect(
@@ -47,8 +47,8 @@ pub(super) async fn connect(
     match servers {
         [] => Ok((agent, Vec::new())),
         _ => Err(Failure::input_with_hint(
-            "--mcp: this build of agentloop has no MCP",
-            "build it with the feature: cargo install agentloop-cli --features mcp",
+            "--mcp: this build of agentloop does not support MCP",
+            "install a build that does: cargo install agentloop-cli --features mcp",
         )),
     }
 }

@@ -1,11 +1,11 @@
-//! `agentloop run`: let a model use tools until it has answered.
+//! `agentloop run`: lets a model call tools until it has finished.
 
 mod approve;
 mod args;
-mod begin;
 mod excerpt;
 mod mcp;
 mod show;
+mod start;
 mod store;
 mod summary;
 mod tools;
@@ -15,29 +15,29 @@ use std::path::Path;
 use agentloop::ChatRequest;
 use agentloop::agent::{CancelToken, Outcome, RunEvent, RunStream, StopReason};
 
-use self::approve::Person;
+use self::approve::TerminalApprover;
 pub(crate) use self::args::Args;
-use self::begin::Begin;
 use self::show::Show;
-use self::store::{Claim, Held};
+use self::start::Start;
+use self::store::{Claim, LockedFiles};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
 use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.client()?;
-    let keep = args.save.as_deref().or(args.resume.as_deref());
+    let client = setup.build_client()?;
+    let target = args.save.as_deref().or(args.resume.as_deref());
     if let Some(path) = &args.save {
-        store::check(path)?;
+        store::check_writable(path)?;
     }
-    let held = Held::take(args.save.as_deref(), args.resume.as_deref())?;
-    let (mut agent, tools) = args.agent(client.clone(), setup.notes).await?;
-    let person = Person::at_terminal(setup.notes);
-    let Begin { request, question, claim } =
-        Begin::of(&args, &client, setup, &tools, person.as_ref()).await?;
-    if let Some(person) = person {
-        agent = agent.approver(person);
+    let files = LockedFiles::lock(args.save.as_deref(), args.resume.as_deref())?;
+    let (mut agent, tools) = args.build_agent(client.clone(), setup.notes).await?;
+    let approver = TerminalApprover::at_terminal(setup.notes);
+    let Start { request, conversation, claim } =
+        Start::prepare(&args, &client, setup, &tools, approver.as_ref()).await?;
+    if let Some(approver) = approver {
+        agent = agent.approver(approver);
     }
     let cancel = CancelToken::new();
     let mut request = request.cancel_token(&cancel);
@@ -45,37 +45,37 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         request = request.whole_responses();
     }
     let mut show = Show::new(args.events, setup.notes);
-    let mut happened = false;
+    let mut has_progress = false;
     let followed = follow(agent.stream(request), &cancel, setup.notes, |event| {
-        happened |= !matches!(event, RunEvent::RunDone { .. });
-        show.event(event)
+        has_progress |= !matches!(event, RunEvent::RunDone { .. });
+        show.show_event(event)
     });
     let outcome = match (followed.await, &claim) {
         (Ok(outcome), _) => *outcome,
         (Err(failure), Some(claim)) => {
-            let place = claim.place().display();
-            setup.notes.note(&format!("{place} is the run as it stood before"));
+            let path = claim.path().display();
+            setup.notes.print_note(&format!("the run before this attempt is kept in {path}"));
             return Err(failure);
         }
         (Err(failure), None) => return Err(failure),
     };
-    let kept = match (happened, keep) {
+    let saved = match (has_progress, target) {
         (true, Some(path)) => {
-            keep_outcome(&held, path, &question, claim.as_ref(), &outcome)?;
+            save_outcome(&files, path, &conversation, claim.as_ref(), &outcome)?;
             Some(path)
         }
         _ => None,
     };
     if let Some(claim) = claim {
-        if happened { claim.used_up() } else { claim.put_back() }
+        if has_progress { claim.remove() } else { claim.restore() }
     }
     if !args.events {
-        setup.notes.note(&summary::summary(&outcome, &client));
+        setup.notes.print_note(&summary::summarize(&outcome, &client));
     }
-    end(outcome, kept, &args, setup)
+    finish(outcome, saved, &args, setup)
 }
 
-/// Reads the run to its end. Ctrl-C cancels it; a second one does not wait for that.
+/// Reads the run to its end. Ctrl-C cancels the run; a second Ctrl-C returns at once.
 async fn follow(
     mut stream: RunStream,
     cancel: &CancelToken,
@@ -91,7 +91,7 @@ async fn follow(
                 if cancel.is_cancelled() {
                     return Err(Failure::Interrupted);
                 }
-                // The terminal shows the keys that were pressed.
+                // The terminal shows `^C` on the current line.
                 notes.end_line();
                 cancel.cancel();
                 interrupt.set(tokio::signal::ctrl_c());
@@ -100,7 +100,7 @@ async fn follow(
             event = stream.next() => event,
         };
         let Some(event) = event else {
-            return Err(Failure::Answer("the run ended without an outcome".to_owned()));
+            return Err(Failure::Response("the run ended without an outcome".to_owned()));
         };
         show(&event)?;
         if let RunEvent::RunDone { outcome } = event {
@@ -109,59 +109,66 @@ async fn follow(
     }
 }
 
-/// Writes what can be gone on with: the run if it waits, else the conversation.
-fn keep_outcome(
-    held: &Held,
+/// Writes what --resume can continue: a run that waits, else the conversation.
+fn save_outcome(
+    files: &LockedFiles,
     path: &Path,
-    question: &ChatRequest,
+    conversation: &ChatRequest,
     claim: Option<&Claim>,
     outcome: &Outcome,
 ) -> Result<(), Failure> {
-    // A run that is continued was taken out of its file.
-    let is_taken = claim.is_some_and(|claim| claim.is_of(path));
+    // A run that is continued was moved out of its file.
+    let is_claimed = claim.is_some_and(|claim| claim.is_of(path));
     match &outcome.suspended {
-        Some(run) => held.write(path, is_taken, run),
+        Some(run) => files.write(path, is_claimed, run),
         None => {
             let messages = outcome.messages.iter().cloned();
-            held.write(path, is_taken, &question.clone().messages(messages))
+            files.write(path, is_claimed, &conversation.clone().messages(messages))
         }
     }
 }
 
-/// Says how it ended, and how it goes on.
-fn end(outcome: Outcome, kept: Option<&Path>, args: &Args, setup: &Setup) -> Result<(), Failure> {
-    let name = kept.map(|path| path.to_string_lossy());
+/// Reports how the run ended and how to continue it.
+fn finish(
+    outcome: Outcome,
+    saved: Option<&Path>,
+    args: &Args,
+    setup: &Setup,
+) -> Result<(), Failure> {
+    let name = saved.map(|path| path.to_string_lossy());
     if outcome.stop == StopReason::Waiting {
-        return Err(waiting(&outcome, name.as_deref(), args));
+        return Err(describe_waiting(&outcome, name.as_deref(), args));
     }
     match &name {
-        Some(name) => setup.notes.note(&format!("the conversation is kept in {name}")),
+        Some(name) => setup.notes.print_note(&format!("the conversation is saved in {name}")),
         None if outcome.stop == StopReason::Cancelled => {
-            setup.notes.note("the conversation is not kept; --save FILE keeps it");
+            setup.notes.print_note("the conversation is not saved; use --save FILE to save it");
         }
         None => {}
     }
     match outcome.error {
         Some(error) => Err(error.into()),
-        None => summary::complaint(&outcome.stop),
+        None => summary::check_finished(&outcome.stop),
     }
 }
 
-fn waiting(outcome: &Outcome, kept: Option<&str>, args: &Args) -> Failure {
+/// Creates the failure for a run that waits for approval.
+fn describe_waiting(outcome: &Outcome, saved: Option<&str>, args: &Args) -> Failure {
     let mut tools: Vec<String> = Vec::new();
     for call in outcome.suspended.iter().flat_map(|run| run.pending()) {
-        let tool = format!("`{}`", printable::name(&call.tool));
+        let tool = format!("`{}`", printable::escape_name(&call.tool));
         if !tools.contains(&tool) {
             tools.push(tool);
         }
     }
-    let message = format!("the run waits for a word on {}", tools.join(", "));
-    let hint = match kept {
+    let message = format!("the run waits for approval of {}", tools.join(", "));
+    let hint = match saved {
         Some(name) => format!(
-            "it is kept in {name}; `{}` asks at a terminal, --allow TOOL and --deny TOOL answer without one",
-            args.going_on(name)
+            "the run is saved in {name}; continue it at a terminal with `{}`, or elsewhere by adding --allow TOOL or \
+             --deny TOOL",
+            args.format_resume_command(name)
         ),
-        None => "it is not kept; --save FILE keeps it, and --allow TOOL lets a tool run unasked"
+        None => "the run is not saved; use --save FILE to save it, or --allow TOOL to allow the tool in advance"
             .to_owned(),
     };
     Failure::Waiting { message, hint }

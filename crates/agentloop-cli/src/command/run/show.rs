@@ -1,35 +1,38 @@
-//! Shows a run as it happens.
+//! Prints a run as it happens.
 
 use std::collections::BTreeMap;
 
 use agentloop::agent::{RunEvent, ToolResult, ToolStatus};
 use agentloop::{ChatStreamEvent, PartDelta, PartStart, Warning};
 
-use super::excerpt::{beginning, whole};
-use super::summary::took;
-use crate::command::text::{Text, unshown};
+use super::excerpt::{quote_arguments, shorten};
+use super::summary::format_duration;
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::printable::name;
+use crate::printable::escape_name;
+use crate::render::{TextRenderer, describe_hidden_part};
 
-/// How much is told of a call, and of its result, in characters.
-const MAX_ABOUT: usize = 60;
+/// How many characters of a call's arguments are shown.
+const MAX_SUBJECT: usize = 60;
+
+/// How many characters of a call's result are shown.
 const MAX_RESULT: usize = 100;
 
-/// How much of a call that waits is told.
+/// How many characters of the arguments are shown of a call that waits for approval.
 const MAX_ARGUMENTS: usize = 1_000;
 
+/// Prints the events of a run.
 #[derive(Debug)]
 pub(super) struct Show {
-    /// Whether stdout gets the events, in place of the text.
+    /// Whether stdout receives the events instead of the text.
     events: bool,
     notes: Notes,
-    text: Text,
-    /// What is said of calls that are under way, by step and place.
-    about: BTreeMap<(u32, usize), String>,
-    /// Whether a passing line stands on the terminal.
-    passing: bool,
-    /// The warnings that were shown: those of one step are often those of the next.
+    text: TextRenderer,
+    /// The subjects of calls in progress, by step and index.
+    subjects: BTreeMap<(u32, usize), String>,
+    /// Whether the terminal shows a status line.
+    has_status: bool,
+    /// The warnings that were printed. Each is printed once, because every step repeats them.
     warned: Vec<Warning>,
 }
 
@@ -38,49 +41,51 @@ impl Show {
         Self {
             events,
             notes,
-            text: Text::new(notes),
-            about: BTreeMap::new(),
-            passing: false,
+            text: TextRenderer::new(notes),
+            subjects: BTreeMap::new(),
+            has_status: false,
             warned: Vec::new(),
         }
     }
 
-    pub(super) fn event(&mut self, event: &RunEvent) -> Result<(), Failure> {
+    /// Prints an event.
+    pub(super) fn show_event(&mut self, event: &RunEvent) -> Result<(), Failure> {
         if let RunEvent::Model(ChatStreamEvent::MessageDone { response }) = event {
-            self.warnings(&response.warnings)?;
+            self.show_warnings(&response.warnings)?;
         }
         if self.events {
-            self.text.output().json(event)?;
+            self.text.output().write_json(event)?;
             return Ok(self.text.output().flush()?);
         }
         match event {
-            RunEvent::Model(event) => self.model(event)?,
+            RunEvent::Model(event) => self.show_model_event(event)?,
             RunEvent::ToolPreparing { tool, status, .. } => {
-                let status = status.as_deref().map(about).unwrap_or_default();
-                self.pass(&format!("tool: {}{status} …", name(tool)));
+                let subject = status.as_deref().map(format_subject).unwrap_or_default();
+                self.set_status(&format!("tool: {}{subject} …", escape_name(tool)));
             }
             RunEvent::ToolRunning { step, index, tool, arguments, status, .. } => {
-                let line = about(status.as_deref().unwrap_or(arguments));
-                self.under_way(&format!("{}{line} runs", name(tool)));
-                self.about.insert((*step, *index), line);
+                let subject = format_subject(status.as_deref().unwrap_or(arguments));
+                self.show_progress(&format!("{}{subject} is running", escape_name(tool)));
+                self.subjects.insert((*step, *index), subject);
             }
             RunEvent::ToolProgress { step, index, tool, message, fraction, .. } => {
-                let line = self.about.get(&(*step, *index)).map_or("", String::as_str);
-                let share = fraction.map(|share| format!(" {:.0} %", share * 100.0));
-                let words = message.as_deref().map(|words| beginning(words, MAX_RESULT));
-                let words = words.map(|words| format!(": {words}")).unwrap_or_default();
-                let (tool, share) = (name(tool), share.unwrap_or_default());
-                self.under_way(&format!("{tool}{line} runs{share}{words}"));
+                let subject = self.subjects.get(&(*step, *index)).map_or("", String::as_str);
+                let percent = fraction.map(|share| format!(" {:.0} %", share * 100.0));
+                let message = message.as_deref().map(|message| shorten(message, MAX_RESULT));
+                let message = message.map(|message| format!(": {message}")).unwrap_or_default();
+                let (tool, percent) = (escape_name(tool), percent.unwrap_or_default());
+                self.show_progress(&format!("{tool}{subject} is running{percent}{message}"));
             }
             RunEvent::ToolCompleted { step, result }
             | RunEvent::ToolFailed { step, result }
-            | RunEvent::ToolCanceled { step, result } => self.ended(*step, result)?,
-            RunEvent::ApprovalNeeded { .. } | RunEvent::StepDone { .. } => self.aside()?,
+            | RunEvent::ToolCanceled { step, result } => self.show_result(*step, result)?,
+            RunEvent::ApprovalNeeded { .. } | RunEvent::StepDone { .. } => self.make_room()?,
             RunEvent::RunDone { outcome } => {
-                self.aside()?;
+                self.make_room()?;
                 for call in outcome.suspended.iter().flat_map(|run| run.pending()) {
-                    let arguments = whole(&call.arguments, MAX_ARGUMENTS);
-                    self.notes.tool(&format!("{} waits: {arguments}", name(&call.tool)));
+                    let arguments = quote_arguments(&call.arguments, MAX_ARGUMENTS);
+                    let tool = escape_name(&call.tool);
+                    self.notes.print_tool(&format!("{tool} waits for approval: {arguments}"));
                 }
             }
             _ => {}
@@ -88,108 +93,112 @@ impl Show {
         Ok(())
     }
 
-    fn model(&mut self, event: &ChatStreamEvent) -> Result<(), Failure> {
+    fn show_model_event(&mut self, event: &ChatStreamEvent) -> Result<(), Failure> {
         if let ChatStreamEvent::ContentDelta { delta, .. } = event
             && matches!(delta, PartDelta::Text { .. } | PartDelta::Thinking { .. })
         {
-            self.no_pass();
+            self.clear_status();
         }
-        self.text.event(event)?;
+        self.text.print_event(event)?;
         let is_call =
             matches!(event, ChatStreamEvent::ContentStart { part: PartStart::ToolCall { .. }, .. });
-        if let Some(part) = unshown(event).filter(|_| !is_call) {
-            self.no_pass();
-            self.text.step_aside();
-            self.notes.note(&format!("the answer holds {}, which --events shows", part.what));
+        if let Some(part) = describe_hidden_part(event).filter(|_| !is_call) {
+            self.clear_status();
+            self.text.make_room();
+            let part = part.description;
+            self.notes.print_note(&format!("the response contains {part}; use --events to see it"));
         }
         if let ChatStreamEvent::MessageDone { .. } | ChatStreamEvent::Error { .. } = event {
-            self.aside()?;
+            self.make_room()?;
         }
         Ok(())
     }
 
-    fn warnings(&mut self, warnings: &[Warning]) -> Result<(), Failure> {
+    fn show_warnings(&mut self, warnings: &[Warning]) -> Result<(), Failure> {
         for warning in warnings {
             if !self.warned.contains(warning) {
-                self.aside()?;
-                self.notes.warnings(std::slice::from_ref(warning));
+                self.make_room()?;
+                self.notes.print_warnings(std::slice::from_ref(warning));
                 self.warned.push(warning.clone());
             }
         }
         Ok(())
     }
 
-    /// A call has ended.
-    fn ended(&mut self, step: u32, result: &ToolResult) -> Result<(), Failure> {
-        self.aside()?;
-        let line = self.about.remove(&(step, result.index));
-        let line = line.unwrap_or_else(|| about(&result.arguments));
-        let how = match result.status {
-            ToolStatus::Completed => "done",
+    /// Prints the result of a call.
+    fn show_result(&mut self, step: u32, result: &ToolResult) -> Result<(), Failure> {
+        self.make_room()?;
+        let subject = self.subjects.remove(&(step, result.index));
+        let subject = subject.unwrap_or_else(|| format_subject(&result.arguments));
+        let status = match result.status {
+            ToolStatus::Completed => "completed",
             ToolStatus::Failed => "failed",
-            ToolStatus::TimedOut => "took too long",
-            ToolStatus::InvalidArguments => "was called wrongly",
-            ToolStatus::UnknownTool => "is not there",
+            ToolStatus::TimedOut => "timed out",
+            ToolStatus::InvalidArguments => "was called with invalid arguments",
+            ToolStatus::UnknownTool => "does not exist",
             ToolStatus::Denied => "was denied",
-            ToolStatus::Withheld => "was held back",
+            ToolStatus::Withheld => "was withheld",
             ToolStatus::Canceled => "was cancelled",
             _ => "did not run",
         };
-        let ran = result.attempts > 0;
-        let time = if ran { format!(" in {}", took(result.elapsed_ms)) } else { String::new() };
-        let said = result.output.to_text();
-        // What the tool did not say itself begins with what is said here in other words.
-        let own = matches!(result.status, ToolStatus::Completed | ToolStatus::Failed);
-        let said = match said.split_once(": ") {
-            Some(("denied" | "withheld" | "cancelled", why)) if !own => why,
-            _ => &said,
+        let has_run = result.attempts > 0;
+        let time = match has_run {
+            true => format!(" in {}", format_duration(result.elapsed_ms)),
+            false => String::new(),
         };
-        let said = beginning(said, MAX_RESULT);
-        self.notes.tool(&format!("{}{line} {how}{time}: {said}", name(&result.tool)));
+        let output = result.output.to_text();
+        // Output that the library wrote starts with the status, which is already in the message.
+        let is_own = matches!(result.status, ToolStatus::Completed | ToolStatus::Failed);
+        let output = match output.split_once(": ") {
+            Some(("denied" | "withheld" | "cancelled", why)) if !is_own => why,
+            _ => &output,
+        };
+        let (tool, output) = (escape_name(&result.tool), shorten(output, MAX_RESULT));
+        self.notes.print_tool(&format!("{tool}{subject} {status}{time}: {output}"));
         Ok(())
     }
 
-    /// Tells of a call under way: on a line that passes, or else on one of its own.
-    fn under_way(&mut self, line: &str) {
-        if self.notes.passes() {
-            self.pass(&format!("tool: {line}"));
+    /// Prints the progress of a call: on the status line if there is one, else on a line of its own.
+    fn show_progress(&mut self, line: &str) {
+        if self.notes.has_status_line() {
+            self.set_status(&format!("tool: {line}"));
         } else {
-            self.text.step_aside();
-            self.notes.tool(line);
+            self.text.make_room();
+            self.notes.print_tool(line);
         }
     }
 
-    fn pass(&mut self, line: &str) {
-        if self.notes.passes() {
-            if !self.passing {
-                self.text.step_aside();
+    fn set_status(&mut self, line: &str) {
+        if self.notes.has_status_line() {
+            if !self.has_status {
+                self.text.make_room();
             }
-            self.passing = true;
-            // Shorter than most terminals are wide: what is wrapped cannot be taken away again.
-            self.notes.passing(&beginning(line, MAX_ABOUT + 16));
+            self.has_status = true;
+            // Narrower than most terminals, because a wrapped line cannot be removed again.
+            self.notes.set_status(&shorten(line, MAX_SUBJECT + 16));
         }
     }
 
-    fn no_pass(&mut self) {
-        if std::mem::take(&mut self.passing) {
-            self.notes.passing("");
+    fn clear_status(&mut self) {
+        if std::mem::take(&mut self.has_status) {
+            self.notes.set_status("");
         }
     }
 
-    /// What follows on stderr starts on a line of its own.
-    pub(super) fn aside(&mut self) -> Result<(), Failure> {
-        self.no_pass();
+    /// Ends the current line, so that a message on stderr starts on a new one.
+    fn make_room(&mut self) -> Result<(), Failure> {
+        self.clear_status();
         match self.events {
             true => Ok(()),
-            false => Ok(self.text.end()?),
+            false => Ok(self.text.finish()?),
         }
     }
 }
 
-/// What a call is about, in parentheses.
-fn about(line: &str) -> String {
+/// Formats the subject of a call in parentheses.
+fn format_subject(line: &str) -> String {
     match line.trim() {
         "" | "{}" => String::new(),
-        line => format!(" ({})", beginning(line, MAX_ABOUT)),
+        line => format!(" ({})", shorten(line, MAX_SUBJECT)),
     }
 }

@@ -1,4 +1,4 @@
-//! Runs and conversations in files.
+//! Saves runs and conversations in files, and reads them.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -11,14 +11,17 @@ use ring::digest::{Context, SHA256};
 use serde::Serialize;
 
 use crate::failure::Failure;
-use crate::files::{self, Lock, with_ending};
+use crate::files::{self, Lock, append_suffix};
 
-/// What a file holds.
+/// The message for a run whose process was killed.
+const UNFINISHED: &str = "a process that continued this run ended before the run did";
+
+/// The content of a file that --save wrote.
 #[derive(Debug)]
 pub(super) enum Stored {
-    /// A run that waits.
+    /// A run that waits for approval.
     Run(Box<Suspended>),
-    /// A conversation that goes on when something is said.
+    /// A conversation that can be continued with a prompt.
     Conversation(Box<ChatRequest>),
 }
 
@@ -26,126 +29,125 @@ impl Stored {
     /// Reads a file.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display();
-        let wrong = |why: String| Failure::input(format!("{name}: {why}"));
-        let claimed = claimed(path);
+        let fail = |why: String| Failure::file(path, why);
+        let claimed = claim_path(path);
         if !path.exists() && claimed.exists() {
             return Err(Failure::input_with_hint(
+                format!("{name}: {UNFINISHED}"),
                 format!(
-                    "{name}: the process that continued this run was ended before it had finished"
-                ),
-                format!(
-                    "{} is the run as it was before: rename it to {name} to continue from there; tools that ran since \
-                     will run again",
+                    "the run before that process is in {}; rename that file to {name} to continue from there; tools that ran \
+                     since then will run again",
                     claimed.display()
                 ),
             ));
         }
-        let file = fs::File::open(path).map_err(|error| wrong(error.to_string()))?;
-        // The size is looked at before anything is read; a file may also grow while it is.
+        let file = fs::File::open(path).map_err(|error| fail(error.to_string()))?;
+        // The size is checked before reading, and limited while reading, because the file may grow.
         let most = u64::try_from(MAX_SAVED_BYTES).unwrap_or(u64::MAX);
         let mut text = String::new();
         if file.metadata().is_ok_and(|about| about.len() <= most) {
             let read = file.take(most.saturating_add(1)).read_to_string(&mut text);
-            read.map_err(|error| wrong(error.to_string()))?;
+            read.map_err(|error| fail(error.to_string()))?;
         } else {
-            return Err(wrong(format!("it is larger than {most} bytes, and is not read")));
+            return Err(fail(format!("the file is larger than the limit of {most} bytes")));
         }
         match Saved::from_json(&text) {
             Ok(Saved::Run(run)) => Ok(Self::Run(run)),
             Ok(Saved::Conversation(conversation)) => Ok(Self::Conversation(conversation)),
-            Ok(_) => Err(wrong("it is not what --save writes".to_owned())),
+            Ok(_) => Err(fail("the file was not written by --save".to_owned())),
             Err(error) if error.kind() == ErrorKind::TooLarge => {
-                Err(wrong(format!("{}, and is not read", error.message())))
+                Err(fail(error.message().to_owned()))
             }
-            Err(error) => Err(wrong(format!("it is not what --save writes: {}", error.message()))),
+            Err(error) => {
+                Err(fail(format!("the file was not written by --save: {}", error.message())))
+            }
         }
     }
 }
 
-/// That a file can be written later: nothing else is there, and its folder is.
-pub(super) fn check(path: &Path) -> Result<(), Failure> {
+/// Checks that a file can be written later: its folder exists, and the file is new or was written by --save.
+pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
     let name = path.display();
     if path.exists() {
         return Stored::read(path).map(drop).map_err(|_| {
             Failure::input_with_hint(
-                format!("{name} is there already, and nothing that --save has written"),
-                "choose another name",
+                format!("{name} exists and was not written by --save"),
+                "choose another name for --save",
             )
         });
     }
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     match folder.is_none_or(Path::is_dir) {
         true => Ok(()),
-        false => Err(Failure::input(format!("{name} cannot be written: there is no such folder"))),
+        false => Err(Failure::input(format!("cannot write {name}: its folder does not exist"))),
     }
 }
 
-/// The files that this run reads and writes, held for this process.
+/// The files that this run reads and writes, locked by this process.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct LockedFiles {
     _locks: Vec<Lock>,
-    /// What each file contained when it was taken.
+    /// The digest of each file when it was locked.
     before: Vec<(PathBuf, Option<Digest>)>,
 }
 
-impl Held {
-    /// Takes the files. Another process that has one of them is an error before anything is asked.
-    pub(super) fn take(save: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
-        let mut held = Self { _locks: Vec::new(), before: Vec::new() };
+impl LockedFiles {
+    /// Locks the files. Fails if another process uses one of them, before any request is sent.
+    pub(super) fn lock(save: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
+        let mut locked = Self { _locks: Vec::new(), before: Vec::new() };
         for path in [resume, save.filter(|save| Some(*save) != resume)].into_iter().flatten() {
             let name = path.display();
             let lock = match Lock::take(path) {
-                // There is no such folder: reading the file reports that.
+                // The folder does not exist. Reading the file reports that.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 taken => taken,
             };
             let lock = lock
-                .map_err(|error| Failure::input(format!("{name} cannot be locked: {error}")))?
+                .map_err(|error| Failure::input(format!("cannot lock {name}: {error}")))?
                 .ok_or_else(|| {
                     Failure::input_with_hint(
-                        format!("{name}: another process is working with this file"),
-                        "wait until it has ended, or use another file",
+                        format!("{name}: another process is using this file"),
+                        "wait until that process ends, or use another file",
                     )
                 })?;
-            held._locks.push(lock);
-            held.before.push((path.to_owned(), content(path)));
+            locked._locks.push(lock);
+            locked.before.push((path.to_owned(), digest_file(path)));
         }
-        Ok(held)
+        Ok(locked)
     }
 
-    /// Writes a file whole or not at all, for its owner alone: conversations are private.
+    /// Writes a file atomically, readable by its owner only, because conversations are private.
     ///
-    /// If the file is not what it was, because a program without locks has written to it, what it contains now is kept and
-    /// the result goes to a file beside it. `is_taken`: the file was moved away by this process.
+    /// If a program that ignores the lock has changed the file, its content is kept and the result is written to another file
+    /// in the same folder. `is_claimed` reports that this process has moved the file away.
     pub(super) fn write(
         &self,
         path: &Path,
-        is_taken: bool,
+        is_claimed: bool,
         value: &impl Serialize,
     ) -> Result<(), Failure> {
         let name = path.display();
-        let wrong =
-            |error: io::Error| Failure::Answer(format!("{name} cannot be written: {error}"));
-        let bytes = serde_json::to_vec(value).map_err(|error| wrong(error.into()))?;
-        let before = self.before.iter().find(|(held, _)| held == path);
-        let before = before.and_then(|(_, before)| *before).filter(|_| !is_taken);
-        if content(path) != before {
-            let other = with_ending(path, format!(".{}.json", std::process::id()));
-            let mut file = files::create(&other).map_err(wrong)?;
-            file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(wrong)?;
-            return Err(Failure::Answer(format!(
-                "{name} was changed by another program, and is left as it is; this conversation is in {}",
+        let fail = |error: io::Error| Failure::Response(format!("cannot write {name}: {error}"));
+        let bytes = serde_json::to_vec(value).map_err(|error| fail(error.into()))?;
+        let before = self.before.iter().find(|(locked, _)| locked == path);
+        let before = before.and_then(|(_, before)| *before).filter(|_| !is_claimed);
+        if digest_file(path) != before {
+            let other = append_suffix(path, format!(".{}.json", std::process::id()));
+            let mut file = files::create(&other).map_err(fail)?;
+            file.write_all(&bytes).and_then(|()| file.sync_all()).map_err(fail)?;
+            return Err(Failure::Response(format!(
+                "another program has changed {name}, so it is not overwritten; this conversation is saved in {}",
                 other.display()
             )));
         }
-        files::replace(path, &bytes).map_err(wrong)
+        files::replace(path, &bytes).map_err(fail)
     }
 }
 
-/// Tells one content from another.
+/// The SHA-256 digest of a file.
 type Digest = [u8; 32];
 
-fn content(path: &Path) -> Option<Digest> {
+fn digest_file(path: &Path) -> Option<Digest> {
     let mut file = fs::File::open(path).ok()?;
     let mut context = Context::new(&SHA256);
     let mut buffer = vec![0; 64 << 10];
@@ -160,8 +162,9 @@ fn content(path: &Path) -> Option<Digest> {
     context.finish().as_ref().try_into().ok()
 }
 
-/// A stored run that this process goes on with, and nobody else: a run that was gone on with twice would run its tools
-/// twice.
+/// A saved run that this process continues exclusively, because a run that is continued twice would run its tools twice.
+///
+/// The file is renamed while the run continues.
 #[derive(Debug)]
 pub(super) struct Claim {
     path: PathBuf,
@@ -169,48 +172,50 @@ pub(super) struct Claim {
 }
 
 impl Claim {
-    /// Takes the file away from everybody else, if `run` is still what it holds: a person may have thought for long.
+    /// Claims the file, if it still contains `run`. The user may have taken long to reply, and another process may have been
+    /// faster.
     pub(super) fn take(path: &Path, run: &Suspended) -> Result<Self, Failure> {
-        let claimed = claimed(path);
-        let wrong = |why: &str| Failure::input(format!("{}: {why}", path.display()));
-        // What another process has taken and left would be lost.
+        let claimed = claim_path(path);
+        // Renaming over the file of an interrupted process would lose its run.
         if claimed.exists() {
-            return Err(wrong(
-                "the process that continued this run before was ended before it had finished",
+            return Err(Failure::input_with_hint(
+                format!("{}: {UNFINISHED}", path.display()),
+                format!("the run before that process is in {}", claimed.display()),
             ));
         }
-        fs::rename(path, &claimed).map_err(|error| wrong(&error.to_string()))?;
+        fs::rename(path, &claimed).map_err(|error| Failure::file(path, error))?;
         let claim = Self { path: path.to_owned(), claimed };
         match Stored::read(&claim.claimed) {
             Ok(Stored::Run(now)) if *now == *run => Ok(claim),
             _ => {
-                claim.put_back();
-                Err(wrong("another process has gone on with this run"))
+                claim.restore();
+                Err(Failure::file(path, "another process has continued this run"))
             }
         }
     }
 
-    /// Whether it is of this file.
+    /// Returns whether the claim is for this file.
     pub(super) fn is_of(&self, path: &Path) -> bool {
         self.path == path
     }
 
-    /// Where the run is as it stood before.
-    pub(super) fn place(&self) -> &Path {
+    /// Returns the path of the renamed file.
+    pub(super) fn path(&self) -> &Path {
         &self.claimed
     }
 
-    /// Nothing has happened: the file is as it was.
-    pub(super) fn put_back(self) {
+    /// Restores the file, if nothing has happened.
+    pub(super) fn restore(self) {
         let _ = fs::rename(&self.claimed, &self.path);
     }
 
-    /// What came of the run is written elsewhere.
-    pub(super) fn used_up(self) {
+    /// Removes the renamed file, after the outcome of the run has been saved.
+    pub(super) fn remove(self) {
         let _ = fs::remove_file(&self.claimed);
     }
 }
 
-fn claimed(path: &Path) -> PathBuf {
-    with_ending(path, ".running")
+/// Returns the name that a file has while its run continues.
+fn claim_path(path: &Path) -> PathBuf {
+    append_suffix(path, ".running")
 }

@@ -1,76 +1,75 @@
-//! What became of a run, in words.
+//! Describes the outcome of a run.
 
 use std::time::SystemTime;
 
-use agentloop::AgentLoop;
 use agentloop::agent::{Outcome, StopReason};
+use agentloop::{AgentLoop, FinishReason};
 
 use crate::failure::Failure;
+use crate::render::describe_incomplete;
 
-/// Why it stopped, and what it took.
-pub(super) fn summary(outcome: &Outcome, client: &AgentLoop) -> String {
+/// Summarizes why the run stopped and what it used.
+pub(super) fn summarize(outcome: &Outcome, client: &AgentLoop) -> String {
     let steps = outcome.steps.len();
     let mut words = vec![match steps {
         1 => "1 step".to_owned(),
         _ => format!("{steps} steps"),
     }];
     words.extend(outcome.usage.total_tokens.map(|tokens| format!("{tokens} tokens")));
-    words.extend(cost(outcome, client).map(|usd| format!("${usd}")));
-    words.push(took(outcome.elapsed_ms));
+    words.extend(total_cost(outcome, client).map(|usd| format!("${usd}")));
+    words.push(format_duration(outcome.elapsed_ms));
     format!("{}: {}", outcome.stop.as_str().replace('_', " "), words.join(", "))
 }
 
-/// What the run cost, where each step's is known.
-fn cost(outcome: &Outcome, client: &AgentLoop) -> Option<agentloop::Usd> {
+/// Returns the cost of the run, if the cost of each step is known.
+fn total_cost(outcome: &Outcome, client: &AgentLoop) -> Option<agentloop::Usd> {
     if let Some(cost) = &outcome.cost {
         return Some(cost.usd);
     }
     let mut sum = None;
     for step in &outcome.steps {
-        let answer = &step.response;
-        let known = client.catalog().lookup(&answer.provider, &answer.model);
-        let cost = answer.cost.clone();
-        let cost = cost.or_else(|| known?.cost(&answer.usage, SystemTime::now(), None))?;
+        let response = &step.response;
+        let known = client.catalog().lookup(&response.provider, &response.model);
+        let cost = response.cost.clone();
+        let cost = cost.or_else(|| known?.cost(&response.usage, SystemTime::now(), None))?;
         sum = Some(sum.unwrap_or_default() + cost.usd);
     }
     sum
 }
 
-/// How long something took.
-pub(super) fn took(ms: u64) -> String {
+/// Formats a duration, for example `250 ms` or `1.5 s`.
+pub(super) fn format_duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
         _ => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
     }
 }
 
-/// Why there is no whole answer, if there is none.
-pub(super) fn complaint(stop: &StopReason) -> Result<(), Failure> {
+/// Returns a failure if the run stopped before the model had finished.
+pub(super) fn check_finished(stop: &StopReason) -> Result<(), Failure> {
+    let describe = |reason: &FinishReason| {
+        describe_incomplete(reason).unwrap_or("the response is not complete").to_owned()
+    };
     let message = match stop {
         StopReason::Finished | StopReason::Condition { .. } => return Ok(()),
-        StopReason::MaxSteps { limit: 1 } => {
-            "the model was asked once, which is as often as it may be (--max-steps)".to_owned()
-        }
         StopReason::MaxSteps { limit } => {
-            format!(
-                "the model was asked {limit} times, which is as often as it may be (--max-steps)"
-            )
+            format!("the run reached its limit of {limit} requests to the model (--max-steps)")
         }
         StopReason::TokenLimit { limit, used } => {
-            format!("the run used {used} tokens, and may use {limit} (--max-tokens)")
+            format!("the run used {used} tokens; its limit is {limit} (--max-tokens)")
         }
         StopReason::CostLimit { limit, spent } => {
-            format!("the run cost ${spent}, and may cost ${limit} (--max-cost)")
+            format!("the run cost ${spent}; its limit is ${limit} (--max-cost)")
         }
         StopReason::Unmeasured { what } => {
-            format!("the run has a limit, and nobody knows the {what} of its last answer")
+            format!("the run has a limit, but the {what} of the last response is unknown")
         }
-        StopReason::Length => "the answer is cut: it ran into the token limit".to_owned(),
-        StopReason::ContentFilter => "the answer was refused, or cut by a filter".to_owned(),
-        StopReason::AnswerFailed => "the provider failed before the answer was whole".to_owned(),
-        StopReason::Aborted { reason } => format!("the run was ended: {reason}"),
+        StopReason::Length => describe(&FinishReason::Length),
+        StopReason::ContentFilter => describe(&FinishReason::ContentFilter),
+        StopReason::AnswerFailed => describe(&FinishReason::Error),
+        StopReason::Aborted { reason } => format!("the run was stopped: {reason}"),
         StopReason::Cancelled => return Err(Failure::Interrupted),
         other => format!("the run stopped: {}", other.as_str()),
     };
-    Err(Failure::Answer(message))
+    Err(Failure::Response(message))
 }

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A folder that goes with the test.
+/// A temporary folder that is removed with the test.
 pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    /// With these files.
+    /// Creates a folder with these files.
     pub(crate) fn with<const N: usize>(files: [(&str, &str); N]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -24,12 +24,12 @@ impl Folder {
         &self.0
     }
 
-    /// The text of a file, if it is there.
+    /// Reads a file, if it exists.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
         std::fs::read_to_string(self.0.join(name)).ok()
     }
 
-    /// What is in it, sorted.
+    /// Lists the names of its files, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.0).unwrap();
         let mut names: Vec<String> =

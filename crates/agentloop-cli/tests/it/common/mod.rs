@@ -1,4 +1,4 @@
-//! Runs the real binary, in an environment that knows no key and no configuration.
+//! Runs the binary in an environment without keys and without a configuration.
 
 pub(crate) mod folder;
 pub(crate) mod server;
@@ -12,14 +12,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::Value;
 
-/// A run of the command, being put together.
+/// A command to run.
 pub(crate) struct Run {
     command: Command,
     stdin: Vec<u8>,
     home: PathBuf,
 }
 
-/// What came of it.
+/// The exit code and the output of a command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
@@ -27,7 +27,7 @@ pub(crate) struct Outcome {
     pub(crate) stderr: String,
 }
 
-/// `agentloop` with these arguments.
+/// Creates a command with these arguments.
 pub(crate) fn agentloop<'a>(args: impl IntoIterator<Item = &'a str>) -> Run {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Run {
         self
     }
 
-    /// With this text in the user's own configuration file.
+    /// Writes the user's configuration file.
     pub(crate) fn config(self, text: &str) -> Self {
         let folder = self.home.join(".config/agentloop");
         std::fs::create_dir_all(&folder).unwrap();
@@ -57,13 +57,13 @@ impl Run {
         self
     }
 
-    /// With this text in `agentloop.toml`, in the folder where the command runs.
+    /// Writes `agentloop.toml` in the folder where the command runs.
     pub(crate) fn folder_config(self, text: &str) -> Self {
         std::fs::write(self.home.join("agentloop.toml"), text).unwrap();
         self
     }
 
-    /// In this folder, in place of one of its own.
+    /// Runs the command in this folder.
     pub(crate) fn within(mut self, folder: &Path) -> Self {
         self.command.current_dir(folder);
         self
@@ -79,7 +79,7 @@ impl Run {
             .unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let bytes = std::mem::take(&mut self.stdin);
-        // From beside, because a full pipe waits for its reader; one that ends early is its own matter.
+        // A thread writes stdin, because a full pipe blocks. The command may end before it has read everything.
         let writer = std::thread::spawn(move || stdin.write_all(&bytes));
         let output = child.wait_with_output().unwrap();
         let _ = writer.join();
@@ -100,18 +100,18 @@ impl Drop for Run {
 }
 
 impl Outcome {
-    /// stdout as one JSON document.
+    /// Parses stdout as one JSON document.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self}"))
     }
 
-    /// stdout as a JSON document a line.
+    /// Parses stdout as one JSON document per line.
     pub(crate) fn lines(&self) -> Vec<Value> {
         let read = |line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e} in {line}"));
         self.stdout.lines().map(read).collect()
     }
 
-    /// The error that stands on stdout, after the exit code was seen to fit.
+    /// Checks that the exit code is 1, and returns the error on stdout.
     pub(crate) fn error(&self) -> Value {
         assert_eq!(self.code, Some(1), "{self}");
         let error = self.json()["error"].take();
@@ -119,7 +119,7 @@ impl Outcome {
         error
     }
 
-    /// The answer that stands on stdout, after the exit code was seen to fit.
+    /// Checks that the exit code is 0, and returns the response on stdout.
     pub(crate) fn response(&self) -> Value {
         assert_eq!(self.code, Some(0), "{self}");
         self.json()
@@ -127,7 +127,7 @@ impl Outcome {
 }
 
 impl Outcome {
-    /// The same, with every time that something took as `0 ms`.
+    /// Replaces all durations on stderr by `0 ms`.
     pub(crate) fn timeless(mut self) -> Self {
         let lines = self.stderr.split_inclusive('\n').map(|line| {
             let mut words: Vec<String> = line.split(' ').map(str::to_owned).collect();
@@ -147,7 +147,7 @@ impl Outcome {
     }
 }
 
-/// As snapshots show it.
+/// The format of snapshots.
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
@@ -158,37 +158,37 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// `decode` with these arguments of that body.
+/// Runs `decode` with these arguments on a body.
 pub(crate) fn decode(args: &str, body: &str) -> Outcome {
     let args = std::iter::once("decode").chain(args.split_whitespace());
     agentloop(args).stdin(body).run()
 }
 
-/// `decode --stream` of these chunks, each an event, and `[DONE]`.
+/// Runs `decode --stream` on these chunks, each as one event, followed by `[DONE]`.
 pub(crate) fn decode_chunks(args: &str, chunks: &[&str]) -> Outcome {
     decode(&format!("{args} --stream"), &sse(chunks, true))
 }
 
-/// Chunks as server-sent events.
+/// Formats chunks as server-sent events.
 pub(crate) fn sse(chunks: &[&str], done: bool) -> String {
     let end = done.then_some("[DONE]");
     let chunks = chunks.iter().copied().chain(end);
     chunks.map(|chunk| format!("data: {chunk}\n\n")).collect()
 }
 
-/// A chunk of one choice with this delta.
+/// Formats a chunk of one choice with this delta.
 pub(crate) fn delta(delta: &str) -> String {
     format!(r#"{{"id":"c1","model":"m","choices":[{{"index":0,"delta":{delta}}}]}}"#)
 }
 
-/// The chunk that says why the answer ended.
+/// Formats the chunk with the finish reason.
 pub(crate) fn finish(reason: &str) -> String {
     format!(
         r#"{{"id":"c1","model":"m","choices":[{{"index":0,"delta":{{}},"finish_reason":"{reason}"}}]}}"#
     )
 }
 
-/// The answer that these deltas and this reason make.
+/// Runs `decode` on a stream with these deltas and this finish reason.
 pub(crate) fn decode_deltas(args: &str, deltas: &[&str], reason: &str) -> Outcome {
     let mut chunks: Vec<String> = deltas.iter().map(|text| delta(text)).collect();
     chunks.push(finish(reason));
@@ -196,7 +196,7 @@ pub(crate) fn decode_deltas(args: &str, deltas: &[&str], reason: &str) -> Outcom
     decode_chunks(args, &chunks)
 }
 
-/// `encode` of that request.
+/// Runs `encode` on a request.
 pub(crate) fn encode(args: &str, request: &Value) -> Outcome {
     let args = std::iter::once("encode").chain(args.split_whitespace());
     agentloop(args).stdin(request.to_string()).run()

@@ -1,47 +1,47 @@
-//! A server on loopback that gives one prepared answer to every request.
+//! A local server that sends the same response to every request.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-/// What the server does when it has answered.
+/// What the server does after its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// It closes the connection.
     Close,
-    /// It says nothing more for as long as the client stays.
+    /// It keeps the connection open and sends nothing more.
     Wait,
 }
 
-/// Gives `answer` (the bytes of a whole HTTP answer) to every request. Returns the address for `base_url`.
-pub(crate) fn serve(answer: String, then: Then) -> String {
+/// Sends `response`, a complete HTTP response, to every request. Returns the URL for `base_url`.
+pub(crate) fn serve(response: String, then: Then) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let answer = answer.clone();
-            thread::spawn(move || handle(stream, &answer, then));
+            let response = response.clone();
+            thread::spawn(move || handle(stream, &response, then));
         }
     });
     format!("http://{address}/v1")
 }
 
-fn handle(mut stream: TcpStream, answer: &str, then: Then) -> std::io::Result<()> {
+fn handle(mut stream: TcpStream, response: &str, then: Then) -> std::io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
-    while !is_whole(&request) {
+    while !is_complete(&request) {
         match stream.read(&mut buffer)? {
             0 => return Ok(()),
             read => request.extend_from_slice(&buffer[..read]),
         }
     }
-    stream.write_all(answer.as_bytes())?;
+    stream.write_all(response.as_bytes())?;
     stream.flush()?;
     while then == Then::Wait && stream.read(&mut buffer)? > 0 {}
     Ok(())
 }
 
-fn is_whole(request: &[u8]) -> bool {
+fn is_complete(request: &[u8]) -> bool {
     let text = String::from_utf8_lossy(request);
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
@@ -54,7 +54,7 @@ fn is_whole(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-/// A JSON answer.
+/// Formats a JSON response.
 pub(crate) fn json(status: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -62,7 +62,7 @@ pub(crate) fn json(status: &str, body: &str) -> String {
     )
 }
 
-/// A stream, whose end is the end of the connection.
+/// Formats a streamed response that ends with the connection.
 pub(crate) fn events(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}")
 }

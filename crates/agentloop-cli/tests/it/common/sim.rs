@@ -1,11 +1,11 @@
-//! `agentloop sim`, under way.
+//! A running `agentloop sim`.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use super::{Outcome, agentloop};
 
-/// A simulator's server, and where it listens.
+/// A running server and its URL.
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
@@ -27,8 +27,8 @@ impl Server {
         let mut lines = stderr.lines().map_while(Result::ok);
         let first = lines.next().unwrap_or_default();
         let url = first.split_whitespace().find(|word| word.starts_with("http://"));
-        let url = url.unwrap_or_else(|| panic!("no address in {first}")).to_owned();
-        // Read to the end, so that the server never waits for a reader.
+        let url = url.unwrap_or_else(|| panic!("no URL in {first}")).to_owned();
+        // stderr is read to the end, so the server never blocks on it.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
     }
@@ -40,7 +40,7 @@ impl Server {
         agentloop(args).config(&config).run()
     }
 
-    /// Ends it as a person does, and gives its exit code.
+    /// Interrupts the server as Ctrl-C does, and returns its exit code.
     pub(crate) fn interrupt(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         let kill = Command::new("kill").args(["-INT", &id]).status();
@@ -49,7 +49,7 @@ impl Server {
     }
 }
 
-/// A test that fails leaves no server behind.
+/// Kills the server if a test fails.
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();

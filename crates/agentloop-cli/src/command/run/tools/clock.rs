@@ -1,4 +1,4 @@
-//! `time`: what time it is.
+//! The tool `time` returns the current time.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,7 +10,7 @@ const DAY: i64 = 86_400;
 const DAYS: [&str; 7] =
     ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
 
-/// The furthest that clocks are from UTC, in minutes.
+/// The largest accepted offset from UTC, in minutes.
 const MAX_OFFSET: i64 = 18 * 60;
 
 pub(super) fn tool() -> Tool {
@@ -19,34 +19,34 @@ pub(super) fn tool() -> Tool {
         "properties": {
             "offset": {
                 "type": "string",
-                "description": "Also tell the time at this offset from UTC, as +02:00",
+                "description": "An offset from UTC, for example +02:00. If given, the time at this offset is returned too.",
                 "examples": ["+02:00"],
             },
         },
     });
-    let about = "The current date and time in UTC, and at an offset from it if one is given";
+    let about = "Returns the current date and time in UTC, and at another offset if one is given.";
     Tool::dynamic("time", about, parameters, |arguments: Value, _| async move {
         let offset = arguments.get("offset").and_then(Value::as_str);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let now = i64::try_from(now).unwrap_or(i64::MAX);
-        answer(now, offset.map(str::trim).filter(|offset| !offset.is_empty()))
+        build_result(now, offset.map(str::trim).filter(|offset| !offset.is_empty()))
     })
 }
 
-fn answer(now: i64, offset: Option<&str>) -> Result<Value, ToolError> {
-    let mut answer = json!({ "utc": written(now, 0), "weekday": weekday(now), "unix": now });
+fn build_result(now: i64, offset: Option<&str>) -> Result<Value, ToolError> {
+    let mut result = json!({ "utc": format_time(now, 0), "weekday": weekday(now), "unix": now });
     if let Some(offset) = offset {
-        let minutes = minutes(offset)
-            .ok_or_else(|| ToolError::new(format!("`{offset}` is no offset such as +02:00")))?;
-        let there = now + minutes * 60;
-        answer["at_offset"] = written(there, minutes).into();
-        answer["weekday_at_offset"] = weekday(there).into();
+        let minutes = parse_offset(offset)
+            .ok_or_else(|| ToolError::new(format!("`{offset}` is not an offset such as +02:00")))?;
+        let local = now + minutes * 60;
+        result["at_offset"] = format_time(local, minutes).into();
+        result["weekday_at_offset"] = weekday(local).into();
     }
-    Ok(answer)
+    Ok(result)
 }
 
-/// An offset in minutes: `+02:00`, `-0530`, `+2`, `Z`.
-fn minutes(text: &str) -> Option<i64> {
+/// Parses an offset (`+02:00`, `-0530`, `+2` or `Z`) and returns it in minutes.
+fn parse_offset(text: &str) -> Option<i64> {
     if matches!(text, "Z" | "z" | "UTC") {
         return Some(0);
     }
@@ -70,8 +70,8 @@ fn minutes(text: &str) -> Option<i64> {
     (minutes < 60 && all <= MAX_OFFSET).then_some(sign * all)
 }
 
-/// As RFC 3339 writes it: `2026-11-15T09:58:10+02:00`.
-fn written(seconds: i64, offset: i64) -> String {
+/// Formats a time as in RFC 3339: `2026-11-15T09:58:10+02:00`.
+fn format_time(seconds: i64, offset: i64) -> String {
     let since = Duration::from_secs(seconds.try_into().unwrap_or_default());
     let date = Date::of(UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH));
     let rest = seconds.rem_euclid(DAY);
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
+    fn times_have_the_date_and_weekday_of_the_calendar() {
         for (seconds, text, day) in [
             (0, "1970-01-01T00:00:00Z", "Thursday"),
             (951_782_400, "2000-02-29T00:00:00Z", "Tuesday"),
@@ -104,20 +104,20 @@ mod tests {
             (1_794_736_690, "2026-11-15T09:58:10Z", "Sunday"),
             (4_107_542_400, "2100-03-01T00:00:00Z", "Monday"),
         ] {
-            assert_eq!((written(seconds, 0).as_str(), weekday(seconds)), (text, day));
+            assert_eq!((format_time(seconds, 0).as_str(), weekday(seconds)), (text, day));
         }
     }
 
     #[test]
     fn an_offset_may_change_the_day() {
-        let told = answer(1_794_736_690, Some("+14:30")).unwrap();
-        assert_eq!(told["at_offset"], "2026-11-16T00:28:10+14:30");
-        assert_eq!(told["weekday_at_offset"], "Monday");
+        let result = build_result(1_794_736_690, Some("+14:30")).unwrap();
+        assert_eq!(result["at_offset"], "2026-11-16T00:28:10+14:30");
+        assert_eq!(result["weekday_at_offset"], "Monday");
     }
 
     #[test]
-    fn offsets_are_read_in_their_usual_forms_and_no_other() {
-        for (text, wanted) in [
+    fn offsets_are_parsed_in_their_usual_forms_only() {
+        for (text, expected) in [
             ("+02:00", Some(120)),
             ("-0530", Some(-330)),
             ("+2", Some(120)),
@@ -131,7 +131,7 @@ mod tests {
             ("ä", None),
             ("+ääää", None),
         ] {
-            assert_eq!(minutes(text), wanted, "{text}");
+            assert_eq!(parse_offset(text), expected, "{text}");
         }
     }
 }

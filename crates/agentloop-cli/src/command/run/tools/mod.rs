@@ -1,4 +1,4 @@
-//! The tools that come with the command. They only look: nothing on this machine is changed by them.
+//! The built-in tools. They only read: none of them changes anything on this machine.
 
 mod calculator;
 mod clock;
@@ -11,11 +11,11 @@ use agentloop::agent::Tool;
 use crate::failure::Failure;
 use files::Root;
 
-/// What they are called.
+/// The names of the built-in tools.
 pub(super) const NAMES: [&str; 4] = ["time", "calculator", "read_file", "list_files"];
 
-/// The tools of these names, each once. Those for files see `root` and what is below it.
-pub(super) fn named(names: &[String], root: &Path) -> Result<Vec<Tool>, Failure> {
+/// Builds the tools with these names, each once. The file tools read `root` and its subfolders.
+pub(super) fn build_tools(names: &[String], root: &Path) -> Result<Vec<Tool>, Failure> {
     let mut tools: Vec<Tool> = Vec::new();
     for name in names {
         if tools.iter().any(|tool| tool.name() == name) {
@@ -28,9 +28,10 @@ pub(super) fn named(names: &[String], root: &Path) -> Result<Vec<Tool>, Failure>
             "list_files" => files::list::tool(Root::open(root)?),
             _ => {
                 let known = NAMES.join(", ");
-                return Err(Failure::input(format!(
-                    "there is no tool `{name}`; there are: {known}"
-                )));
+                return Err(Failure::input_with_hint(
+                    format!("unknown tool `{name}`"),
+                    format!("the built-in tools are: {known}"),
+                ));
             }
         });
     }

@@ -1,4 +1,4 @@
-//! `calculator`: what an expression comes to.
+//! The tool `calculator` evaluates an expression.
 
 mod number;
 mod parse;
@@ -14,14 +14,14 @@ pub(super) fn tool() -> Tool {
         "properties": {
             "expression": {
                 "type": "string",
-                "description": "For example 2 * (3 + 4) ^ 2",
+                "description": "The expression, for example 2 * (3 + 4) ^ 2",
                 "examples": ["2 * (3 + 4)"],
             },
         },
         "required": ["expression"],
     });
-    let about = "Works out an expression: + - * / % ^, parentheses, pi, e, sqrt, abs, round, floor, ceil, exp, ln, log2, \
-                 log10, sin, cos, tan (radians), min, max. Whole numbers are exact, others have 15 digits.";
+    let about = "Evaluates an arithmetic expression with + - * / % ^, parentheses, pi, e, sqrt, abs, round, floor, ceil, exp, ln, \
+                 log2, log10, sin, cos, tan (radians), min, max. Integers are exact, other numbers have 15 digits.";
     Tool::dynamic("calculator", about, parameters, |arguments: Value, _| async move {
         let expression = arguments.get("expression").and_then(Value::as_str).unwrap_or_default();
         parse::evaluate(expression).map(|number| number.to_string()).map_err(ToolError::new)

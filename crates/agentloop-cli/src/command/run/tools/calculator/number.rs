@@ -1,8 +1,8 @@
-//! Numbers: whole ones exactly, as long as they fit.
+//! Numbers of the calculator: exact integers as long as they fit, else floating-point numbers.
 
 use std::fmt;
 
-/// A number: exact where it is whole and not too large.
+/// A number. Integers are exact unless they overflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Number {
     Whole(i128),
@@ -12,15 +12,15 @@ pub(super) enum Number {
 use Number::{Real, Whole};
 
 impl Number {
-    /// Reads digits: `12`, `1.5`, `2e-3`.
-    pub(super) fn read(digits: &str) -> Option<Self> {
+    /// Parses a number: `12`, `1.5` or `2e-3`.
+    pub(super) fn parse(digits: &str) -> Option<Self> {
         match digits.parse() {
             Ok(whole) => Some(Whole(whole)),
             Err(_) => digits.parse().ok().map(Real),
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "what is no longer exact is a real number")]
+    #[expect(clippy::cast_precision_loss, reason = "a real number need not be exact")]
     pub(super) fn real(self) -> f64 {
         match self {
             Whole(number) => number as f64,
@@ -28,7 +28,7 @@ impl Number {
         }
     }
 
-    fn with(
+    fn combine(
         self,
         other: Self,
         exact: fn(i128, i128) -> Option<i128>,
@@ -43,15 +43,15 @@ impl Number {
     }
 
     pub(super) fn plus(self, other: Self) -> Result<Self, String> {
-        self.with(other, i128::checked_add, |a, b| a + b)
+        self.combine(other, i128::checked_add, |a, b| a + b)
     }
 
     pub(super) fn minus(self, other: Self) -> Result<Self, String> {
-        self.with(other, i128::checked_sub, |a, b| a - b)
+        self.combine(other, i128::checked_sub, |a, b| a - b)
     }
 
     pub(super) fn times(self, other: Self) -> Result<Self, String> {
-        self.with(other, i128::checked_mul, |a, b| a * b)
+        self.combine(other, i128::checked_mul, |a, b| a * b)
     }
 
     pub(super) fn over(self, other: Self) -> Result<Self, String> {
@@ -62,45 +62,45 @@ impl Number {
             Some(0) => a.checked_div(b),
             _ => None,
         };
-        self.with(other, exact, |a, b| a / b)
+        self.combine(other, exact, |a, b| a / b)
     }
 
-    pub(super) fn rest(self, other: Self) -> Result<Self, String> {
+    pub(super) fn remainder(self, other: Self) -> Result<Self, String> {
         if other.real() == 0.0 {
             return Err("division by zero".to_owned());
         }
-        self.with(other, i128::checked_rem, |a, b| a % b)
+        self.combine(other, i128::checked_rem, |a, b| a % b)
     }
 
     pub(super) fn power(self, other: Self) -> Result<Self, String> {
         let exact = |a: i128, b: i128| u32::try_from(b).ok().and_then(|b| a.checked_pow(b));
-        self.with(other, exact, f64::powf)
+        self.combine(other, exact, f64::powf)
     }
 
-    /// The result of a function of real numbers.
+    /// Applies a function of real numbers.
     pub(super) fn map(self, function: fn(f64) -> f64) -> Result<Self, String> {
         Real(function(self.real())).checked()
     }
 
-    /// Rounded by a function that makes whole numbers.
+    /// Rounds with a function that returns integers.
     pub(super) fn rounded(self, round: fn(f64) -> f64) -> Result<Self, String> {
         match self {
             Whole(_) => Ok(self),
-            Real(number) => Ok(Self::read(&format!("{:.0}", round(number))).unwrap_or(self)),
+            Real(number) => Ok(Self::parse(&format!("{:.0}", round(number))).unwrap_or(self)),
         }
     }
 
     pub(super) fn checked(self) -> Result<Self, String> {
         match self {
-            Real(number) if number.is_nan() => Err("there is no such number".to_owned()),
-            Real(number) if number.is_infinite() => Err("the number is too large".to_owned()),
+            Real(number) if number.is_nan() => Err("the result is not a real number".to_owned()),
+            Real(number) if number.is_infinite() => Err("the result is too large".to_owned()),
             number => Ok(number),
         }
     }
 }
 
 impl fmt::Display for Number {
-    /// Of a real number 15 digits: the 16th is where 0.1 + 0.2 is no longer 0.3.
+    /// Prints 15 digits of a real number, because with 16 digits 0.1 + 0.2 is not 0.3.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Whole(number) => number.fmt(f),
@@ -108,7 +108,7 @@ impl fmt::Display for Number {
                 let short: f64 = format!("{number:.14e}").parse().unwrap_or(*number);
                 let size = short.abs();
                 match short == 0.0 || (1e-6..1e21).contains(&size) {
-                    // Without the sign of a zero that has one.
+                    // Adding 0.0 removes the sign of a negative zero.
                     true => write!(f, "{}", short + 0.0),
                     false => write!(f, "{short:e}"),
                 }

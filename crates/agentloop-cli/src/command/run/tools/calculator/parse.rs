@@ -1,4 +1,4 @@
-//! Reads an expression and works it out on the way.
+//! Parses and evaluates an expression in one pass.
 //!
 //! ```text
 //! sum     = product (("+" | "-") product)*
@@ -13,19 +13,19 @@ use super::number::Number;
 /// The longest expression, in bytes.
 pub(super) const MAX_LENGTH: usize = 1_000;
 
-/// How deep an expression may nest.
+/// The maximum nesting depth of an expression.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// What the expression comes to; else why it does not, for the model.
+/// Evaluates an expression. The error message is for the model.
 pub(super) fn evaluate(expression: &str) -> Result<Number, String> {
     if expression.len() > MAX_LENGTH {
         return Err(format!("the expression is longer than {MAX_LENGTH} bytes"));
     }
     let mut parser = Parser { rest: expression, depth: 0 };
-    let number = parser.sum()?;
+    let number = parser.parse_sum()?;
     match parser.peek() {
         None => Ok(number),
-        Some(_) => Err(parser.unexpected()),
+        Some(_) => Err(parser.describe_unexpected()),
     }
 }
 
@@ -52,16 +52,16 @@ impl Parser<'_> {
         false
     }
 
-    fn unexpected(&mut self) -> String {
+    fn describe_unexpected(&mut self) -> String {
         match self.peek() {
-            Some(sign) => format!("`{sign}` is not expected before `{}`", self.rest),
-            None => "the expression ends too early".to_owned(),
+            Some(_) => format!("unexpected input at `{}`", self.rest),
+            None => "unexpected end of the expression".to_owned(),
         }
     }
 
-    fn deeper<T>(&mut self, read: fn(&mut Self) -> Result<T, String>) -> Result<T, String> {
+    fn nest<T>(&mut self, read: fn(&mut Self) -> Result<T, String>) -> Result<T, String> {
         if self.depth == MAX_DEPTH {
-            return Err(format!("the expression nests deeper than {MAX_DEPTH}"));
+            return Err(format!("the expression is nested deeper than {MAX_DEPTH} levels"));
         }
         self.depth += 1;
         let read = read(self);
@@ -69,70 +69,70 @@ impl Parser<'_> {
         read
     }
 
-    fn sum(&mut self) -> Result<Number, String> {
-        let mut number = self.product()?;
+    fn parse_sum(&mut self) -> Result<Number, String> {
+        let mut number = self.parse_product()?;
         loop {
             if self.take(&["+"]) {
-                number = number.plus(self.product()?)?;
+                number = number.plus(self.parse_product()?)?;
             } else if self.take(&["-", "−"]) {
-                number = number.minus(self.product()?)?;
+                number = number.minus(self.parse_product()?)?;
             } else {
                 return Ok(number);
             }
         }
     }
 
-    fn product(&mut self) -> Result<Number, String> {
-        let mut number = self.deeper(Self::signed)?;
+    fn parse_product(&mut self) -> Result<Number, String> {
+        let mut number = self.nest(Self::parse_signed)?;
         loop {
             if self.take(&["*", "×", "·"]) {
-                number = number.times(self.deeper(Self::signed)?)?;
+                number = number.times(self.nest(Self::parse_signed)?)?;
             } else if self.take(&["/", "÷"]) {
-                number = number.over(self.deeper(Self::signed)?)?;
+                number = number.over(self.nest(Self::parse_signed)?)?;
             } else if self.take(&["%"]) {
-                number = number.rest(self.deeper(Self::signed)?)?;
+                number = number.remainder(self.nest(Self::parse_signed)?)?;
             } else {
                 return Ok(number);
             }
         }
     }
 
-    fn signed(&mut self) -> Result<Number, String> {
+    fn parse_signed(&mut self) -> Result<Number, String> {
         if self.take(&["-", "−"]) {
-            return Number::Whole(0).minus(self.deeper(Self::signed)?);
+            return Number::Whole(0).minus(self.nest(Self::parse_signed)?);
         }
         if self.take(&["+"]) {
-            return self.deeper(Self::signed);
+            return self.nest(Self::parse_signed);
         }
-        let base = self.value()?;
+        let base = self.parse_value()?;
         match self.take(&["^", "**"]) {
-            true => base.power(self.deeper(Self::signed)?),
+            true => base.power(self.nest(Self::parse_signed)?),
             false => Ok(base),
         }
     }
 
-    fn value(&mut self) -> Result<Number, String> {
+    fn parse_value(&mut self) -> Result<Number, String> {
         match self.peek() {
             Some('(') => {
                 self.take(&["("]);
-                let number = self.deeper(Self::sum)?;
-                self.close()?;
+                let number = self.nest(Self::parse_sum)?;
+                self.expect_close()?;
                 Ok(number)
             }
-            Some(sign) if sign.is_ascii_digit() || sign == '.' => self.number(),
-            Some(sign) if sign.is_ascii_alphabetic() => self.named(),
-            _ => Err(self.unexpected()),
+            Some(sign) if sign.is_ascii_digit() || sign == '.' => self.parse_number(),
+            Some(sign) if sign.is_ascii_alphabetic() => self.parse_named(),
+            _ => Err(self.describe_unexpected()),
         }
     }
 
-    fn close(&mut self) -> Result<(), String> {
+    fn expect_close(&mut self) -> Result<(), String> {
         match self.take(&[")"]) {
             true => Ok(()),
-            false => Err("a parenthesis is not closed".to_owned()),
+            false => Err("a closing parenthesis is missing".to_owned()),
         }
     }
 
-    fn number(&mut self) -> Result<Number, String> {
+    fn parse_number(&mut self) -> Result<Number, String> {
         let bytes = self.rest.as_bytes();
         let digits = |from: usize| {
             let count = bytes.iter().skip(from).take_while(|byte| byte.is_ascii_digit()).count();
@@ -142,7 +142,7 @@ impl Parser<'_> {
         if bytes.get(end) == Some(&b'.') {
             end = digits(end + 1);
         }
-        // `2e3` is a number; in `2 e` the letter is a name, which the caller complains about.
+        // `2e3` is a number. In `2 e` the letter is a name, which the caller reports.
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
             let signed = end + 1 + usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
             let exponent = digits(signed);
@@ -151,12 +151,12 @@ impl Parser<'_> {
             }
         }
         let (text, rest) = self.rest.split_at(end);
-        let number = Number::read(text).ok_or_else(|| format!("`{text}` is no number"))?;
+        let number = Number::parse(text).ok_or_else(|| format!("`{text}` is not a number"))?;
         self.rest = rest;
         number.checked()
     }
 
-    fn named(&mut self) -> Result<Number, String> {
+    fn parse_named(&mut self) -> Result<Number, String> {
         let end = self.rest.find(|sign: char| !sign.is_ascii_alphanumeric());
         let (name, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
         let name = name.to_ascii_lowercase();
@@ -165,14 +165,14 @@ impl Parser<'_> {
             return match name.as_str() {
                 "pi" => Ok(Number::Real(std::f64::consts::PI)),
                 "e" => Ok(Number::Real(std::f64::consts::E)),
-                _ => Err(format!("`{name}` is not known")),
+                _ => Err(format!("unknown name `{name}`")),
             };
         }
-        let mut arguments = vec![self.deeper(Self::sum)?];
+        let mut arguments = vec![self.nest(Self::parse_sum)?];
         while self.take(&[","]) {
-            arguments.push(self.deeper(Self::sum)?);
+            arguments.push(self.nest(Self::parse_sum)?);
         }
-        self.close()?;
+        self.expect_close()?;
         call(&name, &arguments)
     }
 }
@@ -180,7 +180,7 @@ impl Parser<'_> {
 fn call(name: &str, arguments: &[Number]) -> Result<Number, String> {
     let pick = |better: fn(&f64, &f64) -> bool| {
         let mut numbers = arguments.iter().copied();
-        let first = numbers.next().ok_or("nothing to choose from")?;
+        let first = numbers.next().ok_or("min and max need at least one number")?;
         Ok(numbers.fold(first, |best, next| match better(&next.real(), &best.real()) {
             true => next,
             false => best,
@@ -202,6 +202,6 @@ fn call(name: &str, arguments: &[Number]) -> Result<Number, String> {
         ("sin", [number]) => number.map(f64::sin),
         ("cos", [number]) => number.map(f64::cos),
         ("tan", [number]) => number.map(f64::tan),
-        _ => Err(format!("`{name}` of {} numbers is not known", arguments.len())),
+        _ => Err(format!("unknown function `{name}` with {} arguments", arguments.len())),
     }
 }

@@ -1,12 +1,12 @@
 use super::parse::{MAX_DEPTH, MAX_LENGTH, evaluate};
 
-fn works_out(expression: &str) -> String {
+fn calculate(expression: &str) -> String {
     evaluate(expression).map_or_else(|why| format!("error: {why}"), |number| number.to_string())
 }
 
 #[test]
-fn expressions_come_to_what_a_person_expects() {
-    for (expression, wanted) in [
+fn expressions_are_evaluated() {
+    for (expression, expected) in [
         ("2 * (3 + 4)", "14"),
         ("1 + 2 * 3 - 4 / 2", "5"),
         ("-2 ^ 2", "-4"),
@@ -30,44 +30,44 @@ fn expressions_come_to_what_a_person_expects() {
         ("sin(pi) * 0", "0"),
         (".5 + 1.", "1.5"),
     ] {
-        assert_eq!(works_out(expression), wanted, "{expression}");
+        assert_eq!(calculate(expression), expected, "{expression}");
     }
 }
 
 #[test]
-fn what_is_no_expression_is_told_in_words() {
+fn the_error_states_why_an_expression_is_invalid() {
     for (expression, words) in [
-        ("", "ends too early"),
-        ("1 +", "ends too early"),
-        ("(1", "not closed"),
-        ("1)", "not expected"),
-        ("1 2", "not expected"),
+        ("", "unexpected end"),
+        ("1 +", "unexpected end"),
+        ("(1", "closing parenthesis"),
+        ("1)", "unexpected input at `)`"),
+        ("1 2", "unexpected input at `2`"),
         ("1 / 0", "division by zero"),
         ("1 % 0.0", "division by zero"),
-        ("sqrt(-1)", "no such number"),
+        ("sqrt(-1)", "not a real number"),
         ("10 ^ 1000", "too large"),
         ("1e999", "too large"),
-        ("system(1)", "not known"),
-        ("answer", "not known"),
-        ("sqrt(1, 2)", "of 2 numbers"),
-        ("1.2.3", "not expected"),
-        (".", "no number"),
-        ("ä", "not expected"),
+        ("system(1)", "unknown function `system`"),
+        ("answer", "unknown name `answer`"),
+        ("sqrt(1, 2)", "with 2 arguments"),
+        ("1.2.3", "unexpected input"),
+        (".", "not a number"),
+        ("ä", "unexpected input"),
     ] {
-        let told = works_out(expression);
-        assert!(told.starts_with("error: ") && told.contains(words), "{expression}: {told}");
+        let result = calculate(expression);
+        assert!(result.starts_with("error: ") && result.contains(words), "{expression}: {result}");
     }
 }
 
 #[test]
-fn length_and_depth_are_bounded() {
+fn length_and_depth_are_limited() {
     for deep in [
         format!("{}1{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH)),
         format!("{}1", "-".repeat(MAX_LENGTH - 1)),
         format!("1{}", "^1".repeat(MAX_LENGTH / 2 - 1)),
     ] {
-        assert!(works_out(&deep).contains("nests deeper"), "{deep}");
+        assert!(calculate(&deep).contains("nested deeper"), "{deep}");
     }
-    assert!(works_out(&"1".repeat(MAX_LENGTH + 1)).contains("longer than"));
-    assert_eq!(works_out(&format!("0{}", "+1".repeat(400))), "400");
+    assert!(calculate(&"1".repeat(MAX_LENGTH + 1)).contains("longer than"));
+    assert_eq!(calculate(&format!("0{}", "+1".repeat(400))), "400");
 }

@@ -1,4 +1,4 @@
-//! Files below one folder, and no others.
+//! Tools that read files of one folder and its subfolders only.
 
 pub(super) mod list;
 pub(super) mod read;
@@ -12,32 +12,31 @@ use agentloop::agent::ToolError;
 
 use crate::failure::Failure;
 
-/// The folder that files are read from.
+/// The folder that the tools may read.
 #[derive(Clone, Debug)]
 pub(super) struct Root(PathBuf);
 
 impl Root {
-    /// The folder, if it is one.
+    /// Opens the folder. Fails if it does not exist or is not a folder.
     pub(super) fn open(folder: &Path) -> Result<Self, Failure> {
-        let wrong = |why: &str| Failure::input(format!("--root {}: {why}", folder.display()));
-        let root = folder.canonicalize().map_err(|error| wrong(&error.to_string()))?;
+        let fail = |why: &str| Failure::input(format!("--root {}: {why}", folder.display()));
+        let root = folder.canonicalize().map_err(|error| fail(&error.to_string()))?;
         match root.is_dir() {
             true => Ok(Self(root)),
-            false => Err(wrong("it is not a folder")),
+            false => Err(fail("this is not a folder")),
         }
     }
 
-    /// Where `path` really is, if that is within the folder.
+    /// Resolves `path` and all symbolic links. Fails if the result is outside the folder.
     ///
-    /// What leads out is refused before anything is looked at, so that nothing is learnt of what is outside; links are
-    /// followed, and then what they lead to must be within. Whoever can change the folder meanwhile could read the
-    /// other files as well.
+    /// A path that leaves the folder is refused before the file system is read, so the error does not reveal whether such a file
+    /// exists. A race with a process that changes links in the folder is not a threat, because that process can read the files itself.
     fn find(&self, path: &str) -> Result<PathBuf, ToolError> {
-        let outside = || ToolError::new(format!("`{path}` is outside of the folder"));
-        let asked = Path::new(path);
-        let within = match asked.is_absolute() {
-            true => asked.strip_prefix(&self.0).map_err(|_| outside())?,
-            false => asked,
+        let outside = || ToolError::new(format!("`{path}` is outside the folder"));
+        let requested = Path::new(path);
+        let within = match requested.is_absolute() {
+            true => requested.strip_prefix(&self.0).map_err(|_| outside())?,
+            false => requested,
         };
         let mut depth = 0_usize;
         for component in within.components() {
@@ -48,28 +47,29 @@ impl Root {
                 Component::RootDir | Component::Prefix(_) => return Err(outside()),
             };
         }
-        let found = self.0.join(within).canonicalize().map_err(|error| missing(path, &error))?;
+        let found =
+            self.0.join(within).canonicalize().map_err(|error| describe_io_error(path, &error))?;
         match found.starts_with(&self.0) {
             true => Ok(found),
             false => Err(outside()),
         }
     }
 
-    /// Whether a link leads out of the folder, or nowhere.
-    fn leads_out(&self, link: &Path) -> bool {
+    /// Returns whether the target of a link is outside the folder or does not exist.
+    fn is_outside(&self, link: &Path) -> bool {
         !link.canonicalize().is_ok_and(|place| place.starts_with(&self.0))
     }
 }
 
-fn missing(path: &str, error: &io::Error) -> ToolError {
+fn describe_io_error(path: &str, error: &io::Error) -> ToolError {
     ToolError::new(match error.kind() {
-        io::ErrorKind::PermissionDenied => format!("`{path}` may not be read"),
-        _ => format!("there is no `{path}`"),
+        io::ErrorKind::PermissionDenied => format!("permission to read `{path}` is denied"),
+        _ => format!("`{path}` does not exist"),
     })
 }
 
-/// Runs what waits for a disk where it holds nothing else up.
-async fn aside<T: Send + 'static>(
+/// Runs work that waits for a disk on a thread of its own.
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     tokio::task::spawn_blocking(work).await?

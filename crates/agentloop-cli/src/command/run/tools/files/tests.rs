@@ -4,7 +4,7 @@ use super::Root;
 use super::list::{MAX_ENTRIES, list};
 use super::read::{Asked, MAX_BYTES, read};
 
-/// A folder with a folder `in` that may be read, beside a secret.
+/// A folder that contains a secret and the folder `in`, which the tools may read.
 struct Place(PathBuf);
 
 impl Place {
@@ -49,12 +49,12 @@ fn a_file_is_read_by_its_path_within_the_folder() {
 }
 
 #[test]
-fn nothing_leads_out_of_the_folder_and_nothing_is_learnt_of_what_is_there() {
+fn paths_outside_the_folder_are_refused_whether_they_exist_or_not() {
     let place = Place::new("out");
     let root = place.root();
     let whole = place.0.canonicalize().unwrap().join("secret.txt");
     for path in ["../secret.txt", "sub/../../secret.txt", "../nothing", "/etc/passwd", "/nothing"] {
-        assert_eq!(text(&root, path).unwrap_err(), format!("`{path}` is outside of the folder"));
+        assert_eq!(text(&root, path).unwrap_err(), format!("`{path}` is outside the folder"));
     }
     assert!(text(&root, whole.to_str().unwrap()).unwrap_err().contains("outside"));
     assert!(list(&root, "..").is_err());
@@ -62,7 +62,7 @@ fn nothing_leads_out_of_the_folder_and_nothing_is_learnt_of_what_is_there() {
 
 #[cfg(unix)]
 #[test]
-fn links_that_lead_out_are_refused_and_those_within_are_followed() {
+fn links_to_places_outside_are_refused_and_others_are_followed() {
     use std::os::unix::fs::symlink;
     let place = Place::new("links");
     let within = place.0.join("in");
@@ -75,13 +75,13 @@ fn links_that_lead_out_are_refused_and_those_within_are_followed() {
     assert_eq!(text(&root, "same.txt").unwrap(), "one\ntwo\nthree\n");
     assert_eq!(
         list(&root, ".").unwrap(),
-        "a.txt 14\nout.txt (a link that leads out of the folder)\nsame.txt 14\nsub/\n\
-         up (a link that leads out of the folder)"
+        "a.txt 14\nout.txt (a link to a place outside the folder)\nsame.txt 14\nsub/\n\
+         up (a link to a place outside the folder)"
     );
 }
 
 #[test]
-fn lines_are_chosen_and_named() {
+fn selected_lines_are_returned_with_their_numbers() {
     let place = Place::new("lines");
     let root = place.root();
     let lines = |from, to| {
@@ -91,12 +91,12 @@ fn lines_are_chosen_and_named() {
     assert_eq!(lines(Some(2), None).unwrap(), "two\nthree\n[lines 2 to 3 of 3]");
     assert_eq!(lines(None, Some(1)).unwrap(), "one\n[lines 1 to 1 of 3]");
     assert_eq!(lines(Some(3), Some(99)).unwrap(), "three\n[lines 3 to 3 of 3]");
-    assert!(lines(Some(4), None).unwrap_err().contains("the file has 3"));
+    assert!(lines(Some(4), None).unwrap_err().contains("the file has 3 lines"));
     assert!(lines(Some(3), Some(2)).is_err());
 }
 
 #[test]
-fn what_is_no_text_too_large_or_no_file_is_told() {
+fn the_error_states_why_a_file_cannot_be_read() {
     let place = Place::new("kinds");
     place.write("picture", b"\x89PNG\xff");
     place.write("zeros", b"a\0b");
@@ -105,34 +105,34 @@ fn what_is_no_text_too_large_or_no_file_is_told() {
     large.set_len(MAX_BYTES + 1).unwrap();
     let root = place.root();
     for (path, words) in [
-        ("picture", "no UTF-8 text"),
-        ("zeros", "no UTF-8 text"),
+        ("picture", "not UTF-8 text"),
+        ("zeros", "not UTF-8 text"),
         ("large", "larger than"),
         ("sub", "a folder"),
-        ("nothing", "there is no `nothing`"),
-        ("a.txt/b", "there is no"),
+        ("nothing", "`nothing` does not exist"),
+        ("a.txt/b", "does not exist"),
     ] {
-        let told = text(&root, path).unwrap_err();
-        assert!(told.contains(words), "{path}: {told}");
+        let message = text(&root, path).unwrap_err();
+        assert!(message.contains(words), "{path}: {message}");
     }
     assert_eq!(text(&root, "empty").unwrap(), "[`empty` is empty]");
 }
 
 #[test]
-fn a_long_list_is_cut_and_says_so() {
+fn a_long_list_is_truncated_and_reports_the_rest() {
     let place = Place::new("long");
     for number in 0..MAX_ENTRIES {
         place.write(&format!("{number:05}"), b"");
     }
     let listed = list(&place.root(), "").unwrap();
     assert_eq!(listed.lines().count(), MAX_ENTRIES + 1);
-    assert!(listed.ends_with("[2 more are left out]"), "{}", &listed[listed.len() - 60..]);
+    assert!(listed.ends_with("[2 more entries are not shown]"), "{}", &listed[listed.len() - 60..]);
     assert_eq!(list(&place.root(), "sub").unwrap(), "[`sub` is empty]");
     assert!(list(&place.root(), "a.txt").is_err());
 }
 
 #[test]
-fn a_root_that_is_no_folder_is_refused() {
+fn a_root_that_is_not_a_folder_is_refused() {
     assert!(Root::open(Path::new("/nowhere/at/all")).is_err());
     let place = Place::new("root");
     assert!(Root::open(&place.0.join("secret.txt")).is_err());

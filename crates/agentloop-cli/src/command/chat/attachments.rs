@@ -1,0 +1,49 @@
+//! Images, files, audio and videos that are sent with the prompt.
+
+use agentloop::{ContentPart, Result};
+
+/// Options that attach media.
+#[derive(Debug, clap::Args)]
+pub(super) struct Attachments {
+    /// Attach an image, for example photo.jpg. Can be repeated.
+    #[arg(long = "image", value_name = "PATH|URL")]
+    images: Vec<String>,
+
+    /// Attach a file, for example report.pdf. Can be repeated.
+    #[arg(long = "file", value_name = "PATH|URL")]
+    files: Vec<String>,
+
+    /// Attach audio, for example speech.wav. Can be repeated.
+    #[arg(long = "audio", value_name = "PATH|URL")]
+    audio: Vec<String>,
+
+    /// Attach a video, for example clip.mp4. Can be repeated.
+    #[arg(long = "video", value_name = "PATH|URL")]
+    videos: Vec<String>,
+}
+
+impl Attachments {
+    /// Reads the attachments, in the order images, files, audio, videos.
+    pub(super) fn read_parts(&self) -> Result<Vec<ContentPart>> {
+        type FromUrl = fn(String) -> ContentPart;
+        type FromPath = fn(String) -> Result<ContentPart>;
+        let kinds: [(&[String], FromUrl, FromPath); 4] = [
+            (&self.images, ContentPart::image_url, ContentPart::image_path),
+            (&self.files, ContentPart::file_url, ContentPart::file_path),
+            (&self.audio, ContentPart::audio_url, ContentPart::audio_path),
+            (&self.videos, ContentPart::video_url, ContentPart::video_path),
+        ];
+        let parts = kinds.into_iter().flat_map(|(locations, from_url, from_path)| {
+            locations.iter().map(move |location| match is_url(location) {
+                true => Ok(from_url(location.clone())),
+                false => from_path(location.clone()),
+            })
+        });
+        parts.collect()
+    }
+}
+
+fn is_url(location: &str) -> bool {
+    let is_data = location.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("data:"));
+    is_data || location.contains("://")
+}
