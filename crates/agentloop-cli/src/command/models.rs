@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use agentloop::{AgentLoop, ModelCatalog, ModelData, ModelInfo};
+use agentloop::{AgentLoop, ErrorKind, ModelCatalog, ModelData, ModelInfo};
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -44,7 +44,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
                 }
                 output.flush()?;
             }
-            Err(error) if args.provider.is_some() => return Err(error.into()),
+            Err(error) if args.provider.is_some() => return Err(add_hint(error, &name).into()),
             // If one provider fails, the others are still listed.
             Err(error) => {
                 setup.notes.print_error(&error.to_string(), error.hint());
@@ -57,6 +57,20 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         output.flush()?;
     }
     if failed { Err(Failure::Shown) } else { Ok(()) }
+}
+
+/// Adds a hint about `--known` to the error for a missing key.
+fn add_hint(error: agentloop::Error, provider: &str) -> agentloop::Error {
+    if error.kind() != ErrorKind::MissingKey {
+        return error;
+    }
+    let known =
+        format!("`agentloop models {provider} --known` lists the known models without a key");
+    let hint = match error.hint() {
+        Some(hint) => format!("{hint}; {known}"),
+        None => known,
+    };
+    error.with_hint(hint)
 }
 
 /// Returns the names of the providers to query.

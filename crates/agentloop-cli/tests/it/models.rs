@@ -81,6 +81,14 @@ fn built_in_data_completes_the_list_of_a_provider() {
 }
 
 #[test]
+fn without_a_key_the_hint_names_the_list_of_known_models() {
+    let run = agentloop(["models", "groq"]).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("hint: set GROQ_API_KEY"), "{run}");
+    assert!(run.stderr.contains("`agentloop models groq --known`"), "{run}");
+}
+
+#[test]
 fn an_unknown_setting_of_a_model_is_reported_with_its_line() {
     let run = agentloop(["models", "openai/gpt-4o"])
         .config("[models.\"openai/gpt-4o\"]\ncontext = 1\n")
