@@ -21,6 +21,7 @@ mod logprobs;
 mod media_options;
 mod message;
 mod output;
+mod param;
 mod part;
 mod protocol;
 mod raw;
@@ -59,6 +60,7 @@ pub use logprobs::{Logprobs, TokenLogprob};
 pub use media_options::{Download, MediaOptions};
 pub use message::{ChatMessage, FunctionCall, Origin, Role, ToolCall};
 pub use output::{AudioOutput, ImageOutput, JsonSchemaFormat, OutputStrategy, ResponseFormat};
+pub use param::Param;
 pub use part::{
     AudioPart, CodeExecutionPart, CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart,
     ProviderState, RedactedThinkingPart, ResponsePart, ServerToolCallPart, ServerToolResultPart,

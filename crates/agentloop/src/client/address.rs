@@ -9,11 +9,11 @@ use crate::limits::MAX_KNOWN_URLS;
 use crate::lock::lock;
 use crate::secret::mask;
 
-/// The address of a call. Each leading `/..` of the path goes one step up from the provider's address, but never past
-/// its host. What the address has as a query stays at the end.
+/// Returns the URL of a call. Each leading `/..` of the path goes one step up from the provider's base URL, but never past its
+/// host. A query of the base URL follows the query of the path.
 pub(crate) fn join(base_url: &str, path: &str) -> String {
     let (place, query) = match base_url.split_once('?') {
-        Some((place, query)) => (place, Some(query)),
+        Some((place, query)) => (place, Some(query).filter(|query| !query.is_empty())),
         None => (base_url, None),
     };
     let (mut place, mut path) = (place.trim_end_matches('/'), path);
@@ -23,7 +23,10 @@ pub(crate) fn join(base_url: &str, path: &str) -> String {
         path = rest;
     }
     match query {
-        Some(query) => format!("{place}{path}?{query}"),
+        Some(query) => {
+            let joint = if path.contains('?') { '&' } else { '?' };
+            format!("{place}{path}{joint}{query}")
+        }
         None => format!("{place}{path}"),
     }
 }
@@ -80,6 +83,13 @@ mod tests {
             ("http://a.test:80/v1", "/../../v2/embed", "http://a.test:80/v2/embed"),
             ("http://a.test", "/../api/embed", "http://a.test/api/embed"),
             ("https://a.test/v1/?k=1", "/../api", "https://a.test/api?k=1"),
+            (
+                "https://a.test/v1?k=1",
+                "/m:stream?alt=sse",
+                "https://a.test/v1/m:stream?alt=sse&k=1",
+            ),
+            ("https://a.test/v1?", "/m?alt=sse", "https://a.test/v1/m?alt=sse"),
+            ("https://a.test/v1?", "/m", "https://a.test/v1/m"),
         ] {
             assert_eq!(join(base, path), url);
         }

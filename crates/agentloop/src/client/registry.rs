@@ -187,6 +187,7 @@ impl Registry {
                     .with_provider(name.as_ref())
                     .with_hint("write it with its scheme, https://… or http://…"));
             }
+            provider.check_rules().map_err(|error| error.with_provider(name.as_ref()))?;
         }
         if let Some(name) = &self.default_provider {
             self.provider(name).map_err(|error| {

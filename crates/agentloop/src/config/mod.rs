@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use find::{ConfigFile, ConfigOrigin};
 pub use layers::ConfigReader;
@@ -25,7 +25,8 @@ use crate::middleware::{
     Logger, Retry, RetryTable,
 };
 use crate::models::{self, ModelCatalog, ModelData};
-use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, Rule};
+use crate::protocol::Protocol;
+use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks};
 use crate::timeouts::{self, Timeouts};
 
 /// What a configuration file says.
@@ -124,9 +125,44 @@ struct Row {
     clamp: BTreeMap<String, Range>,
     ignored: Vec<Param>,
     defaults: BTreeMap<String, Value>,
-    quirks: Option<Quirks>,
+    allow: Option<Vec<String>>,
+    quirks: Option<QuirkChanges>,
     models: Vec<ModelRule>,
     embeddings: Option<bool>,
+}
+
+/// The quirks that a file sets; the others stay as they are.
+#[derive(Debug)]
+struct QuirkChanges(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for QuirkChanges {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        let fields = Map::deserialize(from)?;
+        // Mistakes are found here, where the line is known.
+        match Quirks::deserialize(Value::Object(fields.clone())) {
+            Ok(_) => Ok(Self(fields)),
+            Err(error) => Err(serde::de::Error::custom(error)),
+        }
+    }
+}
+
+impl QuirkChanges {
+    fn apply(&self, quirks: &mut Quirks) -> serde_json::Result<()> {
+        let mut fields = serde_json::to_value(&*quirks)?;
+        merge(&mut fields, &self.0);
+        *quirks = serde_json::from_value(fields)?;
+        Ok(())
+    }
+}
+
+/// Replaces fields, those of nested objects one by one.
+fn merge(value: &mut Value, changes: &Map<String, Value>) {
+    for (name, change) in changes {
+        match change {
+            Value::Object(inner) if value[name].is_object() => merge(&mut value[name], inner),
+            _ => value[name] = change.clone(),
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -283,14 +319,17 @@ impl Row {
             |what: String| Error::new(ErrorKind::Config, format!("providers.{name}: {what}"));
         let mut provider = match (Provider::builtin(name), &self.base_url) {
             (Some(builtin), _) => builtin,
-            (None, Some(url)) => Provider::openai_compatible(name.to_owned(), url.clone()),
+            (None, Some(url)) => {
+                let protocol = self.protocol.unwrap_or(Protocol::OpenAiChat);
+                Provider::compatible(protocol, name.to_owned(), url.clone())
+            }
             (None, None) => {
                 return Err(wrong("`base_url` is missing".to_owned())
-                    .with_hint("a provider that is not built in needs an address"));
+                    .with_hint("a provider that is not built in needs a URL"));
             }
         };
         if let Some(protocol) = self.protocol {
-            provider = provider.speaking(protocol).into_owned();
+            provider.change_protocol(protocol);
         }
         if let Some(url) = self.base_url {
             provider.set_base_url(url.into());
@@ -308,16 +347,18 @@ impl Row {
             (None, None) => {}
         }
         let param = |word: &str| {
-            Param::ALL.iter().copied().find(|param| param.name() == word).ok_or_else(|| {
+            Param::from_name(word).ok_or_else(|| {
                 let known: Vec<&str> = Param::ALL.iter().map(|param| param.name()).collect();
-                wrong(format!("`{word}` is no parameter"))
+                wrong(format!("`{word}` is not a parameter"))
                     .with_hint(format!("known are {}", known.join(", ")))
             })
         };
         for (header, value) in self.headers {
             provider = provider.header(header, value);
         }
-        provider = provider.strip(self.strip);
+        if let Some(names) = self.allow {
+            provider.set_allow(names.into_iter().map(Into::into).collect());
+        }
         for (from, to) in self.rename {
             provider = provider.rename(param(&from)?, to);
         }
@@ -326,18 +367,24 @@ impl Row {
                 Range::Fixed(value) => (value, value),
                 Range::Between([min, max]) => (min, max),
             };
-            if min.is_nan() || max.is_nan() || min > max {
-                return Err(wrong(format!("clamp.{word} is not a range")));
-            }
             provider = provider.clamp(param(&word)?, min, max);
         }
         for param in self.ignored {
             provider = provider.ignored(param);
         }
         for (field, value) in self.defaults {
-            provider.add_rule(Rule::Default(field.into(), value));
+            provider = provider.default_field(field, value);
         }
-        provider.quirks = self.quirks.unwrap_or(provider.quirks);
+        // What the file strips is stripped, whatever else it has about the parameter.
+        provider = provider.strip(self.strip);
+        if let Some(changes) = self.quirks {
+            let mut all = provider.all_quirks();
+            all.try_for_each(|quirks| changes.apply(quirks))
+                .map_err(|error| wrong(format!("quirks: {error}")))?;
+        }
+        provider.check_rules().map_err(|error| {
+            wrong(error.message().to_owned()).with_hint(error.hint().unwrap_or_default())
+        })?;
         // The file's rules come first, so that they count.
         provider.models.splice(0..0, self.models);
         provider.serves.embeddings = self.embeddings.unwrap_or(provider.serves.embeddings);

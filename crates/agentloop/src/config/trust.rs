@@ -44,6 +44,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("providers.*.rename", REQUEST),
     free("providers.*.clamp"),
     free("providers.*.ignored"),
+    free("providers.*.allow"),
     trusted("providers.*.defaults", REQUEST),
     trusted("providers.*.quirks", REQUEST),
     trusted("providers.*.models", REQUEST),

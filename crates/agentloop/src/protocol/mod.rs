@@ -21,6 +21,7 @@ mod lenient;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
 mod output;
+pub(crate) mod params;
 mod recognize;
 mod rest;
 mod restrict;
@@ -44,7 +45,7 @@ pub(crate) use recognize::protocol_of;
 
 pub use crate::chat::Protocol;
 
-use crate::chat::{ChatRequest, EmbedRequest, Warning};
+use crate::chat::{ChatRequest, EmbedRequest, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::Frame;
 use crate::history::ToolNames;
@@ -91,10 +92,12 @@ pub(crate) fn encode_chat(
     stream: bool,
 ) -> Result<(Encoded, AnswerForm)> {
     let mut early = Vec::new();
-    let request = server_tools::resolve(provider, model, request, &mut early)?;
+    let request = params::set_defaults(provider, request)?;
+    let request = server_tools::resolve(provider, model, &request, &mut early)?;
     restrict::check_strict(&request, &early)?;
     let restricted = restrict::apply(provider, model, &request)?;
-    let shaped = output::shape(provider, model, &restricted)?;
+    let mut shaped = output::shape(provider, model, &restricted)?;
+    let mut ruled = params::apply(provider, &mut shaped.request)?;
     let mut encoded = match protocol {
         Protocol::OpenAiChat => openai_chat::encode::chat(provider, model, &shaped, stream),
         Protocol::OpenAiResponses => {
@@ -103,7 +106,15 @@ pub(crate) fn encode_chat(
         Protocol::Anthropic => anthropic::encode::chat(provider, model, &shaped, stream),
         Protocol::Gemini => gemini::encode::chat(provider, model, &shaped, stream),
     }?;
-    let output::Shaped { form, warnings, .. } = shaped;
+    // A number that the model refuses was not sent as another one.
+    ruled.retain(|warning| {
+        let is_dropped = |other: &Warning| {
+            other.kind == WarningKind::Dropped && other.subject == warning.subject
+        };
+        warning.kind != WarningKind::Clamped || !encoded.warnings.iter().any(is_dropped)
+    });
+    let output::Shaped { form, mut warnings, .. } = shaped;
+    warnings.append(&mut ruled);
     encoded.warnings.splice(0..0, warnings);
     restrict::check_strict(&request, &encoded.warnings)?;
     early.extend(restricted.warnings);
@@ -199,9 +210,11 @@ pub(crate) fn encode_count(
     model: &str,
     request: &ChatRequest,
 ) -> Result<Option<Encoded>> {
-    let request = server_tools::resolve(provider, model, request, &mut Vec::new())?;
+    let request = params::set_defaults(provider, request)?;
+    let request = server_tools::resolve(provider, model, &request, &mut Vec::new())?;
     let restricted = restrict::apply(provider, model, &request)?;
-    let shaped = output::shape(provider, model, &restricted)?;
+    let mut shaped = output::shape(provider, model, &restricted)?;
+    params::apply(provider, &mut shaped.request)?;
     match protocol {
         // A host that counts does so for both of its protocols.
         Protocol::OpenAiChat | Protocol::OpenAiResponses => {

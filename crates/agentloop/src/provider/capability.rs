@@ -8,8 +8,9 @@ use super::quirks::{
     AudioInputForm, CacheMarkers, FileInputForm, ImageInput, JsonSchemaSupport, TokenCount,
     VideoInput,
 };
-use super::{Param, Provider, Rule};
+use super::{Param, Provider};
 use crate::chat::Protocol;
+use crate::protocol::Protocol;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
@@ -77,9 +78,9 @@ impl Provider {
     /// decides: for a host of which little is known, `true` is the default of a compatible endpoint. Single models may
     /// do less.
     pub fn supports(&self, feature: Feature) -> bool {
-        let taken = |param: Param| !self.rules.contains(&Rule::Strip(param));
         match feature {
-            Feature::Tools => taken(Param::Tools),
+            Feature::Tools => self.takes(Param::Tools),
+            Feature::JsonSchema if !self.takes(Param::ResponseFormat) => false,
             Feature::Embeddings => self.serves.embeddings,
             Feature::ModelList => self.serves.models,
             Feature::Thinking

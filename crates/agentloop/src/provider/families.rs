@@ -1,5 +1,7 @@
 //! What is known of families of models, wherever they are served under their own names.
 
+use std::sync::LazyLock;
+
 use super::Provider;
 use super::model::{
     CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
@@ -27,8 +29,23 @@ pub(super) fn with_gpt(row: Provider) -> Provider {
     rules.into_iter().fold(row, Provider::model)
 }
 
-/// What is known of the Claude models, wherever they are served under their own names.
+/// Returns what is known of the models that are served under their own names wherever `protocol` is spoken.
+pub(super) fn of(protocol: Protocol) -> &'static [ModelRule] {
+    static CLAUDE: LazyLock<Vec<ModelRule>> = LazyLock::new(claude_models);
+    static GEMINI: LazyLock<Vec<ModelRule>> = LazyLock::new(gemini_models);
+    match protocol {
+        Protocol::Anthropic => &CLAUDE,
+        Protocol::Gemini => &GEMINI,
+        Protocol::OpenAiChat | Protocol::OpenAiResponses => &[],
+    }
+}
+
+/// Adds what is known of the Claude models to a provider that serves them over other protocols too.
 pub(super) fn with_claude(row: Provider) -> Provider {
+    claude_models().into_iter().fold(row, Provider::model)
+}
+
+fn claude_models() -> Vec<ModelRule> {
     const LONG: u64 = 128_000;
     let newest = |pattern: &'static str| {
         ModelRule::new(pattern)
@@ -47,7 +64,7 @@ pub(super) fn with_claude(row: Provider) -> Provider {
     };
     // From Opus 5.5 and Fable 5.1 on, thinking is bound to the model that thought it.
     let bound = |rule: ModelRule| rule.with_signatures(Signatures::OfModel);
-    let rules = [
+    vec![
         bound(always("*claude-opus-5-5*")).with_forced_tools(ForcedTools::Refused),
         bound(always("*claude-sonnet-5-5*")).with_forced_tools(ForcedTools::Refused),
         bound(always("*claude-fable-5-*")).with_forced_tools(ForcedTools::Refused),
@@ -70,13 +87,12 @@ pub(super) fn with_claude(row: Provider) -> Provider {
         old("*claude-3*", 4_096),
         // One that is newer than this table: as the newest are asked, and nothing is left out.
         ModelRule::new("*claude*").with_thinking(ThinkingControl::Level),
-    ];
-    rules.into_iter().fold(row, Provider::model)
+    ]
 }
 
 /// The families that are served under this protocol, wherever that is. Models of which the least level is `minimal` can
 /// all but stop thinking; the others have `low` as their least.
-pub(super) fn gemini_models() -> Vec<ModelRule> {
+fn gemini_models() -> Vec<ModelRule> {
     let rule = |pattern, thinking| ModelRule::new(pattern).with_thinking(thinking);
     // These take temperature and the like, and do nothing with them.
     let deaf = |pattern, thinking| rule(pattern, thinking).with_sampling(Sampling::Refused);

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use crate::chat::Param;
 pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
@@ -25,7 +26,8 @@ pub use model::{
     CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
     Signatures, ThinkTags, ThinkingControl,
 };
-pub use param::{Param, Rule};
+pub use param::Rule;
+pub(crate) use param::Ruling;
 pub use quirks::Quirks;
 pub use restrict::{Action, Condition, ModelRestrictions, Restriction};
 
@@ -66,8 +68,8 @@ pub struct Provider {
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     /// What the host does with parameters, where it is not just taking them.
     pub rules: Vec<Rule>,
-    /// The only parameters that the host takes, by the names that they have there, if it refuses all others.
-    pub allow: Option<Cow<'static, [&'static str]>>,
+    /// The only parameters that it accepts, by the names under which they are sent. Absent means all.
+    pub allow: Option<Vec<Cow<'static, str>>>,
     /// How it bends the protocol.
     pub quirks: Quirks,
     /// What is special about some of its models.
@@ -104,8 +106,8 @@ pub struct Endpoint {
 pub struct Bends {
     /// What the host does with parameters.
     pub rules: Vec<Rule>,
-    /// The only parameters that it takes, if it refuses all others.
-    pub allow: Option<Cow<'static, [&'static str]>>,
+    /// The only parameters that it accepts, if it refuses all others.
+    pub allow: Option<Vec<Cow<'static, str>>>,
     /// How it bends the protocol.
     pub quirks: Quirks,
 }
@@ -179,8 +181,21 @@ impl Provider {
         Self {
             protocol: Protocol::Gemini,
             auth: Auth::XGoogApiKey,
-            models: families::gemini_models(),
             ..Self::openai_compatible(name, base_url)
+        }
+    }
+
+    /// Creates a provider that speaks `protocol` at a base URL, as [`openai_compatible`](Self::openai_compatible) and its kin do.
+    pub(crate) fn compatible(
+        protocol: Protocol,
+        name: impl Into<Cow<'static, str>>,
+        base_url: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        match protocol {
+            Protocol::OpenAiChat => Self::openai_compatible(name, base_url),
+            Protocol::OpenAiResponses => Self::responses_compatible(name, base_url),
+            Protocol::Anthropic => Self::anthropic_compatible(name, base_url),
+            Protocol::Gemini => Self::gemini_compatible(name, base_url),
         }
     }
 
@@ -226,7 +241,7 @@ impl Provider {
         self
     }
 
-    /// Leaves these parameters out, with warnings.
+    /// Leaves these parameters out, with a warning for each one that a request sets.
     #[must_use]
     pub fn strip(mut self, params: impl IntoIterator<Item = Param>) -> Self {
         for param in params {
@@ -235,28 +250,40 @@ impl Provider {
         self
     }
 
-    /// Sends a parameter under another name.
+    /// Sends a parameter under another name, which may be a path (`settings.seed`).
     #[must_use]
     pub fn rename(mut self, param: Param, to: impl Into<Cow<'static, str>>) -> Self {
         self.add_rule(Rule::Rename(param, to.into()));
         self
     }
 
-    /// Keeps a parameter in a range.
+    /// Keeps a parameter that is a number in a range. The last range counts.
     #[must_use]
     pub fn clamp(mut self, param: Param, min: f64, max: f64) -> Self {
         self.add_rule(Rule::Clamp(param, min, max));
         self
     }
 
-    /// Sends a parameter that the host is known to do nothing with, and says so.
+    /// Sends a parameter with the warning that the provider ignores it.
     #[must_use]
     pub fn ignored(mut self, param: Param) -> Self {
         self.add_rule(Rule::Ignored(param));
         self
     }
 
-    /// Sends a field of the body when the request says nothing else.
+    /// Sets a parameter, or a field of the body, when the request does not set it.
+    ///
+    /// A name that is a parameter's sets that parameter, as if the request had set it. Any other name is the name, or the path,
+    /// of a field of the body.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    ///
+    /// let lab = Provider::gemini_compatible("lab", "http://localhost:8000/v1beta")
+    ///     .default_field("max_tokens", 1000) // sent as `generationConfig.maxOutputTokens`
+    ///     .default_field("generationConfig.mediaResolution", "MEDIA_RESOLUTION_LOW");
+    /// assert_eq!(lab.rules.len(), 2);
+    /// ```
     #[must_use]
     pub fn default_field(
         mut self,
@@ -267,10 +294,11 @@ impl Provider {
         self
     }
 
-    /// Sends these parameters only, by the names that the host has for them.
+    /// Sends only the parameters that have one of these names in the body, and those that have a rule. The name of an object
+    /// (`reasoning`) stands for all of its fields.
     #[must_use]
     pub fn allow(mut self, names: &'static [&'static str]) -> Self {
-        self.allow = Some(Cow::Borrowed(names));
+        self.allow = Some(names.iter().copied().map(Cow::Borrowed).collect());
         self
     }
 
@@ -349,24 +377,6 @@ impl Provider {
         Ok(Cow::Owned(url))
     }
 
-    /// The values of a number that the host takes, where it does not take all.
-    pub(crate) fn range(&self, param: Param) -> Option<(f64, f64)> {
-        self.rules.iter().find_map(|rule| match rule {
-            Rule::Clamp(of, min, max) if *of == param => Some((*min, *max)),
-            _ => None,
-        })
-    }
-
-    /// Whether the host takes a parameter and does something with it.
-    pub(crate) fn takes(&self, param: Param) -> bool {
-        let listed = self.allow.as_ref().is_none_or(|names| names.contains(&param.name()));
-        listed
-            && !self
-                .rules
-                .iter()
-                .any(|rule| matches!(rule, Rule::Strip(of) | Rule::Ignored(of) if *of == param))
-    }
-
     /// What is known of a model: by the row's own rules, and where they say nothing, by the catalog.
     pub(crate) fn model_traits(&self, model: &str) -> model::ModelTraits {
         let mut traits = self.ruled_traits(model);
@@ -380,9 +390,9 @@ impl Provider {
         model::is_same(model, maker) || (free(model) && free(maker))
     }
 
-    /// What is known of a model by the row's own rules alone.
+    /// Returns what is known of a model by the provider's own rules, or by those of the families that its protocol serves.
     pub(crate) fn ruled_traits(&self, model: &str) -> model::ModelTraits {
-        model::traits_of(&self.models, model)
+        model::traits_of(&self.models, families::of(self.protocol), model)
     }
 }
 

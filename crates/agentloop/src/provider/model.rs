@@ -380,10 +380,10 @@ fn thinks_between_tags(model: &str) -> bool {
         .any(|(family, needs)| needs & !has == 0 && matches(family.as_bytes(), model.as_bytes()))
 }
 
-/// What is known of `model`, by a host's own `rules` first (the first that matches counts) and by family.
-pub(crate) fn traits_of(rules: &[ModelRule], model: &str) -> ModelTraits {
+/// Returns what is known of `model`: the first rule that matches counts, those of the provider before those of `families`.
+pub(crate) fn traits_of(rules: &[ModelRule], families: &[ModelRule], model: &str) -> ModelTraits {
     let mut traits = ModelTraits::default();
-    if let Some(rule) = rules.iter().find(|rule| rule.matches(model)) {
+    if let Some(rule) = rules.iter().chain(families).find(|rule| rule.matches(model)) {
         traits = ModelTraits {
             sampling: rule.sampling,
             think_tags: rule.think_tags,
@@ -456,7 +456,7 @@ mod tests {
             ("us.openai.gpt-oss-120b-1:0", ThinkTags::Reasoning),
             ("openai/gpt-oss-20b", ThinkTags::None),
         ] {
-            assert_eq!(traits_of(&[], model).think_tags, tags, "{model}");
+            assert_eq!(traits_of(&[], &[], model).think_tags, tags, "{model}");
         }
     }
 }

@@ -1,85 +1,137 @@
-//! The parameters of a request, and what a host does with them.
+//! The rules of a provider about parameters.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-macro_rules! params {
-    ($($variant:ident = $name:literal,)*) => {
-        /// A parameter of a chat request, by the name that it has there.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[non_exhaustive]
-        pub enum Param {
-            $(
-                #[doc = concat!("`", $name, "`")]
-                #[serde(rename = $name)]
-                $variant,
-            )*
-        }
+use crate::chat::{ChatRequest, Param};
+use crate::error::{Error, ErrorKind, Result};
 
-        impl Param {
-            /// Every parameter.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
-
-            /// Its name.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)*
-                }
-            }
-        }
-    };
-}
-
-params! {
-    Temperature = "temperature",
-    TopP = "top_p",
-    TopK = "top_k",
-    MaxTokens = "max_tokens",
-    Stop = "stop",
-    Seed = "seed",
-    N = "n",
-    FrequencyPenalty = "frequency_penalty",
-    PresencePenalty = "presence_penalty",
-    Tools = "tools",
-    ToolChoice = "tool_choice",
-    ParallelToolCalls = "parallel_tool_calls",
-    ResponseFormat = "response_format",
-    Modalities = "modalities",
-    Audio = "audio",
-    Image = "image",
-    Verbosity = "verbosity",
-    ReasoningEffort = "reasoning_effort",
-    Thinking = "thinking",
-    Logprobs = "logprobs",
-    TopLogprobs = "top_logprobs",
-    LogitBias = "logit_bias",
-    ServiceTier = "service_tier",
-    PromptCacheKey = "prompt_cache_key",
-    User = "user",
-    Metadata = "metadata",
-}
-
-impl fmt::Display for Param {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// What a host does with a parameter, where it is not just taken as it is.
+/// What a provider does with a parameter that it does not just accept.
+///
+/// Rules are applied in their order. The last rule about a parameter decides whether the parameter is sent: `Strip` leaves it
+/// out, every other rule sends it. Of several renames, of several ranges and of several defaults the last one counts. A rule
+/// about a parameter counts before [`Provider::allow`](super::Provider::allow).
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {
-    /// The host does not take it: it is left out, with a warning.
+    /// Leaves the parameter out, with a warning.
     Strip(Param),
-    /// The host takes it under another name.
+    /// Sends the parameter under another name, with a warning. A name with dots is a path: `a.b` is the field `b` of the
+    /// object `a`. A parameter that the protocol does not have is sent under this name as it is in the request.
     Rename(Param, Cow<'static, str>),
-    /// The host takes only values of this range.
+    /// Sends the nearest value of this range, with a warning.
     Clamp(Param, f64, f64),
-    /// The host takes it and does nothing with it: sent, with a warning.
+    /// Sends the parameter, with the warning that the provider ignores it.
     Ignored(Param),
-    /// Sent when the caller says nothing else.
+    /// Sets the parameter of this name when the request does not set it. A name that is not a parameter's is the name, or the
+    /// path, of a field of the body.
     Default(Cow<'static, str>, Value),
+}
+
+/// The most names in a path of fields.
+const MAX_PATH_NAMES: usize = 8;
+
+/// Fields that only the request itself sets.
+const FIXED: [&str; 5] = ["model", "messages", "input", "contents", "stream"];
+
+/// What the rules of a provider say about one parameter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ruling<'p> {
+    /// Whether it is sent; `None` when no rule is about it.
+    pub(crate) is_sent: Option<bool>,
+    /// The name, or the path, under which it is sent.
+    pub(crate) name: Option<&'p str>,
+    /// The least and the greatest value.
+    pub(crate) range: Option<(f64, f64)>,
+    /// Whether the provider is known to ignore it.
+    pub(crate) is_ignored: bool,
+}
+
+impl<'p> Ruling<'p> {
+    pub(crate) fn new(rules: &'p [Rule], param: Param) -> Self {
+        let mut ruling = Self::default();
+        for rule in rules {
+            match rule {
+                Rule::Strip(of) if *of == param => {
+                    ruling.is_sent = Some(false);
+                    continue;
+                }
+                Rule::Rename(of, name) if *of == param => ruling.name = Some(name),
+                Rule::Clamp(of, min, max) if *of == param => ruling.range = Some((*min, *max)),
+                Rule::Ignored(of) if *of == param => ruling.is_ignored = true,
+                Rule::Default(name, _) if name == param.name() => {}
+                _ => continue,
+            }
+            ruling.is_sent = Some(true);
+        }
+        ruling
+    }
+}
+
+impl Rule {
+    /// Checks that the rule can have an effect.
+    ///
+    /// # Errors
+    ///
+    /// When the rule makes no sense for its parameter: a range for a parameter that is not a number, a name that is not a
+    /// field's, a default that the parameter cannot have.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Self::Strip(_) | Self::Ignored(_) => Ok(()),
+            Self::Rename(param, to) => {
+                check_field(to).map_err(|error| prefixed(&format!("rename.{param}"), &error))
+            }
+            Self::Clamp(param, min, max) => check_range(*param, *min, *max)
+                .map_err(|error| prefixed(&format!("clamp.{param}"), &error)),
+            Self::Default(name, value) => match Param::from_name(name) {
+                Some(param) => ChatRequest::default()
+                    .set_json(param, value)
+                    .map_err(|error| wrong(format!("defaults.{name}: {error}"))),
+                None => check_field(name).map_err(|error| prefixed("defaults", &error)),
+            },
+        }
+    }
+}
+
+fn wrong(message: String) -> Error {
+    Error::new(ErrorKind::Config, message)
+}
+
+fn prefixed(place: &str, error: &Error) -> Error {
+    let hint = error.hint().unwrap_or_default().to_owned();
+    wrong(format!("{place}: {}", error.message())).with_hint(hint)
+}
+
+/// Checks a range of values of a parameter.
+pub(super) fn check_range(param: Param, min: f64, max: f64) -> Result<()> {
+    if param.domain().is_none() {
+        let numbers = Param::ALL.iter().filter(|param| param.domain().is_some());
+        let names: Vec<&str> = numbers.map(|param| param.name()).collect();
+        return Err(wrong(format!("`{param}` is not a number and has no range"))
+            .with_hint(format!("a range is possible for {}", names.join(", "))));
+    }
+    match param.bounds(min, max) {
+        Some(_) => Ok(()),
+        None => Err(wrong(format!("`{param}` has no value between {min} and {max}"))
+            .with_hint("write the least value first, then the greatest one")),
+    }
+}
+
+/// Returns whether a text is the name of a field, or the names of nested fields with dots between them.
+pub(super) fn is_path(path: &str) -> bool {
+    let names = path.split('.').count();
+    names <= MAX_PATH_NAMES && !path.split('.').any(str::is_empty)
+}
+
+fn check_field(path: &str) -> Result<()> {
+    if !is_path(path) {
+        let shown: String = path.chars().take(80).collect();
+        return Err(wrong(format!("`{shown}` is not the name of a field"))
+            .with_hint(format!("use at most {MAX_PATH_NAMES} names with dots between them")));
+    }
+    match FIXED.iter().find(|name| path.split('.').next() == Some(name)) {
+        Some(name) => Err(wrong(format!("`{name}` is set by the request only"))),
+        None => Ok(()),
+    }
 }

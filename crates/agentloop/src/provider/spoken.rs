@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use super::restrict::Action;
-use super::{Auth, Bends, Endpoint, Provider, Rule, server_tools};
+use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, server_tools};
 use crate::chat::{ChatRequest, Protocol, Role};
+use crate::protocol::Protocol;
 
 impl Provider {
     /// Another address. The other protocols that were spoken at the old one move too.
@@ -55,11 +56,28 @@ impl Provider {
 
     /// Adds a rule, also for the protocols that have rules of their own.
     pub(crate) fn add_rule(&mut self, rule: Rule) {
-        for bends in self.endpoints.iter_mut().filter_map(|endpoint| endpoint.bends.as_deref_mut())
-        {
+        for bends in self.all_bends() {
             bends.rules.push(rule.clone());
         }
         self.rules.push(rule);
+    }
+
+    /// Sets the only parameters that are sent, also for the protocols that have rules of their own.
+    pub(crate) fn set_allow(&mut self, names: Vec<Cow<'static, str>>) {
+        for bends in self.all_bends() {
+            bends.allow = Some(names.clone());
+        }
+        self.allow = Some(names);
+    }
+
+    /// Returns the quirks of every protocol.
+    pub(crate) fn all_quirks(&mut self) -> impl Iterator<Item = &mut Quirks> {
+        let bends = self.endpoints.iter_mut().filter_map(|endpoint| endpoint.bends.as_deref_mut());
+        std::iter::once(&mut self.quirks).chain(bends.map(|bends| &mut bends.quirks))
+    }
+
+    fn all_bends(&mut self) -> impl Iterator<Item = &mut Bends> {
+        self.endpoints.iter_mut().filter_map(|endpoint| endpoint.bends.as_deref_mut())
     }
 
     /// The protocols that it speaks, its own first.
@@ -68,25 +86,58 @@ impl Provider {
         std::iter::once(self.protocol).chain(others)
     }
 
-    /// The row as it is when `protocol` is spoken: its address, its way to show the key and its rules are the ones for
-    /// it. A protocol that it is not known to speak is spoken at its own address.
+    /// Returns the provider as it is when `protocol` is spoken, with the base URL, the authentication, the rules and the
+    /// quirks for that protocol. A protocol that the provider is not known to speak is spoken at its own base URL, in the way of
+    /// [`anthropic_compatible`](Self::anthropic_compatible) and its kin.
     pub fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
         if protocol == self.protocol {
             return Cow::Borrowed(self);
         }
+        let [before, after] = [self.protocol, protocol]
+            .map(|protocol| Self::compatible(protocol, self.name.clone(), self.base_url.clone()));
         let mut row = self.clone();
         row.protocol = protocol;
+        row.headers.retain(|header| !before.headers.contains(header));
+        let is_new = |(name, _): &(Cow<'_, str>, _)| {
+            !self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+        };
+        row.headers.extend(after.headers.into_iter().filter(is_new));
+        row.serves.embeddings &= after.serves.embeddings;
         if let Some(endpoint) = self.endpoints.iter().find(|known| known.protocol == protocol) {
             row.base_url.clone_from(&endpoint.base_url);
             row.auth = endpoint.auth.clone();
             if let Some(bends) = endpoint.bends.as_deref().cloned() {
                 (row.rules, row.allow, row.quirks) = (bends.rules, bends.allow, bends.quirks);
             }
-            if protocol == Protocol::Anthropic {
-                row = row.header("anthropic-version", "2023-06-01").without_embeddings();
+        } else {
+            if row.auth == before.auth {
+                row.auth = after.auth;
+            }
+            if row.quirks.tool_result_images == before.quirks.tool_result_images {
+                row.quirks.tool_result_images = after.quirks.tool_result_images;
             }
         }
         Cow::Owned(row)
+    }
+
+    /// Makes `protocol` the one that is spoken unless a request asks for another one. The former one is spoken too, as before.
+    pub(crate) fn change_protocol(&mut self, protocol: Protocol) {
+        if protocol == self.protocol {
+            return;
+        }
+        let former = Endpoint {
+            protocol: self.protocol,
+            base_url: self.base_url.clone(),
+            auth: self.auth.clone(),
+            bends: Some(Box::new(Bends {
+                rules: self.rules.clone(),
+                allow: self.allow.clone(),
+                quirks: self.quirks.clone(),
+            })),
+        };
+        *self = self.speaking(protocol).into_owned();
+        self.endpoints.retain(|endpoint| endpoint.protocol != protocol);
+        self.endpoints.push(former);
     }
 
     /// The protocol in which a request for `model` is sent: the one that it asks for; else, where tools are in play, the

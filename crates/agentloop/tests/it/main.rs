@@ -57,6 +57,7 @@ mod responses_encode;
 mod restrict;
 mod rooms;
 mod rows;
+mod rules;
 mod run_laws;
 mod secrets;
 mod seed_shapes;

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::message::{Conversation, Messages};
-use super::params::Params;
 use super::parts::{Block, Content};
 use super::{beta, markers};
 use super::{parts, thinking, tools};
@@ -14,6 +13,7 @@ use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Rules};
 use crate::protocol::output::Shaped;
+use crate::protocol::params::{self, Extra, ParamWriter};
 use crate::protocol::{Encoded, headers};
 use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Sampling};
@@ -73,31 +73,30 @@ pub(super) fn encode(
     let prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))?;
     let traits = provider.model_traits(model);
     let stream = call == Call::Chat { stream: true };
-    let mut params = Params::new(provider, &request.extra_body);
+    let fixed = &["model", "messages"];
+    let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.extend(prepared.warnings);
 
     params.field("model", shaped.model)?;
     let max_tokens = request.max_tokens.unwrap_or_else(|| {
         let most = traits.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
-        if stream { most } else { most.min(MOST_UNSTREAMED) }
+        let most = if stream { most } else { most.min(MOST_UNSTREAMED) };
+        params::within(provider, Param::MaxTokens, most)
     });
     let forced = tools::forced(request, &traits, thinking::is_asked(request));
     let mut asides = std::mem::take(&mut params.warnings);
     let plan = thinking::plan(&mut params, model, request, &traits, max_tokens, forced);
     asides.append(&mut params.warnings);
     if call != Call::Count {
-        params.field("max_tokens", &max_tokens)?;
+        params.put(Param::MaxTokens, Some(&max_tokens))?;
         sampling(&mut params, model, request, &traits, plan.thinks())?;
         if stream {
             params.field("stream", &true)?;
         }
         labels(&mut params, request)?;
-        unknown(&mut params, request);
     }
-    if let Some(thinking) = &plan.thinking {
-        params.field("thinking", thinking)?;
-    }
-    output(&mut params, request, plan.effort)?;
+    thinking::put(&mut params, request, plan)?;
+    response_format(&mut params, request)?;
     let mut wire_tools = tools::definitions(&mut params, request, &prepared.names, &traits);
 
     let mut warnings = std::mem::take(&mut params.warnings);
@@ -119,15 +118,12 @@ pub(super) fn encode(
     markers::limit(&mut wire_tools, &mut system, &mut turns, automatic, &mut warnings);
     params.warnings = warnings;
 
-    if !wire_tools.is_empty() {
-        params.field("tools", &wire_tools)?;
-    }
+    params.put(Param::Tools, (!wire_tools.is_empty()).then_some(&wire_tools))?;
     tools::choice(&mut params, model, request, &prepared.names, forced)?;
-    params.defaults()?;
-    params.extras(|name| call != Call::Count || COUNTED.contains(&name))?;
     if !system.is_empty() {
-        params.field("system", &joined(system))?;
+        params.content("system", &joined(system))?;
     }
+    params.settings(request, |name| call != Call::Count || COUNTED.contains(&name))?;
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     params.field("messages", &turns)?;
     let mut warnings = std::mem::take(&mut params.warnings);
@@ -153,15 +149,15 @@ fn joined(system: Vec<Block<'_>>) -> Content<'_> {
     }
 }
 
-/// How words are chosen, and when to stop.
+/// Writes how tokens are chosen and when to stop.
 fn sampling(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     request: &ChatRequest,
     traits: &ModelTraits,
     thinks: bool,
 ) -> Result<()> {
-    let version = version(params.provider, request);
+    let version = version(params.provider(), request);
     let refused = if version.as_ref() > "2023-06-01" {
         Some(format!("version {version} of the protocol does not take it"))
     } else if traits.sampling != Sampling::Free {
@@ -171,36 +167,26 @@ fn sampling(
     } else {
         None
     };
-    let wishes = [
-        (Param::Temperature, request.temperature),
-        (Param::TopP, request.top_p),
-        (Param::TopK, request.top_k.map(f64::from)),
-    ];
-    for (param, value) in wishes {
-        let Some(value) = value else { continue };
+    for param in [Param::Temperature, Param::TopP, Param::TopK] {
         match &refused {
-            // What the model does anyway may be said, or not.
-            Some(_)
-                if thinks && param == Param::Temperature && (value - 1.0).abs() < f64::EPSILON => {}
-            Some(why) => params.dropped(param.name(), why),
-            None if param == Param::TopK => {
-                if params.takes(param) {
-                    params.field("top_k", &request.top_k)?;
-                }
-            }
-            None => params.number(param, value, (0.0, 1.0))?,
+            None => params.copy(request, param)?,
+            // A model that thinks has a temperature of 1 anyway.
+            Some(_) if thinks && param == Param::Temperature && is_one(request.temperature) => {}
+            Some(why) if request.has(param) => params.drop(param.name(), why),
+            Some(_) => {}
         }
     }
     // A blank sequence is refused, and would stop nothing that matters.
     let stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
     let taken: Vec<&String> = stops.iter().filter(|stop| !stop.trim().is_empty()).collect();
     if taken.len() < stops.len() {
-        params.dropped("stop", "a sequence of white space only is not taken");
+        params.drop("stop", "a sequence of white space only is not taken");
     }
-    if !taken.is_empty() && params.takes(Param::Stop) {
-        params.field("stop_sequences", &taken)?;
-    }
-    Ok(())
+    params.put(Param::Stop, (!taken.is_empty()).then_some(&taken)).map(drop)
+}
+
+fn is_one(number: Option<f64>) -> bool {
+    number.is_some_and(|number| (number - 1.0).abs() < f64::EPSILON)
 }
 
 /// The version of the protocol that the request's headers name.
@@ -215,71 +201,42 @@ fn version<'a>(provider: &'a Provider, request: &'a ChatRequest) -> Cow<'a, str>
     }
 }
 
-/// Who asks, and in which class.
-fn labels(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
-    let labels = request.metadata.as_ref();
-    let labelled = labels.and_then(|labels| labels.get("user_id")?.as_str());
-    let user = request.user.as_deref().or(labelled);
-    if let Some(user) = user
-        && params.takes(Param::User)
-    {
-        params.field("metadata", &json!({ "user_id": user }))?;
-    }
-    for name in labels.into_iter().flat_map(Map::keys).filter(|name| *name != "user_id") {
-        params.lost_if(true, &format!("metadata.{name}"));
-    }
-    let Some(tier) = request.service_tier.as_deref() else { return Ok(()) };
-    match tier {
-        "auto" | "standard_only" if params.takes(Param::ServiceTier) => {
-            params.field("service_tier", tier)
+/// Writes the user and the service tier.
+fn labels(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
+    params.copy(request, Param::User)?;
+    for (name, value) in request.metadata.iter().flatten() {
+        if name != "user_id" {
+            params.lose(&format!("metadata.{name}"));
+        } else if request.user.is_none() && value.is_string() {
+            params.merge(Param::Metadata, Map::from_iter([(name.clone(), value.clone())]));
         }
-        "default" | "standard" if params.takes(Param::ServiceTier) => {
+    }
+    let tier = match request.service_tier.as_deref() {
+        Some(tier @ ("default" | "standard")) => {
             let why = format!("`{tier}` is sent as `standard_only`");
             params.warn(WarningKind::Converted, "service_tier", &why);
-            params.field("service_tier", "standard_only")
+            Some("standard_only")
         }
-        other => {
-            let why = format!("`{other}` is not known to {}", params.provider.name);
-            params.dropped("service_tier", &why);
-            Ok(())
+        Some(tier) if tier != "auto" && tier != "standard_only" => {
+            let why = format!("`{tier}` is not known to {}", params.provider().name);
+            params.drop("service_tier", &why);
+            None
         }
-    }
+        tier => tier,
+    };
+    params.put(Param::ServiceTier, tier).map(drop)
 }
 
-/// Wishes for which the protocol has no form.
-fn unknown(params: &mut Params<'_>, request: &ChatRequest) {
-    params.lost_if(request.frequency_penalty.is_some(), "frequency_penalty");
-    params.lost_if(request.presence_penalty.is_some(), "presence_penalty");
-    params.lost_if(request.seed.is_some(), "seed");
-    params.lost_if(request.n.is_some_and(|n| n != 1), "n");
-    params.lost_if(request.logprobs == Some(true), "logprobs");
-    params.lost_if(request.top_logprobs.is_some(), "top_logprobs");
-    params.lost_if(request.logit_bias.is_some(), "logit_bias");
-    params.lost_if(request.modalities.iter().any(|kind| kind != "text"), "modalities");
-    params.lost_if(request.audio.is_some(), "audio");
-    params.lost_if(request.image.is_some(), "image");
-    params.lost_if(request.verbosity.is_some(), "verbosity");
-    params.lost_if(request.prompt_cache_key.is_some(), "prompt_cache_key");
-}
-
-/// `output_config`: the effort, and the form of the text.
-fn output(
-    params: &mut Params<'_>,
-    request: &ChatRequest,
-    effort: Option<&'static str>,
-) -> Result<()> {
-    let mut config = Map::new();
-    if let Some(effort) = effort {
-        config.insert("effort".to_owned(), json!(effort));
+/// Writes the form of the text.
+fn response_format(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
+    let Some(ResponseFormat::JsonSchema { json_schema }) = &request.response_format else {
+        return Ok(());
+    };
+    let converted = schema::converted(&json_schema.schema, Dialect::Anthropic);
+    for lost in converted.lost() {
+        params.drop("response_format", lost);
     }
-    if let Some(ResponseFormat::JsonSchema { json_schema }) = &request.response_format {
-        let converted = schema::converted(&json_schema.schema, Dialect::Anthropic);
-        for lost in converted.lost() {
-            params.dropped("response_format", lost);
-        }
-        let schema = Sent::Converted(converted).into_value();
-        let format = json!({ "type": "json_schema", "schema": schema });
-        config.insert("format".to_owned(), format);
-    }
-    if config.is_empty() { Ok(()) } else { params.field("output_config", &Value::Object(config)) }
+    let schema = Sent::Converted(converted).into_value();
+    let format = json!({ "type": "json_schema", "schema": schema });
+    params.put(Param::ResponseFormat, Some(&format)).map(drop)
 }

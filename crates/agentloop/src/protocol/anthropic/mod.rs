@@ -23,4 +23,5 @@ mod usage;
 mod wire;
 
 pub(crate) use decode::Decoder;
+pub(in crate::protocol) use params::place;
 pub(crate) use tools::may_force;

@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::params::Params;
 use super::tools::Forced;
 use crate::chat::{ChatRequest, Effort, WarningKind};
-use crate::provider::ThinkingControl;
+use crate::error::Result;
+use crate::protocol::params::ParamWriter;
 use crate::provider::model::ModelTraits;
+use crate::provider::{Param, ThinkingControl};
 
 /// The least budget that is taken.
 const LEAST: u64 = 1024;
@@ -41,7 +42,7 @@ pub(super) fn is_asked(request: &ChatRequest) -> bool {
 
 /// The form of what the request asks for, for a model of those `traits`.
 pub(super) fn plan(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     request: &ChatRequest,
     traits: &ModelTraits,
@@ -55,10 +56,10 @@ pub(super) fn plan(
     if traits.reasoning == Some(false) {
         let why = format!("{model} does not think");
         if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
-            params.dropped("reasoning_effort", &why);
+            params.drop("reasoning_effort", &why);
         }
         if thinking.enabled == Some(true) || thinking.budget_tokens.is_some() {
-            params.dropped("thinking", &why);
+            params.drop("thinking", &why);
         }
         return Plan::default();
     }
@@ -81,19 +82,37 @@ pub(super) fn plan(
     plan
 }
 
+/// Writes what was planned.
+pub(super) fn put(params: &mut ParamWriter<'_>, request: &ChatRequest, plan: Plan) -> Result<()> {
+    params.put(Param::ReasoningEffort, plan.effort)?;
+    // A budget that stands for an effort is not sent beside a level that a rule sends elsewhere.
+    let by_effort = plan.thinks() && request.thinking.is_none();
+    let is_renamed = by_effort && params.is_renamed(Param::ReasoningEffort);
+    let Some(Value::Object(fields)) = plan.thinking else { return Ok(()) };
+    if is_renamed && plan.effort.is_some() {
+        return Ok(());
+    }
+    let param = if is_renamed { Param::ReasoningEffort } else { Param::Thinking };
+    if !params.merge(param, fields) && by_effort && plan.effort.is_none() {
+        let why = format!("{} does not take `thinking`", params.provider().name);
+        params.drop(Param::ReasoningEffort.name(), &why);
+    }
+    Ok(())
+}
+
 /// Whether the thoughts come in words. By budget they always do.
-fn show(params: &mut Params<'_>, plan: &mut Plan, include: Option<bool>) {
+fn show(params: &mut ParamWriter<'_>, plan: &mut Plan, include: Option<bool>) {
     let Some(include) = include else { return };
     match &mut plan.thinking {
         Some(wire) if wire["type"] == "adaptive" => {
             wire["display"] = json!(if include { "summarized" } else { "omitted" });
         }
         Some(wire) if wire["type"] == "enabled" && !include => {
-            params.dropped("thinking.include", "the model always shows what it thinks");
+            params.drop("thinking.include", "the model always shows what it thinks");
         }
         None if include => {
             let why = "means nothing while the model is not asked to think";
-            params.dropped("thinking.include", why);
+            params.drop("thinking.include", why);
         }
         _ => {}
     }
@@ -101,7 +120,7 @@ fn show(params: &mut Params<'_>, plan: &mut Plan, include: Option<bool>) {
 
 /// `thinking: {type: enabled, budget_tokens}`, which must be less than the whole answer.
 fn by_budget(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     request: &ChatRequest,
     max_tokens: u64,
     off: bool,
@@ -117,7 +136,7 @@ fn by_budget(
         let why =
             format!("{max_tokens} tokens leave no room to think: at least {LEAST} are needed");
         let by_effort = request.thinking.is_none();
-        params.dropped(if by_effort { "reasoning_effort" } else { "thinking" }, &why);
+        params.drop(if by_effort { "reasoning_effort" } else { "thinking" }, &why);
         return Plan::default();
     }
     let told = request.thinking.and_then(|thinking| thinking.budget_tokens);
@@ -142,7 +161,7 @@ fn by_budget(
 
 /// `thinking: {type: adaptive}` and `output_config: {effort}`.
 fn by_level(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     request: &ChatRequest,
     traits: &ModelTraits,
@@ -174,7 +193,7 @@ fn by_level(
     }
     if request.thinking.is_some_and(|thinking| thinking.budget_tokens.is_some()) {
         let why = format!("{model} decides by itself how long it thinks");
-        params.dropped("thinking.budget_tokens", &why);
+        params.drop("thinking.budget_tokens", &why);
     }
     let shown = request.thinking.is_some_and(|thinking| thinking.include.is_some()) && always;
     let thinking = (asked || shown).then(|| json!({ "type": "adaptive" }));

@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::markers::WireCache;
-use super::params::Params;
 use super::thinking;
 use crate::chat::{
     CacheControl, ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind,
@@ -14,6 +13,7 @@ use crate::chat::{
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::client_tools;
+use crate::protocol::params::ParamWriter;
 use crate::provider::model::ModelTraits;
 use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
 use crate::schema::{self, Dialect, Sent};
@@ -38,19 +38,16 @@ pub(super) enum WireTool<'a> {
 
 /// The definitions. Only strict ones must keep to the host's part of JSON Schema.
 pub(super) fn definitions<'a>(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     request: &'a ChatRequest,
     names: &'a ToolNames,
     traits: &ModelTraits,
 ) -> Vec<WireTool<'a>> {
-    if request.tools.is_empty() || !params.takes(Param::Tools) {
-        return Vec::new();
-    }
     let mut wire = Vec::with_capacity(request.tools.len());
     for tool in &request.tools {
         wire.push(match tool {
             ToolDefinition::Function { function, cache_control } => {
-                if let Some(form) = client_tools::declaration(params.provider, function) {
+                if let Some(form) = client_tools::declaration(params.provider(), function) {
                     wire.push(WireTool::Provider(marked(form, *cache_control)));
                     continue;
                 }
@@ -58,7 +55,7 @@ pub(super) fn definitions<'a>(
                 let mut strict = *strict;
                 if strict == Some(true) && traits.json_schema == NativeSchema::No {
                     strict = None;
-                    params.dropped(&format!("tools.{name}.strict"), "the model does not take it");
+                    params.drop(&format!("tools.{name}.strict"), "the model does not take it");
                 }
                 WireTool::Function {
                     name: names.sent(name),
@@ -90,7 +87,7 @@ fn marked(
 
 /// The parameters' schema, which must be an object's, also where there are none.
 fn input_schema<'a>(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     name: &str,
     parameters: Option<&'a Value>,
     strict: Option<bool>,
@@ -165,28 +162,20 @@ fn may(traits: &ModelTraits, asks_to_think: bool) -> Forced {
 
 /// `tool_choice`, which also says whether several may be called at once.
 pub(super) fn choice(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     request: &ChatRequest,
     names: &ToolNames,
     forced: Forced,
 ) -> Result<()> {
-    let without_tools = request.tools.is_empty();
-    for (set, subject) in [
-        (request.tool_choice.is_some(), "tool_choice"),
-        (request.parallel_tool_calls.is_some(), "parallel_tool_calls"),
-    ] {
-        if set && without_tools {
-            params.dropped(subject, "means nothing without tools");
-        }
-    }
-    if without_tools {
+    if request.tools.is_empty() {
+        params.drop_without_tools(request);
         return Ok(());
     }
-    let one_at_a_time =
-        request.parallel_tool_calls == Some(false) && params.takes(Param::ParallelToolCalls);
-    let mut wire = match &request.tool_choice {
-        Some(_) if !params.takes(Param::ToolChoice) => json!({ "type": "auto" }),
+    let one_at_a_time = request.parallel_tool_calls == Some(false)
+        && request.tool_choice != Some(ToolChoice::None)
+        && params.put(Param::ParallelToolCalls, Some(&true))?;
+    let wire = match &request.tool_choice {
         Some(ToolChoice::Required | ToolChoice::Function(_)) if forced == Forced::Refused => {
             let why = format!("{model} takes no forced call here: sent as `auto`");
             params.warn(WarningKind::Converted, "tool_choice", &why);
@@ -194,18 +183,22 @@ pub(super) fn choice(
         }
         Some(ToolChoice::Auto) => json!({ "type": "auto" }),
         Some(ToolChoice::Required) => json!({ "type": "any" }),
-        Some(ToolChoice::None) => return params.field("tool_choice", &json!({ "type": "none" })),
+        Some(ToolChoice::None) => json!({ "type": "none" }),
         Some(ToolChoice::Function(name)) => {
-            let form = client_tools::chosen(params.provider, request, name);
+            let form = client_tools::chosen(params.provider(), request, name);
             let own = form.as_ref().and_then(|form| form.get("name")?.as_str());
             json!({ "type": "tool", "name": own.unwrap_or(names.sent(name)) })
         }
         Some(ToolChoice::Provider(fields)) => Value::Object(fields.clone()),
-        None if one_at_a_time => json!({ "type": "auto" }),
-        None => return Ok(()),
+        None => {
+            if one_at_a_time && !params.is_renamed(Param::ParallelToolCalls) {
+                params.insert("tool_choice.type", json!("auto"));
+            }
+            return Ok(());
+        }
     };
-    if one_at_a_time {
-        wire["disable_parallel_tool_use"] = json!(true);
+    if let Value::Object(fields) = wire {
+        params.merge(Param::ToolChoice, fields);
     }
-    params.field("tool_choice", &wire)
+    Ok(())
 }

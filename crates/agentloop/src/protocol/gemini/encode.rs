@@ -4,7 +4,6 @@ use http::Method;
 use serde_json::{Map, Value, json};
 
 use super::message::Conversation;
-use super::params::{Config, merge};
 use super::{model_path, thinking, tools};
 use crate::chat::{
     ChatMessage, ChatRequest, ContentPart, MessageContent, ResponseFormat, Role, Warning,
@@ -12,10 +11,10 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shown};
-use crate::protocol::json::ObjectWriter;
 use crate::protocol::output::Shaped;
+use crate::protocol::params::{Extra, ParamWriter};
 use crate::protocol::{Encoded, headers};
-use crate::provider::{Param, Provider, Rule, Sampling};
+use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
 /// The chat call.
@@ -45,10 +44,10 @@ pub(crate) fn chat(
 /// Everything that is asked, with the turns last: a conversation that grows only adds to the end of what was sent
 /// before.
 pub(super) fn body<'a>(
-    provider: &Provider,
+    provider: &'a Provider,
     model: &str,
     shaped: &'a Shaped<'_>,
-) -> Result<(ObjectWriter, Vec<Warning>, Prepared<'a>)> {
+) -> Result<(ParamWriter<'a>, Vec<Warning>, Prepared<'a>)> {
     let request = shaped.request.as_ref();
     history::require_messages(provider, request)?;
     let rules = Rules {
@@ -61,61 +60,28 @@ pub(super) fn body<'a>(
         order: shaped.order,
     };
     let mut prepared = history::prepare(request, &rules, &|_| Shown::InResult)?;
-    let mut config = Config::new(provider);
-    let mut fields = Map::new();
+    let fixed = &["model", "contents"];
+    let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Merges, fixed);
+    params.warnings.append(&mut prepared.warnings);
     // Only these models have no place for instructions.
     let knows_system = !model.to_ascii_lowercase().contains("gemma");
-    let mut instructions = instructions(&prepared.messages, &mut config.warnings);
+    let mut instructions = instructions(&prepared.messages, &mut params.warnings);
     instructions.extend(shaped.instructions.clone());
     let mut first_words = Vec::new();
     if knows_system && !instructions.is_empty() {
         let parts: Vec<Value> = instructions.iter().map(|text| json!({ "text": text })).collect();
-        fields.insert("systemInstruction".to_owned(), json!({ "parts": parts }));
+        params.content("systemInstruction", &json!({ "parts": parts }))?;
     } else if !instructions.is_empty() {
-        config.warn_of(WarningKind::Converted, "system", "sent as the first words of the user");
+        params.warn(WarningKind::Converted, "system", "sent as the first words of the user");
         first_words = instructions;
     }
-    let tools = tools::tools(&mut config, request, &prepared.names);
-    if let Some(choice) = tools::choice(&mut config, provider, model, request, &prepared.names) {
-        fields.insert("toolConfig".to_owned(), choice);
-    }
-    sampling(&mut config, provider, model, request)?;
-    output(&mut config, request)?;
-    thinking::thinking(&mut config, provider, model, request);
-    without_place(&mut config, request);
-    if !config.fields.is_empty() {
-        let settings = std::mem::take(&mut config.fields);
-        fields.insert("generationConfig".to_owned(), Value::Object(settings));
-    }
-    for rule in &provider.rules {
-        if let Rule::Default(name, value) = rule
-            && (name != "tools" || tools.is_none())
-        {
-            fields.entry(name.as_ref()).or_insert_with(|| value.clone());
-        }
-    }
-    let mut extra = request.extra_body.clone();
-    for name in ["contents", "model"] {
-        if extra.remove(name).is_some() {
-            let what = format!("extra_body.{name}");
-            config.warn_of(WarningKind::Dropped, &what, "the request itself says it");
-        }
-    }
-    merge(&mut fields, &extra);
-    let mut warnings = std::mem::take(&mut prepared.warnings);
-    warnings.append(&mut config.warnings);
-    let mut out = ObjectWriter::new();
-    for name in ["systemInstruction", "tools", "toolConfig", "generationConfig"] {
-        match (fields.remove(name), &tools) {
-            (Some(value), _) => out.field(name, &value)?,
-            // Those of `extra_body` take the place of the request's.
-            (None, Some(tools)) if name == "tools" => out.field(name, tools)?,
-            (None, _) => {}
-        }
-    }
-    for (name, value) in &fields {
-        out.field(name, value)?;
-    }
+    tools::tools(&mut params, request, &prepared.names)?;
+    tools::choice(&mut params, provider, model, request, &prepared.names);
+    sampling(&mut params, provider, model, request)?;
+    output(&mut params, request)?;
+    thinking::thinking(&mut params, provider, model, request);
+    params.settings(request, |_| true)?;
+    let mut warnings = std::mem::take(&mut params.warnings);
     let messages = with_first_words(&prepared.messages, first_words);
     let contents = Conversation::new(provider, model, &prepared.names, &mut warnings)
         .lenient(request.lenient)
@@ -125,10 +91,10 @@ pub(super) fn body<'a>(
             .with_provider(provider.name.as_ref())
             .with_hint("add a turn of the user, with `.user(…)`"));
     }
-    out.reserve_for(&prepared.messages);
-    out.field("contents", &contents)?;
-    drop((contents, tools));
-    Ok((out, warnings, prepared))
+    params.reserve_for(&prepared.messages);
+    params.field("contents", &contents)?;
+    drop(contents);
+    Ok((params, warnings, prepared))
 }
 
 /// The texts of the instructions.
@@ -170,45 +136,40 @@ fn with_first_words(messages: &[ChatMessage], words: Vec<String>) -> Option<Vec<
     Some(messages)
 }
 
-/// How words are chosen, and when to stop.
+/// Writes how tokens are chosen and when to stop.
 fn sampling(
-    config: &mut Config<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
     if provider.ruled_traits(model).sampling == Sampling::Refused {
-        let set = [
-            (Param::Temperature, request.temperature.is_some()),
-            (Param::TopP, request.top_p.is_some()),
-            (Param::TopK, request.top_k.is_some()),
-        ];
-        for (param, _) in set.into_iter().filter(|(_, set)| *set) {
-            config.warn(WarningKind::Ignored, param, &format!("{model} does nothing with it"));
+        for param in [Param::Temperature, Param::TopP, Param::TopK] {
+            if request.has(param) {
+                let why = format!("{model} does nothing with it");
+                params.warn(WarningKind::Ignored, param.name(), &why);
+            }
         }
     }
-    config.number(Param::Temperature, "temperature", request.temperature)?;
-    config.number(Param::TopP, "topP", request.top_p)?;
-    config.put(Param::TopK, "topK", request.top_k)?;
-    config.put(Param::MaxTokens, "maxOutputTokens", request.max_tokens)?;
-    let mut stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
-    let most = provider.quirks.max_stops.unwrap_or(5);
-    if stops.len() > most {
-        stops = &stops[..most];
-        let why = format!("only the first {most} are sent");
-        config.warn(WarningKind::Clamped, Param::Stop, &why);
+    for param in [
+        Param::Temperature,
+        Param::TopP,
+        Param::TopK,
+        Param::MaxTokens,
+        Param::N,
+        Param::Seed,
+        Param::FrequencyPenalty,
+        Param::PresencePenalty,
+        Param::Logprobs,
+        Param::TopLogprobs,
+    ] {
+        params.copy(request, param)?;
     }
-    config.put(Param::Stop, "stopSequences", (!stops.is_empty()).then_some(stops))?;
-    config.put(Param::N, "candidateCount", request.n)?;
-    config.put(Param::Seed, "seed", request.seed)?;
-    config.number(Param::FrequencyPenalty, "frequencyPenalty", request.frequency_penalty)?;
-    config.number(Param::PresencePenalty, "presencePenalty", request.presence_penalty)?;
-    config.put(Param::Logprobs, "responseLogprobs", request.logprobs)?;
-    config.put(Param::TopLogprobs, "logprobs", request.top_logprobs)
+    params.put_stops(request, provider.quirks.max_stops.or(Some(5)))
 }
 
 /// What kinds of output, in which form.
-fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
+fn output(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
     let mut kinds: Vec<String> =
         request.modalities.iter().map(|kind| kind.to_ascii_uppercase()).collect();
     if kinds.is_empty() && request.audio.is_some() {
@@ -216,10 +177,10 @@ fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
     }
     if request.audio.is_some() && kinds.len() > 1 && kinds.iter().any(|kind| kind == "AUDIO") {
         let why = "models that speak do only that: sent as `AUDIO`";
-        config.warn(WarningKind::Converted, Param::Modalities, why);
+        params.warn(WarningKind::Converted, Param::Modalities.name(), why);
         kinds = vec!["AUDIO".to_owned()];
     }
-    config.put(Param::Modalities, "responseModalities", (!kinds.is_empty()).then_some(kinds))?;
+    params.put(Param::Modalities, (!kinds.is_empty()).then_some(&kinds))?;
     if let Some(audio) = &request.audio {
         let speech = match &audio.voice {
             Value::String(name) => {
@@ -232,10 +193,10 @@ fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
             }
             other => json!({ "voiceConfig": other }),
         };
-        config.put(Param::Audio, "speechConfig", Some(speech))?;
+        params.put(Param::Audio, Some(&speech))?;
         if !audio.format.to_ascii_lowercase().starts_with("pcm") {
             let why = format!("`{}` cannot be chosen: speech comes as PCM", audio.format);
-            config.warn_of(WarningKind::Dropped, "audio.format", &why);
+            params.drop("audio.format", &why);
         }
     }
     if let Some(image) = &request.image {
@@ -245,40 +206,21 @@ fn output(config: &mut Config<'_>, request: &ChatRequest) -> Result<()> {
                 settings.insert(name.to_owned(), value.as_str().into());
             }
         }
-        config.put(Param::Image, "imageConfig", (!settings.is_empty()).then_some(settings))?;
+        params.put(Param::Image, (!settings.is_empty()).then_some(&settings))?;
     }
-    match &request.response_format {
-        None | Some(ResponseFormat::Text {}) => Ok(()),
-        Some(ResponseFormat::JsonObject {}) => {
-            config.put(Param::ResponseFormat, "responseMimeType", Some("application/json"))
+    let mut format = Map::new();
+    if let Some(ResponseFormat::JsonObject {} | ResponseFormat::JsonSchema { .. }) =
+        &request.response_format
+    {
+        format.insert("responseMimeType".to_owned(), "application/json".into());
+    }
+    if let Some(ResponseFormat::JsonSchema { json_schema }) = &request.response_format {
+        let converted = schema::converted(&json_schema.schema, Dialect::GeminiJsonSchema);
+        for lost in converted.lost() {
+            params.warn(WarningKind::Converted, Param::ResponseFormat.name(), lost);
         }
-        Some(ResponseFormat::JsonSchema { json_schema }) => {
-            if config.name_of(Param::ResponseFormat, "responseMimeType").is_none() {
-                return Ok(());
-            }
-            let converted = schema::converted(&json_schema.schema, Dialect::GeminiJsonSchema);
-            for lost in converted.lost() {
-                config.warn(WarningKind::Converted, Param::ResponseFormat, lost);
-            }
-            config.set("responseMimeType", "application/json");
-            config.set("responseJsonSchema", Sent::Converted(converted).into_value());
-            Ok(())
-        }
+        format.insert("responseJsonSchema".to_owned(), Sent::Converted(converted).into_value());
     }
-}
-
-/// Warns of all that the protocol has no place for.
-fn without_place(config: &mut Config<'_>, request: &ChatRequest) {
-    let set = [
-        (Param::LogitBias, request.logit_bias.is_some()),
-        (Param::User, request.user.is_some()),
-        (Param::ParallelToolCalls, request.parallel_tool_calls.is_some()),
-        (Param::ServiceTier, request.service_tier.is_some()),
-        (Param::PromptCacheKey, request.prompt_cache_key.is_some()),
-        (Param::Metadata, request.metadata.is_some()),
-        (Param::Verbosity, request.verbosity.is_some()),
-    ];
-    for (param, _) in set.into_iter().filter(|(_, set)| *set) {
-        config.refuse(param);
-    }
+    params.merge(Param::ResponseFormat, format);
+    Ok(())
 }

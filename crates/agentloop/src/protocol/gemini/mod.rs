@@ -23,6 +23,7 @@ mod usage;
 mod wire;
 
 pub(crate) use decode::Decoder;
+pub(in crate::protocol) use params::place;
 
 use crate::percent;
 

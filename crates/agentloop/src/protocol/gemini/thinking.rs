@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::params::Config;
 use crate::chat::{ChatRequest, Effort, WarningKind};
+use crate::protocol::params::ParamWriter;
 use crate::provider::{Param, Provider, ThinkingControl};
 
 /// The budgets that stand for levels, and the least and the most that a model takes.
@@ -13,6 +13,9 @@ const MEDIUM: u64 = 8_192;
 const HIGH: u64 = 24_576;
 const MOST_OF_PRO: u64 = 32_768;
 
+/// The subject of warnings about the effort.
+const EFFORT: &str = Param::ReasoningEffort.name();
+
 /// Whether the model is of those that demand signatures of its own calls, and know levels.
 pub(super) fn knows_levels(provider: &Provider, model: &str) -> bool {
     let control = provider.ruled_traits(model).thinking;
@@ -20,7 +23,7 @@ pub(super) fn knows_levels(provider: &Provider, model: &str) -> bool {
 }
 
 pub(super) fn thinking(
-    config: &mut Config<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
@@ -37,18 +40,18 @@ pub(super) fn thinking(
     if traits.reasoning == Some(false) {
         let why = format!("{model} does not think");
         if effort.is_some_and(|effort| effort != Effort::None) {
-            config.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+            params.drop(EFFORT, &why);
         }
         if wish.enabled == Some(true) || wish.budget_tokens.is_some() {
-            config.warn_of(WarningKind::Dropped, "thinking", &why);
+            params.warn(WarningKind::Dropped, "thinking", &why);
         }
         return;
     }
     match traits.thinking {
-        ThinkingControl::Budget => budget(config, model, request, off, &mut fields),
+        ThinkingControl::Budget => budget(params, model, request, off, &mut fields),
         ThinkingControl::Level | ThinkingControl::LevelAlways => {
             let minimal = traits.thinking == ThinkingControl::Level;
-            level(config, model, request, off, minimal, &mut fields);
+            level(params, model, request, off, minimal, &mut fields);
         }
         // Not known: as the request asks.
         _ => {
@@ -57,7 +60,7 @@ pub(super) fn thinking(
             } else if let Some(tokens) = wish.budget_tokens {
                 fields.insert("thinkingBudget".to_owned(), tokens.into());
                 if effort.is_some() {
-                    config.warn(WarningKind::Dropped, Param::ReasoningEffort, BUDGET_WINS);
+                    params.drop(EFFORT, BUDGET_WINS);
                 }
             } else if let Some(effort) = effort {
                 fields.insert("thinkingLevel".to_owned(), effort.as_str().into());
@@ -67,15 +70,16 @@ pub(super) fn thinking(
     if !off && wish.include != Some(false) {
         fields.insert("includeThoughts".to_owned(), true.into());
     }
-    if !fields.is_empty() {
-        config.set("thinkingConfig", Value::Object(fields));
-    }
+    // Both parameters are fields of one object, and a rule may send one of them elsewhere.
+    let by_effort = effort.is_some() && wish.budget_tokens.is_none() && wish.enabled != Some(false);
+    let param = if by_effort { Param::ReasoningEffort } else { Param::Thinking };
+    params.merge(param, fields);
 }
 
 const BUDGET_WINS: &str = "the budget is the more exact wish, and only one of the two can be sent";
 
 fn budget(
-    config: &mut Config<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     request: &ChatRequest,
     off: bool,
@@ -88,7 +92,7 @@ fn budget(
         0
     } else if let Some(tokens) = wish.budget_tokens {
         if request.reasoning_effort.is_some() {
-            config.warn(WarningKind::Dropped, Param::ReasoningEffort, BUDGET_WINS);
+            params.drop(EFFORT, BUDGET_WINS);
         }
         tokens
     } else if let Some(effort) = request.reasoning_effort {
@@ -101,7 +105,7 @@ fn budget(
             Effort::Xhigh | Effort::Max => most,
         };
         let why = format!("`{}` is sent as a budget of {tokens} tokens", effort.as_str());
-        config.warn(WarningKind::Converted, Param::ReasoningEffort, &why);
+        params.warn(WarningKind::Converted, EFFORT, &why);
         tokens
     } else {
         if wish.enabled == Some(true) {
@@ -113,13 +117,13 @@ fn budget(
     let sent = tokens.clamp(least, most);
     if sent != tokens {
         let why = format!("thinks for {least} to {most} tokens: {tokens} is sent as {sent}");
-        config.warn_of(WarningKind::Clamped, "thinking.budget_tokens", &format!("{model} {why}"));
+        params.warn(WarningKind::Clamped, "thinking.budget_tokens", &format!("{model} {why}"));
     }
     fields.insert("thinkingBudget".to_owned(), sent.into());
 }
 
 fn level(
-    config: &mut Config<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     request: &ChatRequest,
     off: bool,
@@ -132,17 +136,17 @@ fn level(
         let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
         let what =
             if wish.enabled == Some(false) { "thinking.enabled" } else { "reasoning_effort" };
-        config.warn_of(WarningKind::Clamped, what, &why);
+        params.warn(WarningKind::Clamped, what, &why);
         least
     } else if let Some(asked) = request.reasoning_effort {
         if wish.budget_tokens.is_some() {
             let why = format!("{model} takes a level, and `reasoning_effort` is one");
-            config.warn_of(WarningKind::Dropped, "thinking.budget_tokens", &why);
+            params.warn(WarningKind::Dropped, "thinking.budget_tokens", &why);
         }
         let sent = asked.clamp(least, Effort::High);
         if sent != asked {
             let why = format!("`{}` is sent as `{}`", asked.as_str(), sent.as_str());
-            config.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+            params.warn(WarningKind::Clamped, EFFORT, &why);
         }
         sent
     } else if let Some(tokens) = wish.budget_tokens {
@@ -154,7 +158,7 @@ fn level(
             Effort::High
         };
         let why = format!("{model} takes a level: {tokens} tokens are sent as `{}`", sent.as_str());
-        config.warn_of(WarningKind::Converted, "thinking.budget_tokens", &why);
+        params.warn(WarningKind::Converted, "thinking.budget_tokens", &why);
         sent
     } else {
         return;

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::params::Config;
 use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind};
+use crate::error::Result;
 use crate::history::ToolNames;
+use crate::protocol::params::ParamWriter;
 use crate::provider::{ForcedTools, Param, Provider};
 use crate::schema::{self, Dialect, Sent};
 
@@ -44,15 +45,12 @@ pub(super) struct Declaration<'a> {
     parameters: Option<Sent<'a>>,
 }
 
-/// The entries of `tools`; none when there are no tools.
-pub(super) fn tools<'a>(
-    config: &mut Config<'_>,
-    request: &'a ChatRequest,
-    names: &'a ToolNames,
-) -> Option<Vec<Entry<'a>>> {
-    if request.tools.is_empty() || config.name_of(Param::Tools, "tools").is_none() {
-        return None;
-    }
+/// Writes `tools`.
+pub(super) fn tools(
+    params: &mut ParamWriter<'_>,
+    request: &ChatRequest,
+    names: &ToolNames,
+) -> Result<()> {
     let mut functions = Vec::new();
     let mut entries = Vec::new();
     for tool in &request.tools {
@@ -60,9 +58,9 @@ pub(super) fn tools<'a>(
             ToolDefinition::Function { function, cache_control } => {
                 if cache_control.is_some() {
                     let what = format!("tools.{}.cache_control", function.name);
-                    config.warn_of(WarningKind::Dropped, &what, "there are no cache markers here");
+                    params.drop(&what, "there are no cache markers here");
                 }
-                functions.push(declaration(config, function, names));
+                functions.push(declaration(params, function, names));
             }
             // Written in the provider's own words before.
             ToolDefinition::Server(_) => {}
@@ -72,25 +70,25 @@ pub(super) fn tools<'a>(
     if !functions.is_empty() {
         entries.insert(0, Entry::Functions { declarations: functions });
     }
-    Some(entries)
+    params.put(Param::Tools, (!entries.is_empty()).then_some(&entries)).map(drop)
 }
 
 fn declaration<'a>(
-    config: &mut Config<'_>,
+    params: &mut ParamWriter<'_>,
     function: &'a FunctionDefinition,
     names: &'a ToolNames,
 ) -> Declaration<'a> {
     let FunctionDefinition { name, description, parameters, strict, .. } = function;
     if *strict == Some(true) {
         let what = format!("tools.{name}.strict");
-        config.warn_of(WarningKind::Dropped, &what, "arguments are not held to the schema here");
+        params.drop(&what, "arguments are not held to the schema here");
     }
     // An object without properties is refused; no parameters are no schema at all.
     let parameters = parameters.as_ref().filter(|schema| !is_empty(schema)).map(|parameters| {
         let converted = schema::converted(parameters, Dialect::GeminiJsonSchema);
         for lost in converted.lost() {
             let what = format!("tools.{name}.parameters");
-            config.warn_of(WarningKind::Converted, &what, lost);
+            params.warn(WarningKind::Converted, &what, lost);
         }
         Sent::Converted(converted)
     });
@@ -137,25 +135,24 @@ fn camel_case(name: &str) -> String {
     joined
 }
 
-/// `toolConfig`.
+/// Writes `toolConfig`.
 pub(super) fn choice(
-    config: &mut Config<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
     names: &ToolNames,
-) -> Option<Value> {
-    let choice = request.tool_choice.as_ref()?;
+) {
     if request.tools.is_empty() {
-        config.warn(WarningKind::Dropped, Param::ToolChoice, "means nothing without tools");
-        return None;
+        params.drop_without_tools(request);
+        return;
     }
-    config.name_of(Param::ToolChoice, "toolConfig")?;
+    let Some(choice) = &request.tool_choice else { return };
     let forced = matches!(choice, ToolChoice::Required | ToolChoice::Function(_));
     if forced && provider.ruled_traits(model).forced_tools == ForcedTools::Refused {
         let why = format!("{model} cannot be made to call a tool");
-        config.warn(WarningKind::Dropped, Param::ToolChoice, &why);
-        return None;
+        params.drop(Param::ToolChoice.name(), &why);
+        return;
     }
     let mode = match choice {
         ToolChoice::Auto => json!({ "mode": "AUTO" }),
@@ -164,16 +161,16 @@ pub(super) fn choice(
         ToolChoice::Function(name) => {
             json!({ "mode": "ANY", "allowedFunctionNames": [names.sent(name)] })
         }
-        ToolChoice::Provider(fields) if fields.contains_key("functionCallingConfig") => {
-            let mut fields = fields.clone();
-            fields.remove("type");
-            return Some(Value::Object(fields));
-        }
         ToolChoice::Provider(fields) => {
             let mut fields = fields.clone();
             fields.remove("type");
+            if fields.contains_key("functionCallingConfig") {
+                params.merge(Param::ToolChoice, fields);
+                return;
+            }
             Value::Object(fields)
         }
     };
-    Some(json!({ "functionCallingConfig": mode }))
+    let fields = Map::from_iter([("functionCallingConfig".to_owned(), mode)]);
+    params.merge(Param::ToolChoice, fields);
 }

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::embed::purpose_word;
 use crate::protocol::json::ObjectWriter;
-use crate::protocol::{Encoded, headers};
+use crate::protocol::{Encoded, headers, params};
 use crate::provider::quirks::{DimensionsName, EmbeddingEncoding, EmbeddingForm};
-use crate::provider::{Param, Provider, Rule};
+use crate::provider::{Param, Provider};
 
 /// The call for some of the request's texts.
 pub(crate) fn encode(
@@ -112,14 +112,14 @@ impl Body<'_> {
         let Some(user) = &self.request.user else {
             return Ok(());
         };
-        let taken = provider.quirks.embeddings.form == EmbeddingForm::Input
-            && provider.allow.is_none()
-            && !provider.rules.contains(&Rule::Strip(Param::User));
-        if taken {
-            self.field("user", user)
-        } else {
-            self.dropped("user", &format!("{} does not take it", provider.name));
-            Ok(())
+        match params::path(provider, Param::User) {
+            Some(name) if provider.quirks.embeddings.form == EmbeddingForm::Input => {
+                self.field(name, user)
+            }
+            _ => {
+                self.dropped("user", &format!("{} does not take it", provider.name));
+                Ok(())
+            }
         }
     }
 }

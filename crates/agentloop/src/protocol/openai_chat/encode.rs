@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::image_output;
 use super::message::Messages;
-use super::params::Params;
 use super::{parts, thinking, tools};
 use crate::chat::{
     ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Role, Warning, WarningKind,
@@ -15,9 +14,10 @@ use crate::chat::{
 use crate::error::Result;
 use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shows};
 use crate::protocol::output::Shaped;
+use crate::protocol::params::{Extra, ParamWriter};
 use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{
-    JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, TokenCap, ToolCallIds,
+    JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, ToolCallIds,
 };
 use crate::provider::{InstructionsRole, Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
@@ -32,27 +32,29 @@ pub(crate) fn chat(
     let request = shaped.request.as_ref();
     let shows = |part: &ContentPart| parts::shown(part, provider);
     let mut prepared = conversation(provider, model, shaped, false, &shows)?;
-    let mut params = Params::new(provider, &request.extra_body, "messages");
+    let fixed = &["model", "messages"];
+    let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.append(&mut prepared.warnings);
-    params.always("model", shaped.model)?;
+    params.field("model", shaped.model)?;
     sampling(&mut params, provider, model, request)?;
-    output(&mut params, request)?;
+    for param in [Param::Modalities, Param::Audio, Param::Verbosity] {
+        params.copy(request, param)?;
+    }
+    image_output::put(&mut params, request.image.as_ref())?;
     thinking::thinking(&mut params, provider, model, request)?;
     tools::tools(&mut params, provider, request, &prepared.names)?;
     response_format(&mut params, provider, request)?;
-    params.put(Param::ServiceTier, request.service_tier.as_ref())?;
-    params.put(Param::PromptCacheKey, request.prompt_cache_key.as_ref())?;
-    params.put(Param::User, request.user.as_ref())?;
-    params.put(Param::Metadata, request.metadata.as_ref())?;
+    for param in [Param::ServiceTier, Param::PromptCacheKey, Param::User, Param::Metadata] {
+        params.copy(request, param)?;
+    }
     if stream {
-        params.always("stream", &true)?;
+        params.field("stream", &true)?;
         let wanted = request.stream_options.is_none_or(|options| options.include_usage);
         if wanted && provider.quirks.stream_usage == StreamUsage::Asked {
-            params.always("stream_options", &json!({ "include_usage": true }))?;
+            params.field("stream_options", &json!({ "include_usage": true }))?;
         }
     }
-    params.defaults()?;
-    params.extras()?;
+    params.settings(request, |_| true)?;
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
@@ -61,7 +63,7 @@ pub(crate) fn chat(
         Messages::new(provider, request, &prepared, instructions.as_ref(), &mut warnings)
             .with_system(system)
             .encode()?;
-    params.always("messages", &messages)?;
+    params.field("messages", &messages)?;
     let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
     Ok(Encoded {
         method: Method::POST,
@@ -88,67 +90,58 @@ pub(in crate::protocol) fn system_role(
     }
 }
 
-/// How words are chosen, and when to stop.
+/// Writes how tokens are chosen and when to stop.
 fn sampling(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    let traits = provider.ruled_traits(model);
-    let without_effort = request.reasoning_effort == Some(Effort::None);
-    let (softly, strictly) = match traits.sampling {
-        Sampling::Free => (false, false),
-        Sampling::Refused => (true, true),
-        Sampling::WithoutEffort => (!without_effort, true),
-    };
-    for param in [Param::Temperature, Param::TopP, Param::Logprobs, Param::TopLogprobs] {
-        params.refuse_if(softly, param, model);
-    }
-    for param in [Param::FrequencyPenalty, Param::PresencePenalty, Param::LogitBias, Param::Stop] {
-        params.refuse_if(strictly, param, model);
-    }
-    params.number(Param::Temperature, request.temperature)?;
-    params.number(Param::TopP, request.top_p)?;
-    params.number(Param::TopK, request.top_k.map(f64::from))?;
-    params.number(Param::FrequencyPenalty, request.frequency_penalty)?;
-    params.number(Param::PresencePenalty, request.presence_penalty)?;
-    let cap = match provider.quirks.token_cap {
-        TokenCap::MaxTokens => "max_tokens",
-        TokenCap::MaxCompletionTokens => "max_completion_tokens",
-    };
-    params.put_as(Param::MaxTokens, cap, request.max_tokens.as_ref())?;
-    let mut stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
-    if let Some(most) = provider.quirks.max_stops
-        && stops.len() > most
-    {
-        stops = &stops[..most];
-        params.warn(WarningKind::Clamped, Param::Stop, &format!("only the first {most} are sent"));
-    }
-    params.put(Param::Stop, (!stops.is_empty()).then_some(stops))?;
-    params.put(Param::Seed, request.seed.as_ref())?;
-    params.number(Param::N, request.n.map(f64::from))?;
-    match provider.quirks.logprobs {
-        LogprobsForm::Flag => {
-            params.put(Param::Logprobs, request.logprobs.as_ref())?;
-            params.put(Param::TopLogprobs, request.top_logprobs.as_ref())?;
+    let sampling = provider.ruled_traits(model).sampling;
+    let with_effort = request.reasoning_effort != Some(Effort::None);
+    let is_refused = |param: Param| match param {
+        Param::Temperature | Param::TopP | Param::Logprobs | Param::TopLogprobs => match sampling {
+            Sampling::Free => false,
+            Sampling::Refused => true,
+            Sampling::WithoutEffort => with_effort,
+        },
+        Param::FrequencyPenalty | Param::PresencePenalty | Param::LogitBias | Param::Stop => {
+            sampling != Sampling::Free
         }
-        LogprobsForm::Count => {
-            let count = request.top_logprobs.unwrap_or(1);
-            let wanted = request.logprobs == Some(true) || request.top_logprobs.is_some();
-            params.put(Param::Logprobs, wanted.then_some(&count))?;
+        _ => false,
+    };
+    for param in [
+        Param::Temperature,
+        Param::TopP,
+        Param::TopK,
+        Param::FrequencyPenalty,
+        Param::PresencePenalty,
+        Param::MaxTokens,
+        Param::Stop,
+        Param::Seed,
+        Param::N,
+        Param::Logprobs,
+        Param::TopLogprobs,
+        Param::LogitBias,
+    ] {
+        if is_refused(param) {
+            if request.has(param) {
+                params.drop(param.name(), &format!("{model} does not take it"));
+            }
+            continue;
+        }
+        match (param, provider.quirks.logprobs) {
+            (Param::Stop, _) => params.put_stops(request, provider.quirks.max_stops)?,
+            (Param::Logprobs, LogprobsForm::Count) => {
+                let count = request.top_logprobs.unwrap_or(1);
+                let wanted = request.logprobs == Some(true) || request.top_logprobs.is_some();
+                params.put(param, wanted.then_some(&count))?;
+            }
+            (Param::TopLogprobs, LogprobsForm::Count) => {}
+            _ => params.copy(request, param)?,
         }
     }
-    params.put(Param::LogitBias, request.logit_bias.as_ref()).map(drop)
-}
-
-/// What kinds of output, and how they sound.
-fn output(params: &mut Params<'_>, request: &ChatRequest) -> Result<()> {
-    let modalities = (!request.modalities.is_empty()).then_some(&request.modalities);
-    params.put(Param::Modalities, modalities)?;
-    params.put(Param::Audio, request.audio.as_ref())?;
-    image_output::put(params, request.image.as_ref())?;
-    params.put(Param::Verbosity, request.verbosity.as_ref()).map(drop)
+    Ok(())
 }
 
 /// The conversation as the host takes it; `items` says whether state of the Responses protocol goes along.
@@ -179,7 +172,7 @@ pub(in crate::protocol) fn conversation<'a>(
 
 /// The form of the text.
 fn response_format(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     request: &ChatRequest,
 ) -> Result<()> {
@@ -191,7 +184,7 @@ fn response_format(
             if provider.quirks.json_schema == JsonSchemaSupport::SchemaOnly =>
         {
             let why = format!("{} takes JSON mode only with a schema: any object", provider.name);
-            params.warn(WarningKind::Converted, Param::ResponseFormat, &why);
+            params.warn(WarningKind::Converted, Param::ResponseFormat.name(), &why);
             Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
         }
         ResponseFormat::JsonSchema { json_schema } => {

@@ -1,10 +1,10 @@
-//! What generated images shall be like, for hosts that draw.
+//! The settings of generated images.
 
 use serde::Serialize;
 
-use super::params::Params;
 use crate::chat::ImageOutput;
 use crate::error::Result;
+use crate::protocol::params::ParamWriter;
 use crate::provider::Param;
 use crate::provider::quirks::ImageOutputForm;
 
@@ -16,18 +16,15 @@ struct WireImageConfig<'a> {
     image_size: Option<&'a str>,
 }
 
-/// Writes the settings in the form that the host knows, or warns that it knows none.
-pub(super) fn put(params: &mut Params<'_>, image: Option<&ImageOutput>) -> Result<()> {
+/// Writes the settings of generated images.
+pub(super) fn put(params: &mut ParamWriter<'_>, image: Option<&ImageOutput>) -> Result<()> {
     let Some(image) = image else { return Ok(()) };
-    match params.provider().quirks.image_output {
-        ImageOutputForm::Refused => params.lost(Param::Image.name()),
-        ImageOutputForm::ImageConfig => {
-            let config = WireImageConfig {
-                aspect_ratio: image.aspect_ratio.as_deref(),
-                image_size: image.size.as_deref(),
-            };
-            params.put_as(Param::Image, "image_config", Some(&config))?;
-        }
+    if params.provider().quirks.image_output == ImageOutputForm::Refused {
+        return Ok(());
     }
-    Ok(())
+    let config = WireImageConfig {
+        aspect_ratio: image.aspect_ratio.as_deref(),
+        image_size: image.size.as_deref(),
+    };
+    params.put(Param::Image, Some(&config)).map(drop)
 }

@@ -11,7 +11,7 @@ mod executed;
 mod image_output;
 mod message;
 pub(crate) mod models;
-pub(super) mod params;
+mod params;
 pub(super) mod parts;
 #[cfg(feature = "serve")]
 pub(in crate::protocol) mod serve;
@@ -23,3 +23,4 @@ pub(in crate::protocol) mod usage;
 mod wire;
 
 pub(crate) use decode::Decoder;
+pub(in crate::protocol) use params::place;

@@ -1,17 +1,17 @@
 //! Effort and thinking, in the form that the host knows.
 
-use serde_json::json;
+use serde_json::Map;
 
-use super::params::Params;
-use crate::chat::{ChatRequest, Effort, Efforts, Warning, WarningKind};
+use crate::chat::{ChatRequest, Effort, Efforts, WarningKind};
 use crate::error::Result;
+use crate::protocol::params::ParamWriter;
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::ThinkingForm;
 use crate::provider::{Param, Provider};
 
 /// Effort and thinking, in the form that the host knows.
 pub(super) fn thinking(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
@@ -51,46 +51,58 @@ pub(super) fn thinking(
         effort = not_to_think(params, model, known.as_deref());
     }
     if thinking.enabled == Some(true) && !enabled && effort.is_none() {
-        params.lost("thinking.enabled");
+        params.lose("thinking.enabled");
     }
-    params.put(Param::ReasoningEffort, effort.map(Effort::as_str))?;
+    put_effort(params, request, effort, quirks.thinking)?;
     if thinking.budget_tokens.is_some() && !budget {
-        params.lost("thinking.budget_tokens");
+        params.lose("thinking.budget_tokens");
     }
     if thinking.include == Some(false) && !include {
-        params.lost("thinking.include");
+        params.lose("thinking.include");
     }
-    let word = |on: bool| if on { "enabled" } else { "disabled" };
-    match (quirks.thinking, thinking.enabled) {
-        (ThinkingForm::TypeSwitch, Some(on)) => {
-            params.always("thinking", &json!({ "type": word(on) }))
-        }
-        (ThinkingForm::TypeSwitchWithBudget, Some(on)) => {
-            let mut fields = json!({ "type": word(on) });
-            if let Some(tokens) = thinking.budget_tokens {
-                fields["budget_tokens"] = tokens.into();
-            }
-            params.always("thinking", &fields)
-        }
-        (ThinkingForm::ReasoningEnabled, Some(on)) => {
-            params.always("reasoning", &json!({ "enabled": on }))
-        }
-        (ThinkingForm::TemplateArgument, Some(on)) => {
-            params.always("chat_template_kwargs", &json!({ "enable_thinking": on }))
-        }
-        (ThinkingForm::ReasoningFormat, _) => match thinking.include {
-            Some(true) => params.always("reasoning_format", "parsed"),
-            Some(false) => params.always("reasoning_format", "hidden"),
-            None => Ok(()),
-        },
-        _ => Ok(()),
+    if quirks.thinking == ThinkingForm::ReasoningFormat {
+        let word = thinking.include.map(|on| if on { "parsed" } else { "hidden" });
+        return params.put(Param::Thinking, word).map(drop);
     }
+    let Some(on) = thinking.enabled.filter(|_| enabled) else { return Ok(()) };
+    let mut fields = Map::new();
+    match quirks.thinking {
+        ThinkingForm::ReasoningEnabled => fields.insert("enabled".to_owned(), on.into()),
+        ThinkingForm::TemplateArgument => fields.insert("enable_thinking".to_owned(), on.into()),
+        _ => fields.insert("type".to_owned(), (if on { "enabled" } else { "disabled" }).into()),
+    };
+    if let Some(tokens) = thinking.budget_tokens.filter(|_| budget) {
+        fields.insert("budget_tokens".to_owned(), tokens.into());
+    }
+    if !params.merge(Param::Thinking, fields) {
+        // Without `thinking` in the request, the switch stands for an effort.
+        let why = format!("{} does not take `thinking`", provider.name);
+        params.drop(Param::ReasoningEffort.name(), &why);
+    }
+    Ok(())
+}
+
+/// Writes an effort. One that stands for `thinking` is written where a rule sends `thinking`.
+fn put_effort(
+    params: &mut ParamWriter<'_>,
+    request: &ChatRequest,
+    effort: Option<Effort>,
+    form: ThinkingForm,
+) -> Result<()> {
+    let Some(effort) = effort else { return Ok(()) };
+    let is_derived = request.reasoning_effort.is_none();
+    let is_thinking = form == ThinkingForm::EffortOnly && params.is_renamed(Param::Thinking);
+    let param = if is_derived && is_thinking { Param::Thinking } else { Param::ReasoningEffort };
+    if !params.put(param, Some(effort.as_str()))? && is_derived {
+        params.lose("thinking.enabled");
+    }
+    Ok(())
 }
 
 /// What is known of the model when thinking is spoken of and it can think. One that cannot is not asked to; not to think is
 /// what it does.
 pub(in crate::protocol) fn wanted(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
@@ -104,19 +116,18 @@ pub(in crate::protocol) fn wanted(
     }
     let why = format!("{model} does not think");
     if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
-        params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+        params.drop(Param::ReasoningEffort.name(), &why);
     }
     let thinking = request.thinking.unwrap_or_default();
     if thinking.enabled == Some(true) || thinking.budget_tokens.is_some() {
-        let text = format!("thinking: {why}");
-        params.warnings.push(Warning::new(WarningKind::Dropped, "thinking", text));
+        params.drop(Param::Thinking.name(), &why);
     }
     None
 }
 
 /// The effort that is sent for the one asked for, with a warning where they differ.
 pub(in crate::protocol) fn nearest_known(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     asked: Option<Effort>,
     known: Option<&[Effort]>,
@@ -126,11 +137,11 @@ pub(in crate::protocol) fn nearest_known(
     match sent {
         Some(sent) if sent != wish => {
             let why = format!("`{}` is sent as `{}`", wish.as_str(), sent.as_str());
-            params.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+            params.warn(WarningKind::Clamped, Param::ReasoningEffort.name(), &why);
         }
         None => {
             let why = format!("{model} does not take it");
-            params.warn(WarningKind::Dropped, Param::ReasoningEffort, &why);
+            params.drop(Param::ReasoningEffort.name(), &why);
         }
         Some(_) => {}
     }
@@ -139,7 +150,7 @@ pub(in crate::protocol) fn nearest_known(
 
 /// Not to think is the lowest effort, where there is one.
 pub(in crate::protocol) fn not_to_think(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     model: &str,
     known: Option<&[Effort]>,
 ) -> Option<Effort> {
@@ -150,29 +161,29 @@ pub(in crate::protocol) fn not_to_think(
     match least {
         Some(least) => {
             let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
-            params.warn(WarningKind::Clamped, Param::ReasoningEffort, &why);
+            params.warn(WarningKind::Clamped, Param::ReasoningEffort.name(), &why);
         }
-        None => params.lost("thinking.enabled"),
+        None => params.lose("thinking.enabled"),
     }
     least
 }
 
 /// `reasoning: {effort, max_tokens, exclude, enabled}`.
 fn reasoning_object(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     effort: Option<Effort>,
     request: &ChatRequest,
 ) -> Result<()> {
     let thinking = request.thinking.unwrap_or_default();
-    let mut fields = serde_json::Map::new();
+    let mut fields = Map::new();
     if let Some(tokens) = thinking.budget_tokens {
         // The host takes one of the two; the budget is the more exact wish.
         fields.insert("max_tokens".to_owned(), tokens.into());
         if effort.is_some() {
-            params.lost("reasoning_effort");
+            params.lose("reasoning_effort");
         }
-    } else if let Some(effort) = effort {
-        fields.insert("effort".to_owned(), effort.as_str().into());
+    } else {
+        params.put(Param::ReasoningEffort, effort.map(Effort::as_str))?;
     }
     if let Some(include) = thinking.include {
         fields.insert("exclude".to_owned(), (!include).into());
@@ -180,7 +191,8 @@ fn reasoning_object(
     if let Some(enabled) = thinking.enabled {
         fields.insert("enabled".to_owned(), enabled.into());
     }
-    if fields.is_empty() { Ok(()) } else { params.always("reasoning", &fields) }
+    params.merge(Param::Thinking, fields);
+    Ok(())
 }
 
 /// The levels that may be sent: those of the host that the model knows too; `None` when nothing is said of them.

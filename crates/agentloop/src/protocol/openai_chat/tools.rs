@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::encode::strictly;
-use super::params::Params;
 use crate::chat::{
     ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, Warning, WarningKind,
 };
 use crate::error::Result;
 use crate::history::ToolNames;
+use crate::protocol::params::ParamWriter;
 use crate::protocol::{Protocol, client_tools};
 use crate::provider::{Param, Provider};
 use crate::schema::Sent;
@@ -36,7 +36,7 @@ pub(in crate::protocol) enum Declared<'a> {
 
 /// Puts the tools as `tool` writes them, and with them what is said of calling them, the choice as `choice` writes it.
 pub(in crate::protocol) fn put<'a, Tool: Serialize, Choice: Serialize>(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     request: &'a ChatRequest,
     names: &'a ToolNames,
@@ -44,27 +44,15 @@ pub(in crate::protocol) fn put<'a, Tool: Serialize, Choice: Serialize>(
     choice: impl Fn(&'a ToolChoice) -> Choice,
 ) -> Result<()> {
     if request.tools.is_empty() {
-        if request.tool_choice.is_some() {
-            params.lost_without_tools("tool_choice");
-        }
-        if request.parallel_tool_calls.is_some() {
-            params.lost_without_tools("parallel_tool_calls");
-        }
+        params.drop_without_tools(request);
         return Ok(());
     }
     let declare =
         |definition| declared(definition, provider, names, &mut params.warnings).map(&tool);
     let wire: Vec<Tool> = request.tools.iter().filter_map(declare).collect();
-    if params.put(Param::Tools, Some(&wire))? {
-        params.put(Param::ToolChoice, request.tool_choice.as_ref().map(choice).as_ref())?;
-        params.put(Param::ParallelToolCalls, request.parallel_tool_calls.as_ref())?;
-    } else {
-        params.refuse_rest(&[
-            (Param::ToolChoice, request.tool_choice.is_some()),
-            (Param::ParallelToolCalls, request.parallel_tool_calls.is_some()),
-        ]);
-    }
-    Ok(())
+    params.put(Param::Tools, Some(&wire))?;
+    params.put(Param::ToolChoice, request.tool_choice.as_ref().map(choice).as_ref())?;
+    params.copy(request, Param::ParallelToolCalls)
 }
 
 fn declared<'a>(
@@ -102,7 +90,7 @@ fn declared<'a>(
 
 /// The tools, each function in a field of its own.
 pub(super) fn tools(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     request: &ChatRequest,
     names: &ToolNames,

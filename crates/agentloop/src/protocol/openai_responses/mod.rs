@@ -12,6 +12,7 @@ mod item;
 mod items;
 mod message;
 pub(crate) mod models;
+mod params;
 mod parts;
 mod passages;
 mod places;
@@ -29,4 +30,5 @@ mod whole;
 mod wire;
 
 pub(crate) use decode::Decoder;
+pub(in crate::protocol) use params::place;
 pub(crate) use replay::is_item;

@@ -1,17 +1,17 @@
 //! Effort and thinking: `reasoning: {effort, summary}`.
 
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use crate::chat::ChatRequest;
 use crate::error::Result;
-use crate::protocol::openai_chat::params::Params;
 use crate::protocol::openai_chat::thinking::{levels, nearest_known, not_to_think, wanted};
+use crate::protocol::params::ParamWriter;
 use crate::provider::quirks::ItemForm;
 use crate::provider::{Param, Provider};
 
 /// Effort, and whether what is thought shall be told.
 pub(super) fn thinking(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     model: &str,
     request: &ChatRequest,
@@ -24,25 +24,28 @@ pub(super) fn thinking(
         effort = not_to_think(params, model, known.as_deref());
     }
     if thinking.enabled == Some(true) && effort.is_none() {
-        params.lost("thinking.enabled");
+        params.lose("thinking.enabled");
     }
     if thinking.budget_tokens.is_some() {
-        params.lost("thinking.budget_tokens");
+        params.lose("thinking.budget_tokens");
     }
-    let mut wire = Map::new();
-    if let Some(effort) = effort
-        && params.takes(Param::ReasoningEffort, "reasoning")
-    {
-        wire.insert("effort".to_owned(), json!(effort.as_str()));
-    }
-    // Thoughts are told only when asked for.
-    if thinking.include == Some(true) {
-        match provider.quirks.items {
-            ItemForm::Any => {
-                wire.insert("summary".to_owned(), json!("auto"));
-            }
-            ItemForm::Plain => params.lost("thinking.include"),
+    let mut fields = Map::new();
+    if let Some(effort) = effort {
+        // An effort that stands for `thinking` is written where a rule sends `thinking`.
+        let is_derived = request.reasoning_effort.is_none();
+        if is_derived && params.is_renamed(Param::Thinking) {
+            fields.insert("effort".to_owned(), effort.as_str().into());
+        } else if !params.put(Param::ReasoningEffort, Some(effort.as_str()))? && is_derived {
+            params.lose("thinking.enabled");
         }
     }
-    if wire.is_empty() { Ok(()) } else { params.always("reasoning", &wire) }
+    // Summaries of the thinking are sent only to requests that ask for them.
+    if thinking.include == Some(true) {
+        match provider.quirks.items {
+            ItemForm::Any => drop(fields.insert("summary".to_owned(), "auto".into())),
+            ItemForm::Plain => params.lose("thinking.include"),
+        }
+    }
+    params.merge(Param::Thinking, fields);
+    Ok(())
 }

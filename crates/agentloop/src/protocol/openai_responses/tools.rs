@@ -9,8 +9,8 @@ use crate::chat::{ChatRequest, ToolChoice, ToolDefinition};
 use crate::error::Result;
 use crate::history::ToolNames;
 use crate::protocol::client_tools;
-use crate::protocol::openai_chat::params::Params;
 use crate::protocol::openai_chat::tools::{Declared, Function, put};
+use crate::protocol::params::ParamWriter;
 use crate::provider::Provider;
 
 /// The kind of a tool of the host's own; empty for the caller's.
@@ -26,7 +26,7 @@ pub(super) fn kind(tool: &ToolDefinition) -> &str {
 
 /// Tools, which of them to call, and how many at once.
 pub(super) fn tools(
-    params: &mut Params<'_>,
+    params: &mut ParamWriter<'_>,
     provider: &Provider,
     request: &ChatRequest,
     names: &ToolNames,

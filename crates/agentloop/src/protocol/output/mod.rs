@@ -224,9 +224,7 @@ impl Shaped<'_> {
         request.tools.push(tool);
         if alone {
             request.tool_choice = Some(ToolChoice::Function(name.clone()));
-            let one =
-                provider.protocol != Protocol::Gemini && provider.takes(Param::ParallelToolCalls);
-            request.parallel_tool_calls = one.then_some(false);
+            request.parallel_tool_calls = provider.takes(Param::ParallelToolCalls).then_some(false);
         } else {
             request.tool_choice = Some(ToolChoice::Required);
         }

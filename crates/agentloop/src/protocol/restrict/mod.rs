@@ -63,12 +63,10 @@ pub(crate) fn apply<'r>(
 /// Returns whether an action has something to do.
 fn triggers(action: &Action, request: &ChatRequest, provider: &Provider) -> bool {
     match action {
-        Action::Drop(list) => list.iter().any(|param| params::is_set(request, *param)),
-        Action::Clamp { param, min, max } => {
-            params::number(request, *param).is_some_and(|value| !(*min..=*max).contains(&value))
-        }
+        Action::Drop(list) => list.iter().any(|param| request.is_set(*param)),
+        Action::Clamp { param, min, max } => request.outside(*param, *min, *max).is_some(),
         Action::Longest { param, bytes } => {
-            params::text(request, *param).is_some_and(|text| text.len() > *bytes)
+            request.text(*param).is_some_and(|text| text.len() > *bytes)
         }
         Action::Metadata { entries, key, value } => request.metadata.as_ref().is_some_and(|map| {
             map.len() > *entries
@@ -117,22 +115,23 @@ impl Restricted<'_> {
         match &row.then {
             Action::Drop(list) => {
                 for param in list {
-                    if params::is_set(&self.request, *param) {
+                    if self.request.is_set(*param) {
                         self.report(row, WarningKind::Dropped, param.name(), "", model)?;
-                        params::clear(self.request.to_mut(), *param);
+                        self.request.to_mut().clear(*param);
                     }
                 }
             }
             Action::Clamp { param, min, max } => {
-                let asked = params::number(&self.request, *param).unwrap_or_default();
-                let sent = asked.clamp(*min, *max);
+                let Some((asked, sent)) = self.request.outside(*param, *min, *max) else {
+                    return Ok(());
+                };
                 let how = format!("{asked} is sent as {sent}");
                 self.report(row, WarningKind::Clamped, param.name(), &how, model)?;
-                params::set_number(self.request.to_mut(), *param, sent);
+                self.request.to_mut().set_number(*param, sent);
             }
             Action::Longest { param, .. } => {
                 self.report(row, WarningKind::Dropped, param.name(), "", model)?;
-                params::clear(self.request.to_mut(), *param);
+                self.request.to_mut().clear(*param);
             }
             Action::Metadata { entries, key, value } => {
                 self.report(row, WarningKind::Dropped, "metadata", "the others are sent", model)?;

@@ -1,95 +1,11 @@
-//! Parameters of a request by their names.
+//! Metadata, effort and fields of a request, as restrictions change them.
 
 use serde_json::{Map, Value};
 
 use crate::chat::{ChatRequest, Effort, Protocol};
+use crate::protocol::Protocol;
+use crate::provider::Provider;
 use crate::provider::quirks::ThinkingForm;
-pub(super) use crate::provider::restrict::is_set;
-use crate::provider::{Param, Provider};
-
-/// Takes a parameter out.
-pub(super) fn clear(request: &mut ChatRequest, param: Param) {
-    match param {
-        Param::Temperature => request.temperature = None,
-        Param::TopP => request.top_p = None,
-        Param::TopK => request.top_k = None,
-        Param::MaxTokens => request.max_tokens = None,
-        Param::Stop => request.stop = None,
-        Param::Seed => request.seed = None,
-        Param::N => request.n = None,
-        Param::FrequencyPenalty => request.frequency_penalty = None,
-        Param::PresencePenalty => request.presence_penalty = None,
-        Param::Tools => request.tools.clear(),
-        Param::ToolChoice => request.tool_choice = None,
-        Param::ParallelToolCalls => request.parallel_tool_calls = None,
-        Param::ResponseFormat => request.response_format = None,
-        Param::Modalities => request.modalities.clear(),
-        Param::Audio => request.audio = None,
-        Param::Image => request.image = None,
-        Param::Verbosity => request.verbosity = None,
-        Param::ReasoningEffort => request.reasoning_effort = None,
-        Param::Thinking => request.thinking = None,
-        Param::Logprobs => request.logprobs = None,
-        Param::TopLogprobs => request.top_logprobs = None,
-        Param::LogitBias => request.logit_bias = None,
-        Param::ServiceTier => request.service_tier = None,
-        Param::PromptCacheKey => request.prompt_cache_key = None,
-        Param::User => request.user = None,
-        Param::Metadata => request.metadata = None,
-    }
-}
-
-/// The value of a parameter that holds a number. What is not a number is left to the encoders, which refuse it.
-pub(super) fn number(request: &ChatRequest, param: Param) -> Option<f64> {
-    #[expect(clippy::cast_precision_loss, reason = "bounds are far below 2^53")]
-    let value = match param {
-        Param::Temperature => request.temperature,
-        Param::TopP => request.top_p,
-        Param::FrequencyPenalty => request.frequency_penalty,
-        Param::PresencePenalty => request.presence_penalty,
-        Param::TopK => request.top_k.map(f64::from),
-        Param::N => request.n.map(f64::from),
-        Param::TopLogprobs => request.top_logprobs.map(f64::from),
-        Param::MaxTokens => request.max_tokens.map(|tokens| tokens as f64),
-        _ => None,
-    };
-    value.filter(|value| value.is_finite())
-}
-
-/// Sets a parameter that holds a number. Counts are cut to what their type holds.
-pub(super) fn set_number(request: &mut ChatRequest, param: Param, value: f64) {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
-    let count = value as u32;
-    match param {
-        Param::Temperature => request.temperature = Some(value),
-        Param::TopP => request.top_p = Some(value),
-        Param::FrequencyPenalty => request.frequency_penalty = Some(value),
-        Param::PresencePenalty => request.presence_penalty = Some(value),
-        Param::TopK => request.top_k = Some(count),
-        Param::N => request.n = Some(count),
-        Param::TopLogprobs => request.top_logprobs = Some(count),
-        Param::MaxTokens => {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "casts saturate"
-            )]
-            let tokens = value as u64;
-            request.max_tokens = Some(tokens);
-        }
-        _ => {}
-    }
-}
-
-/// The value of a parameter that holds a text.
-pub(super) fn text(request: &ChatRequest, param: Param) -> Option<&str> {
-    match param {
-        Param::User => request.user.as_deref(),
-        Param::PromptCacheKey => request.prompt_cache_key.as_deref(),
-        Param::ServiceTier => request.service_tier.as_deref(),
-        _ => None,
-    }
-}
 
 /// Whether an entry of `metadata` is short enough.
 pub(super) fn fits(name: &str, value: &Value, key: usize, longest: usize) -> bool {

@@ -4,19 +4,9 @@ use super::{Action, ModelRestrictions, Restriction, families};
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_CONFIGURED_RESTRICTIONS;
+use crate::protocol::Protocol;
+use crate::provider::param::{check_range, is_path};
 use crate::provider::{Param, Provider};
-
-/// Parameters that hold a number.
-pub(crate) const NUMBERS: [Param; 8] = [
-    Param::Temperature,
-    Param::TopP,
-    Param::TopK,
-    Param::MaxTokens,
-    Param::N,
-    Param::FrequencyPenalty,
-    Param::PresencePenalty,
-    Param::TopLogprobs,
-];
 
 /// Parameters that hold a text.
 pub(crate) const TEXTS: [Param; 3] = [Param::User, Param::PromptCacheKey, Param::ServiceTier];
@@ -53,22 +43,13 @@ pub(super) fn model(changes: &ModelRestrictions) -> Result<()> {
 }
 
 fn check_row(row: &Restriction) -> Result<()> {
-    let one_of = |param: Param, known: &[Param]| {
-        if known.contains(&param) {
-            return Ok(());
-        }
-        let names: Vec<&str> = known.iter().map(|param| param.name()).collect();
-        Err(wrong(format!("`{param}` cannot be bounded like this"))
-            .with_hint(format!("it is possible for {}", names.join(", "))))
-    };
     match &row.then {
-        Action::Clamp { param, min, max } => {
-            if min.is_nan() || max.is_nan() || min > max {
-                return Err(wrong(format!("{min} to {max} is not a range")));
-            }
-            one_of(*param, &NUMBERS)
+        Action::Clamp { param, min, max } => check_range(*param, *min, *max),
+        Action::Longest { param, .. } if !TEXTS.contains(param) => {
+            let names: Vec<&str> = TEXTS.iter().map(|param| param.name()).collect();
+            Err(wrong(format!("`{param}` cannot be bounded like this"))
+                .with_hint(format!("it is possible for {}", names.join(", "))))
         }
-        Action::Longest { param, .. } => one_of(*param, &TEXTS),
         Action::Drop(params) if params.is_empty() => {
             Err(wrong("`drop` names no parameter".to_owned()))
         }
@@ -91,7 +72,7 @@ fn check_row(row: &Restriction) -> Result<()> {
 
 /// Only one protocol joins the fields of a request with the ones that the library writes; elsewhere they replace them.
 fn check_path(path: &str, protocol: Option<Protocol>) -> Result<()> {
-    if path.is_empty() || path.split('.').any(str::is_empty) {
+    if !is_path(path) {
         return Err(wrong(format!("`{path}` is not the name of a field")));
     }
     if path.contains('.') && protocol != Some(Protocol::Gemini) {

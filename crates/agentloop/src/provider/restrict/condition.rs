@@ -42,8 +42,8 @@ impl Condition {
     /// Returns whether the condition holds for a request to `provider`.
     pub(crate) fn holds(&self, request: &ChatRequest, provider: &Provider) -> bool {
         match self {
-            Self::Set(param) => is_set(request, *param),
-            Self::Unset(param) => !is_set(request, *param),
+            Self::Set(param) => request.is_set(*param),
+            Self::Unset(param) => !request.is_set(*param),
             Self::Effort(levels) => {
                 request.reasoning_effort.is_some_and(|effort| levels.contains(&effort))
             }
@@ -111,37 +111,5 @@ fn is_thinking_asked(request: &ChatRequest) -> bool {
             thinking.budget_tokens.is_some()
                 || request.reasoning_effort.is_some_and(|effort| effort != Effort::None)
         }
-    }
-}
-
-/// Returns whether a request sets a parameter.
-pub(crate) fn is_set(request: &ChatRequest, param: Param) -> bool {
-    match param {
-        Param::Temperature => request.temperature.is_some(),
-        Param::TopP => request.top_p.is_some(),
-        Param::TopK => request.top_k.is_some(),
-        Param::MaxTokens => request.max_tokens.is_some(),
-        Param::Stop => request.stop.as_ref().is_some_and(|stop| !stop.as_slice().is_empty()),
-        Param::Seed => request.seed.is_some(),
-        Param::N => request.n.is_some(),
-        Param::FrequencyPenalty => request.frequency_penalty.is_some(),
-        Param::PresencePenalty => request.presence_penalty.is_some(),
-        Param::Tools => !request.tools.is_empty(),
-        Param::ToolChoice => request.tool_choice.is_some(),
-        Param::ParallelToolCalls => request.parallel_tool_calls.is_some(),
-        Param::ResponseFormat => request.response_format.is_some(),
-        Param::Modalities => !request.modalities.is_empty(),
-        Param::Audio => request.audio.is_some(),
-        Param::Image => request.image.is_some(),
-        Param::Verbosity => request.verbosity.is_some(),
-        Param::ReasoningEffort => request.reasoning_effort.is_some(),
-        Param::Thinking => request.thinking.is_some(),
-        Param::Logprobs => request.logprobs == Some(true),
-        Param::TopLogprobs => request.top_logprobs.is_some(),
-        Param::LogitBias => request.logit_bias.is_some(),
-        Param::ServiceTier => request.service_tier.is_some(),
-        Param::PromptCacheKey => request.prompt_cache_key.is_some(),
-        Param::User => request.user.is_some(),
-        Param::Metadata => request.metadata.is_some(),
     }
 }

@@ -20,7 +20,6 @@ use serde::{Deserialize, Serialize};
 
 pub use action::Action;
 pub use condition::Condition;
-pub(crate) use condition::is_set;
 pub(super) use table::with_restrictions;
 
 use super::Provider;

@@ -104,10 +104,9 @@ fn short_embeddings() -> EmbeddingQuirks {
 }
 
 fn anthropic() -> Provider {
-    let row = Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
+    Provider::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
         .key_env("ANTHROPIC_API_KEY")
-        .quirks(|q| q.client_tools = ClientTools::Versioned);
-    with_claude(row)
+        .quirks(|q| q.client_tools = ClientTools::Versioned)
 }
 
 fn google() -> Provider {
@@ -226,7 +225,7 @@ fn mistral() -> Provider {
 }
 
 fn deepseek() -> Provider {
-    row("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY")
+    let row = row("deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY")
         .quirks(|q| {
             q.reasoning_echo = ReasoningEcho::ReasoningContentRequired;
             q.json_schema = JsonSchemaSupport::InInstructions;
@@ -251,9 +250,15 @@ fn deepseek() -> Provider {
             Param::Modalities,
             Param::Audio,
         ])
-        .rename(Param::User, "user_id")
-        .without_embeddings()
-        .speaks(Protocol::Anthropic, "https://api.deepseek.com/anthropic/v1", Auth::XApiKey)
+        .without_embeddings();
+    // In Anthropic's messages the user has the name of that protocol.
+    let messages = Provider {
+        protocol: Protocol::Anthropic,
+        base_url: "https://api.deepseek.com/anthropic/v1".into(),
+        auth: Auth::XApiKey,
+        ..row.clone()
+    };
+    row.rename(Param::User, "user_id").speaks_as(messages)
 }
 
 fn fireworks() -> Provider {

@@ -1,0 +1,222 @@
+//! The parameters of a chat request by name: what is set, cleared, bounded or read from JSON.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::ChatRequest;
+
+/// A field of a request that may be unset.
+trait Field {
+    fn is_set(&self) -> bool;
+}
+
+impl<T> Field for Option<T> {
+    fn is_set(&self) -> bool {
+        self.is_some()
+    }
+}
+
+impl<T> Field for Vec<T> {
+    fn is_set(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+/// Each parameter has the name of its field of [`ChatRequest`].
+macro_rules! params {
+    ($($variant:ident = $field:ident,)*) => {
+        /// A parameter of a chat request.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum Param {
+            $(
+                #[doc = concat!("`", stringify!($field), "`")]
+                $variant,
+            )*
+        }
+
+        impl Param {
+            /// Every parameter.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Returns the name, which is also the name of the field of [`ChatRequest`].
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($field),)*
+                }
+            }
+        }
+
+        impl ChatRequest {
+            /// Returns whether the request has a value of the parameter, also one that asks for nothing.
+            pub(crate) fn has(&self, param: Param) -> bool {
+                match param {
+                    $(Param::$variant => self.$field.is_set(),)*
+                }
+            }
+
+            /// Removes a parameter.
+            pub(crate) fn clear(&mut self, param: Param) {
+                match param {
+                    $(Param::$variant => self.$field = Default::default(),)*
+                }
+            }
+
+            /// Returns the value of a parameter as JSON, under the names of this crate.
+            pub(crate) fn json(&self, param: Param) -> serde_json::Result<Value> {
+                match param {
+                    $(Param::$variant => serde_json::to_value(&self.$field),)*
+                }
+            }
+
+            /// Sets a parameter to a value in JSON, as it is written in a request.
+            ///
+            /// # Errors
+            ///
+            /// When the parameter cannot have that value.
+            pub(crate) fn set_json(&mut self, param: Param, value: &Value) -> serde_json::Result<()> {
+                let mut fields = Map::new();
+                fields.insert("model".to_owned(), Value::String(String::new()));
+                fields.insert("messages".to_owned(), Value::Array(Vec::new()));
+                fields.insert(param.name().to_owned(), value.clone());
+                let read: Self = serde_json::from_value(Value::Object(fields))?;
+                match param {
+                    $(Param::$variant => self.$field = read.$field,)*
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+params! {
+    Temperature = temperature,
+    TopP = top_p,
+    TopK = top_k,
+    MaxTokens = max_tokens,
+    Stop = stop,
+    Seed = seed,
+    N = n,
+    FrequencyPenalty = frequency_penalty,
+    PresencePenalty = presence_penalty,
+    Tools = tools,
+    ToolChoice = tool_choice,
+    ParallelToolCalls = parallel_tool_calls,
+    ResponseFormat = response_format,
+    Modalities = modalities,
+    Audio = audio,
+    Image = image,
+    Verbosity = verbosity,
+    ReasoningEffort = reasoning_effort,
+    Thinking = thinking,
+    Logprobs = logprobs,
+    TopLogprobs = top_logprobs,
+    LogitBias = logit_bias,
+    ServiceTier = service_tier,
+    PromptCacheKey = prompt_cache_key,
+    User = user,
+    Metadata = metadata,
+}
+
+impl Param {
+    /// Returns the parameter of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|param| param.name() == name)
+    }
+
+    /// Returns the values that the parameter can have, if it is a number, and whether it must be a whole one.
+    #[expect(clippy::cast_precision_loss, reason = "the bounds of the types, not values")]
+    pub(crate) fn domain(self) -> Option<(f64, f64, bool)> {
+        match self {
+            Self::Temperature | Self::TopP | Self::FrequencyPenalty | Self::PresencePenalty => {
+                Some((f64::MIN, f64::MAX, false))
+            }
+            Self::TopK | Self::N | Self::TopLogprobs => Some((0.0, f64::from(u32::MAX), true)),
+            Self::MaxTokens => Some((0.0, u64::MAX as f64, true)),
+            Self::Seed => Some((i64::MIN as f64, i64::MAX as f64, true)),
+            _ => None,
+        }
+    }
+
+    /// Returns the least and the greatest value of the parameter within a range; `None` when it has none there.
+    pub(crate) fn bounds(self, min: f64, max: f64) -> Option<(f64, f64)> {
+        let (least, most, whole) = self.domain()?;
+        if min.is_nan() || max.is_nan() {
+            return None;
+        }
+        let (min, max) = if whole { (min.ceil(), max.floor()) } else { (min, max) };
+        let (min, max) = (min.max(least), max.min(most));
+        (min <= max).then_some((min, max))
+    }
+}
+
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl ChatRequest {
+    /// Returns whether the request asks for something by the parameter.
+    pub(crate) fn is_set(&self, param: Param) -> bool {
+        match param {
+            Param::Logprobs => self.logprobs == Some(true),
+            Param::Stop => self.stop.as_ref().is_some_and(|stop| !stop.as_slice().is_empty()),
+            _ => self.has(param),
+        }
+    }
+
+    /// Returns the value of a parameter that holds a number.
+    #[expect(clippy::cast_precision_loss, reason = "values are compared with bounds, not sent")]
+    pub(crate) fn number(&self, param: Param) -> Option<f64> {
+        match param {
+            Param::Temperature => self.temperature,
+            Param::TopP => self.top_p,
+            Param::FrequencyPenalty => self.frequency_penalty,
+            Param::PresencePenalty => self.presence_penalty,
+            Param::TopK => self.top_k.map(f64::from),
+            Param::N => self.n.map(f64::from),
+            Param::TopLogprobs => self.top_logprobs.map(f64::from),
+            Param::MaxTokens => self.max_tokens.map(|tokens| tokens as f64),
+            Param::Seed => self.seed.map(|seed| seed as f64),
+            _ => None,
+        }
+    }
+
+    /// Sets a parameter that holds a number. Whole numbers are cut to what their type holds.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
+    pub(crate) fn set_number(&mut self, param: Param, value: f64) {
+        match param {
+            Param::Temperature => self.temperature = Some(value),
+            Param::TopP => self.top_p = Some(value),
+            Param::FrequencyPenalty => self.frequency_penalty = Some(value),
+            Param::PresencePenalty => self.presence_penalty = Some(value),
+            Param::TopK => self.top_k = Some(value as u32),
+            Param::N => self.n = Some(value as u32),
+            Param::TopLogprobs => self.top_logprobs = Some(value as u32),
+            Param::MaxTokens => self.max_tokens = Some(value as u64),
+            Param::Seed => self.seed = Some(value as i64),
+            _ => {}
+        }
+    }
+
+    /// Returns a number that is outside of a range, and the nearest one inside.
+    pub(crate) fn outside(&self, param: Param, min: f64, max: f64) -> Option<(f64, f64)> {
+        let asked = self.number(param).filter(|value| value.is_finite())?;
+        let (min, max) = param.bounds(min, max)?;
+        (!(min..=max).contains(&asked)).then(|| (asked, asked.clamp(min, max)))
+    }
+
+    /// Returns the value of a parameter that holds a text.
+    pub(crate) fn text(&self, param: Param) -> Option<&str> {
+        match param {
+            Param::User => self.user.as_deref(),
+            Param::PromptCacheKey => self.prompt_cache_key.as_deref(),
+            Param::ServiceTier => self.service_tier.as_deref(),
+            _ => None,
+        }
+    }
+}
