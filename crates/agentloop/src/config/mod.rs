@@ -25,7 +25,6 @@ use crate::middleware::{
     Logger, Retry, RetryTable,
 };
 use crate::models::{self, ModelCatalog, ModelData};
-use crate::protocol::Protocol;
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks};
 use crate::timeouts::{self, Timeouts};
 

@@ -10,7 +10,6 @@ use super::quirks::{
 };
 use super::{Param, Provider};
 use crate::chat::Protocol;
-use crate::protocol::Protocol;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {

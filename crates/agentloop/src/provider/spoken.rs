@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::restrict::Action;
 use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, server_tools};
 use crate::chat::{ChatRequest, Protocol, Role};
-use crate::protocol::Protocol;
 
 impl Provider {
     /// Another address. The other protocols that were spoken at the old one move too.

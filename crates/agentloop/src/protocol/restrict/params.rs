@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use crate::chat::{ChatRequest, Effort, Protocol};
-use crate::protocol::Protocol;
 use crate::provider::Provider;
 use crate::provider::quirks::ThinkingForm;
 

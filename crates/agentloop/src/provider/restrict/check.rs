@@ -4,7 +4,6 @@ use super::{Action, ModelRestrictions, Restriction, families};
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_CONFIGURED_RESTRICTIONS;
-use crate::protocol::Protocol;
 use crate::provider::param::{check_range, is_path};
 use crate::provider::{Param, Provider};
 
