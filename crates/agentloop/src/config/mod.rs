@@ -28,7 +28,7 @@ use crate::models::{self, ModelCatalog, ModelData};
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks};
 use crate::timeouts::{self, Timeouts};
 
-/// What a configuration file says.
+/// The settings of a configuration file.
 ///
 /// ```
 /// let config = agentloop::Config::parse(r#"
@@ -37,18 +37,21 @@ use crate::timeouts::{self, Timeouts};
 ///     [aliases]
 ///     fast = "groq/openai/gpt-oss-20b"
 ///
-///     [providers.groq]                      # a built-in one, with another key
+///     [providers.groq]                      # a built-in provider, with another key
 ///     key_env = "MY_GROQ_KEY"
 ///
-///     [providers.lab]                       # one of your own
+///     [providers.lab]                       # any compatible endpoint
 ///     base_url = "http://localhost:8000/v1"
 ///     strip = ["logit_bias"]
+///     rename = { seed = "random_seed" }
+///     clamp = { temperature = [0, 1] }
+///     defaults = { max_tokens = 1000 }
 ///     quirks = { token_cap = "max_completion_tokens" }
 ///
-///     [models."lab/big-one"]                # what you know better of a model
+///     [models."lab/big-one"]                # adds to or replaces the built-in model data
 ///     context_window = 32768
 ///     prices = [{ per_million = { input = "0.10", output = "0.40" } }]
-///     [retry]                               # an empty table is the usual
+///     [retry]                               # an empty table has the default settings
 ///     max_retries = 3
 ///
 ///     [fallback]
@@ -59,19 +62,19 @@ use crate::timeouts::{self, Timeouts};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Config {
-    /// Providers, new ones and changed built-in ones.
+    /// The providers, new ones and changed built-in ones.
     pub providers: Vec<Provider>,
     /// Other names for models.
     pub aliases: BTreeMap<String, String>,
-    /// The provider of models whose name begins with no provider.
+    /// The provider of models whose name does not begin with a provider.
     pub default_provider: Option<String>,
-    /// The model of requests that name none.
+    /// The model of requests that do not name one.
     pub default_model: Option<String>,
-    /// How long to wait.
+    /// The timeouts of a call.
     pub timeouts: Option<Timeouts>,
-    /// A file of models, in place of the one that the library carries.
+    /// The data of models, in place of the built-in data.
     pub model_data: Option<ModelCatalog>,
-    /// What the user knows better of models, by `provider/model` in small letters.
+    /// Data that is added to the data of models, by `provider/model` in lowercase.
     pub models: BTreeMap<String, ModelData>,
     /// Whether and how remote media are fetched.
     pub media: Option<MediaOptions>,
@@ -79,17 +82,17 @@ pub struct Config {
     pub log: Option<Logger>,
     /// Whether the cost of calls is counted and limited.
     pub cost: Option<Costs>,
-    /// Whether calls are tried again.
+    /// Whether failed calls are retried.
     pub retry: Option<Retry>,
-    /// Whether other models are asked.
+    /// Whether other models are asked when a call fails.
     pub fallback: Option<Fallback>,
-    /// The cache, which every client of this configuration shares.
+    /// The cache. All clients of this configuration share it.
     pub cache: Option<Cache>,
-    /// What may go to each provider.
+    /// The limits on what is sent to each provider.
     pub limits: Option<Limits>,
 }
 
-/// The file, as it is written.
+/// A configuration file as it is written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct File {
@@ -109,7 +112,7 @@ struct File {
     limits: Option<LimitsTable>,
 }
 
-/// A provider's table.
+/// The table of a provider.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Row {
@@ -171,7 +174,7 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-/// A value to force, or a range to keep.
+/// The only value, or the least and the greatest value.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Range {
@@ -179,7 +182,7 @@ enum Range {
     Between([f64; 2]),
 }
 
-/// Seconds; 0 waits for ever.
+/// Timeouts in seconds; 0 is no timeout.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TimeoutsTable {
@@ -189,7 +192,7 @@ struct TimeoutsTable {
     total: Option<f64>,
 }
 
-/// What stands under `[media]`.
+/// The table `[media]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct MediaTable {
@@ -200,16 +203,16 @@ struct MediaTable {
 }
 
 impl Config {
-    /// Reads the text of a configuration file, all of whose settings count.
+    /// Reads the text of a configuration file that is trusted.
     ///
     /// # Errors
     ///
-    /// When it is not TOML, or has a key that is not known; the error says where.
+    /// When the text is not TOML, or a setting is not known or has an invalid value. The message names the line, or the setting.
     pub fn parse(text: &str) -> Result<Self> {
         parse(text)?.config()
     }
 
-    /// Reads a configuration file, all of whose settings count. [`ConfigReader`] reads files that are not trusted.
+    /// Reads a configuration file that is trusted. [`ConfigReader`] reads files that are not.
     ///
     /// # Errors
     ///
@@ -231,7 +234,7 @@ fn parse(text: &str) -> Result<File> {
     toml::from_str(text).map_err(|error| wrong(text, &error))
 }
 
-/// Names the line of a mistake, but does not show it: a key may be there by mistake.
+/// Returns an error that names the line of a mistake. The line itself is not shown, because it may hold a key.
 fn wrong(text: &str, error: &toml::de::Error) -> Error {
     let line = error
         .span()
@@ -312,7 +315,7 @@ impl MediaTable {
 }
 
 impl Row {
-    /// The built-in row of that name with these changes, or a new one.
+    /// Returns the built-in provider of that name with these changes, or a new provider.
     fn provider(self, name: &str) -> Result<Provider> {
         let wrong =
             |what: String| Error::new(ErrorKind::Config, format!("providers.{name}: {what}"));
@@ -384,7 +387,7 @@ impl Row {
         provider.check_rules().map_err(|error| {
             wrong(error.message().to_owned()).with_hint(error.hint().unwrap_or_default())
         })?;
-        // The file's rules come first, so that they count.
+        // The first rule that matches a model counts.
         provider.models.splice(0..0, self.models);
         provider.serves.embeddings = self.embeddings.unwrap_or(provider.serves.embeddings);
         Ok(provider)

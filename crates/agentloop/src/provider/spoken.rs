@@ -1,4 +1,4 @@
-//! The protocols of a provider: which ones it speaks, where, and which one a request is sent in.
+//! The protocols of a provider: which ones it speaks, at which URL, and in which one a request is sent.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, server_tools};
 use crate::chat::{ChatRequest, Protocol, Role};
 
 impl Provider {
-    /// Another address. The other protocols that were spoken at the old one move too.
+    /// Sets the base URL. Other protocols that were spoken at the former URL move too.
     #[must_use]
     pub fn base_url(mut self, base_url: impl Into<Cow<'static, str>>) -> Self {
         self.set_base_url(base_url.into());
@@ -23,7 +23,7 @@ impl Provider {
         self.base_url = base_url;
     }
 
-    /// Says that another protocol is spoken too, at that address.
+    /// Adds another protocol, which is spoken at this base URL with the same rules and quirks.
     #[must_use]
     pub fn speaks(
         mut self,
@@ -35,8 +35,8 @@ impl Provider {
         self
     }
 
-    /// Says that another protocol is spoken too: the one of `other`, at its address, with its key's place, rules and
-    /// quirks in place of these. Rules that are added later count for both.
+    /// Adds the protocol of `other`, which is spoken with the base URL, authentication, rules and quirks of `other`. Rules that
+    /// are added later count for both protocols.
     ///
     /// ```
     /// use agentloop::{Protocol, Provider};
@@ -79,7 +79,7 @@ impl Provider {
         self.endpoints.iter_mut().filter_map(|endpoint| endpoint.bends.as_deref_mut())
     }
 
-    /// The protocols that it speaks, its own first.
+    /// Returns the protocols that the provider speaks, its default first.
     pub fn protocols(&self) -> impl Iterator<Item = Protocol> {
         let others = self.endpoints.iter().map(|endpoint| endpoint.protocol);
         std::iter::once(self.protocol).chain(others)
@@ -139,12 +139,11 @@ impl Provider {
         self.endpoints.push(former);
     }
 
-    /// The protocol in which a request for `model` is sent: the one that it asks for; else, where tools are in play, the
-    /// one in which the model takes them; else, where the provider's own tools are in play, the one in which it serves them;
-    /// else the provider's own.
+    /// Returns the protocol in which a request for `model` is sent. The first of these decides: the request, the model's rule about
+    /// tools when there are tools, a restriction, the protocol that serves the most server tools of the request, the default.
     pub(crate) fn spoken(&self, model: &str, request: &ChatRequest) -> Protocol {
         let with_tools = || {
-            // Also when none is offered any more: what the model thought between its calls stays with it.
+            // Also when the request has no tools any more, so the model gets back what it thought between its calls.
             let tools = !request.tools.is_empty()
                 || request.messages.iter().any(|message| message.role == Role::Tool);
             let rule = tools.then(|| self.ruled_traits(model).tools_in).flatten();
@@ -158,7 +157,7 @@ impl Provider {
             .unwrap_or(self.protocol)
     }
 
-    /// The protocol that a restriction sends the request to.
+    /// Returns the protocol that a restriction chooses.
     fn restricted_to(&self, model: &str, request: &ChatRequest) -> Option<Protocol> {
         let mut spoken = None;
         let visited = self.each_restriction(model, |row| {

@@ -402,13 +402,13 @@ fn what_has_no_place_is_left_out_with_a_warning() {
     assert_eq!(
         warned(&request),
         [
-            "logit_bias",
-            "user",
             "parallel_tool_calls",
+            "verbosity",
+            "logit_bias",
             "service_tier",
             "prompt_cache_key",
+            "user",
             "metadata",
-            "verbosity",
             "extra_body.contents",
             "messages[1].name",
             "messages[1].cache_control",

@@ -1,4 +1,4 @@
-//! Request → the body that the host takes.
+//! Encodes a chat request.
 
 use std::borrow::Cow;
 
@@ -19,20 +19,20 @@ use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
-/// The longest answer, where neither the request nor what is known of the model says one: the host wants a number.
+/// The number of tokens of a response when neither the request nor the data of the model has one: the protocol requires it.
 pub(crate) const DEFAULT_MAX_TOKENS: u64 = 8_192;
 
-/// The longest answer that is asked for unasked while nothing is streamed: a longer one may outlast the connection.
+/// The most tokens of a complete response when the request has no number: a longer response may outlast the connection.
 const MOST_UNSTREAMED: u64 = 32_000;
 
-/// What is asked of the host.
+/// What the provider is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Chat { stream: bool },
     Count,
 }
 
-/// Fields of the caller's own that a count takes too.
+/// Fields of `extra_body` that a count of tokens accepts.
 const COUNTED: [&str; 8] = [
     "system",
     "tools",
@@ -44,7 +44,7 @@ const COUNTED: [&str; 8] = [
     "context_management",
 ];
 
-/// The chat call.
+/// Encodes a chat call.
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
@@ -140,7 +140,7 @@ pub(super) fn encode(
     })
 }
 
-/// Instructions as one text, with a blank line between them; as blocks where one is marked.
+/// Joins instructions to one text with blank lines between them. They stay blocks when one of them has a cache marker.
 fn joined(system: Vec<Block<'_>>) -> Content<'_> {
     let texts: Option<Vec<&str>> = system.iter().map(Block::plain).collect();
     match texts {
@@ -189,7 +189,7 @@ fn is_one(number: Option<f64>) -> bool {
     number.is_some_and(|number| (number - 1.0).abs() < f64::EPSILON)
 }
 
-/// The version of the protocol that the request's headers name.
+/// Returns the version of the protocol that the headers name.
 fn version<'a>(provider: &'a Provider, request: &'a ChatRequest) -> Cow<'a, str> {
     let is_version = |name: &str| name.eq_ignore_ascii_case("anthropic-version");
     let told = request.extra_headers.iter().find(|(name, _)| is_version(name));

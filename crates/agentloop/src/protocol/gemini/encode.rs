@@ -1,4 +1,4 @@
-//! Request → the body that the host takes.
+//! Encodes a chat request.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,7 @@ use crate::protocol::{Encoded, headers};
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
-/// The chat call.
+/// Encodes a chat call.
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
@@ -41,8 +41,7 @@ pub(crate) fn chat(
     })
 }
 
-/// Everything that is asked, with the turns last: a conversation that grows only adds to the end of what was sent
-/// before.
+/// Encodes the body. The messages come last, so a conversation that grows only adds to the end of what was sent before.
 pub(super) fn body<'a>(
     provider: &'a Provider,
     model: &str,
@@ -63,7 +62,7 @@ pub(super) fn body<'a>(
     let fixed = &["model", "contents"];
     let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Merges, fixed);
     params.warnings.append(&mut prepared.warnings);
-    // Only these models have no place for instructions.
+    // Gemma models have no system instruction.
     let knows_system = !model.to_ascii_lowercase().contains("gemma");
     let mut instructions = instructions(&prepared.messages, &mut params.warnings);
     instructions.extend(shaped.instructions.clone());
@@ -168,7 +167,7 @@ fn sampling(
     params.put_stops(request, provider.quirks.max_stops.or(Some(5)))
 }
 
-/// What kinds of output, in which form.
+/// Writes the kinds of output and their form.
 fn output(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
     let mut kinds: Vec<String> =
         request.modalities.iter().map(|kind| kind.to_ascii_uppercase()).collect();

@@ -1,4 +1,4 @@
-//! Request → the body that the host takes.
+//! Encodes a chat request.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ use crate::provider::quirks::{
 use crate::provider::{InstructionsRole, Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
-/// The chat call.
+/// Encodes a chat call.
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
@@ -75,13 +75,13 @@ pub(crate) fn chat(
     })
 }
 
-/// The role under which the model takes instructions.
+/// Returns the role of messages with instructions.
 pub(in crate::protocol) fn system_role(
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
 ) -> &'static str {
-    // Looked up only where there are instructions: most of the rules' patterns would be compared for nothing.
+    // The rules of models are compared only when there are instructions.
     let instructed = shaped.instructions.is_some()
         || shaped.request.messages.iter().any(|message| message.role == Role::System);
     match instructed && provider.ruled_traits(model).instructions == InstructionsRole::Developer {
@@ -170,7 +170,7 @@ pub(in crate::protocol) fn conversation<'a>(
         .map_err(|error| error.with_provider(provider.name.as_ref()))
 }
 
-/// The form of the text.
+/// Writes the form of the text.
 fn response_format(
     params: &mut ParamWriter<'_>,
     provider: &Provider,

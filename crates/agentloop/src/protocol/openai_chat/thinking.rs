@@ -1,4 +1,4 @@
-//! Effort and thinking, in the form that the host knows.
+//! Writes effort and thinking in the form that the provider knows.
 
 use serde_json::Map;
 
@@ -9,7 +9,7 @@ use crate::provider::model::ModelTraits;
 use crate::provider::quirks::ThinkingForm;
 use crate::provider::{Param, Provider};
 
-/// Effort and thinking, in the form that the host knows.
+/// Writes effort and thinking.
 pub(super) fn thinking(
     params: &mut ParamWriter<'_>,
     provider: &Provider,
@@ -27,7 +27,7 @@ pub(super) fn thinking(
     let known = levels(quirks.efforts.as_deref(), traits.efforts);
     let knows_none = known.as_ref().is_none_or(|known| known.contains(&Effort::None));
     if effort == Some(Effort::None) && has_switch && !knows_none {
-        // No effort at all is the switch, where no level says it.
+        // Without a level for no effort, the switch turns thinking off.
         effort = None;
         thinking.enabled.get_or_insert(false);
     }
@@ -35,7 +35,7 @@ pub(super) fn thinking(
     if quirks.thinking == ThinkingForm::ReasoningObject {
         return reasoning_object(params, effort, request);
     }
-    // Only some forms have a place for each wish.
+    // Only some forms have a field for each setting.
     let (enabled, budget, include) = match quirks.thinking {
         ThinkingForm::TypeSwitch => (true, false, false),
         ThinkingForm::TypeSwitchWithBudget => (true, true, false),
@@ -44,7 +44,7 @@ pub(super) fn thinking(
         ThinkingForm::EffortOnly | ThinkingForm::ReasoningObject => (false, false, false),
     };
     if budget && thinking.budget_tokens.is_some() {
-        // Whoever says for how long wants it.
+        // A budget asks for thinking.
         thinking.enabled.get_or_insert(true);
     }
     if thinking.enabled == Some(false) && !enabled && effort.is_none() {
@@ -99,8 +99,7 @@ fn put_effort(
     Ok(())
 }
 
-/// What is known of the model when thinking is spoken of and it can think. One that cannot is not asked to; not to think is
-/// what it does.
+/// Returns what is known of the model, if the request says something about thinking and the model can think.
 pub(in crate::protocol) fn wanted(
     params: &mut ParamWriter<'_>,
     provider: &Provider,
@@ -125,7 +124,7 @@ pub(in crate::protocol) fn wanted(
     None
 }
 
-/// The effort that is sent for the one asked for, with a warning where they differ.
+/// Returns the nearest effort that is known, with a warning when it is another one.
 pub(in crate::protocol) fn nearest_known(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -148,7 +147,7 @@ pub(in crate::protocol) fn nearest_known(
     sent
 }
 
-/// Not to think is the lowest effort, where there is one.
+/// Returns the least effort, for a request that turns thinking off.
 pub(in crate::protocol) fn not_to_think(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -177,7 +176,7 @@ fn reasoning_object(
     let thinking = request.thinking.unwrap_or_default();
     let mut fields = Map::new();
     if let Some(tokens) = thinking.budget_tokens {
-        // The host takes one of the two; the budget is the more exact wish.
+        // Only one of the two is accepted, and the budget is more exact.
         fields.insert("max_tokens".to_owned(), tokens.into());
         if effort.is_some() {
             params.lose("reasoning_effort");
@@ -195,7 +194,7 @@ fn reasoning_object(
     Ok(())
 }
 
-/// The levels that may be sent: those of the host that the model knows too; `None` when nothing is said of them.
+/// Returns the levels that both the provider and the model know; `None` when neither has a list.
 pub(in crate::protocol) fn levels(
     host: Option<&[Effort]>,
     model: Option<Efforts>,

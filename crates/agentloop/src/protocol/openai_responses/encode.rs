@@ -1,4 +1,4 @@
-//! Request → the body that the host takes.
+//! Encodes a chat request.
 
 use std::borrow::Cow;
 
@@ -18,14 +18,14 @@ use crate::protocol::{Encoded, headers};
 use crate::provider::quirks::{IncludeForm, JsonSchemaSupport, StoreForm, TextFormat};
 use crate::provider::{Param, Provider, Sampling};
 
-/// What is asked of the host.
+/// What the provider is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Chat { stream: bool },
     Count,
 }
 
-/// The chat call.
+/// Encodes a chat call.
 pub(crate) fn chat(
     provider: &Provider,
     model: &str,
@@ -119,7 +119,7 @@ fn sampling(
     Ok(())
 }
 
-/// What the answer shall hold beside the usual: what is needed to send it back, and what the host's own tools found.
+/// Writes what the response includes: what is needed to send it back, and the results of server tools.
 fn include(
     params: &mut ParamWriter<'_>,
     provider: &Provider,
@@ -165,7 +165,7 @@ fn text(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequest
     params.copy(request, Param::Verbosity)
 }
 
-/// JSON without a schema, where the host wants one, is any object.
+/// Returns a schema of any object for JSON mode, where the provider requires a schema.
 fn with_schema<'a>(
     params: &mut ParamWriter<'_>,
     provider: &Provider,
@@ -180,7 +180,7 @@ fn with_schema<'a>(
     Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
 }
 
-/// The form of the text, flat.
+/// Returns the form of the text, with the schema's fields beside the type.
 fn text_format(format: &ResponseFormat, warnings: &mut Vec<Warning>) -> Value {
     match format {
         ResponseFormat::Text {} => json!({ "type": "text" }),
@@ -203,7 +203,7 @@ fn text_format(format: &ResponseFormat, warnings: &mut Vec<Warning>) -> Value {
     }
 }
 
-/// The same as chat has it: the schema in a field of its own.
+/// Moves the schema into a field of its own, as chat completions have it.
 fn nested(mut format: Value) -> Value {
     if format["type"] == "json_schema"
         && let Some(fields) = format.as_object_mut()

@@ -1,4 +1,4 @@
-//! Effort and thinking: `reasoning: {effort, summary}`.
+//! Writes effort and thinking: `reasoning: {effort, summary}`.
 
 use serde_json::Map;
 
@@ -9,7 +9,7 @@ use crate::protocol::params::ParamWriter;
 use crate::provider::quirks::ItemForm;
 use crate::provider::{Param, Provider};
 
-/// Effort, and whether what is thought shall be told.
+/// Writes the effort, and whether summaries of the thinking are wanted.
 pub(super) fn thinking(
     params: &mut ParamWriter<'_>,
     provider: &Provider,

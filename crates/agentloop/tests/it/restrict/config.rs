@@ -69,8 +69,8 @@ fn what_cannot_be_meant_is_an_error_that_says_so() {
     let row = |then: &str| format!("[[models.\"openai/x\".restrictions.add]]\nthen = {then}\n");
     let nested = row("{ field = { path = \"a.b\", value = 1 } }");
     for (text, expected) in [
-        (row("{ clamp = { param = \"temperature\", min = 2.0, max = 1.0 } }"), "not a range"),
-        (row("{ clamp = { param = \"temperature\", min = nan, max = 1.0 } }"), "not a range"),
+        (row("{ clamp = { param = \"temperature\", min = 2.0, max = 1.0 } }"), "no value between"),
+        (row("{ clamp = { param = \"temperature\", min = nan, max = 1.0 } }"), "no value between"),
         (row("{ clamp = { param = \"stop\", min = 0.0, max = 1.0 } }"), "cannot be bounded"),
         (row("{ longest = { param = \"temperature\", bytes = 3 } }"), "cannot be bounded"),
         (row("{ drop = [] }"), "names no parameter"),

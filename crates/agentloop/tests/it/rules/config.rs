@@ -6,7 +6,7 @@ use agentloop::{AgentLoop, ChatRequest, Config, Protocol, Provider, Result, insp
 use serde_json::{Value, json};
 
 fn client(text: &str) -> Result<AgentLoop> {
-    AgentLoop::builder().config(Config::parse(text)?).build()
+    AgentLoop::builder().config(&Config::parse(text)?).build()
 }
 
 fn body(text: &str, request: &ChatRequest) -> Value {

@@ -43,8 +43,8 @@ const TABLES: &[(&str, &[&str])] = &[
 
 const HEAD: &str = "# What each parameter becomes
 
-For a model of which nothing else is known; what a model's own data changes comes on top. Each cell is the field that is sent, `warning` where
-the provider has no such thing and the answer says that it was left out, and `(changed)` where a warning says what was changed.
+For a model of which nothing else is known; the data of a model may change more. Each cell is the field that is sent, `warning` where the
+provider has no such setting and a warning reports that it is left out, and `(changed)` where a warning reports what is changed.
 
 Generated: `UPDATE_DOCS=1 cargo test -p agentloop --test it wire` writes it, and the test fails when it is not what the encoders do.
 ";
