@@ -8,13 +8,12 @@ use http::HeaderMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::AgentLoop;
 use crate::chat::{ChatRequest, EmbedRequest, EmbedResponse, Warning};
-use crate::client::{Reading, Registry, Reply, join, prepare_chat, prepare_embed};
+use crate::client::{AgentLoop, Reading, Reply, prepare_chat, prepare_embed};
 use crate::error::{Error, ErrorKind, Result};
-use crate::nesting;
+use crate::history::depth;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol};
-use crate::provider::{KeySource, Provider};
+use crate::provider::{KeySource, Provider, Registry, join};
 use crate::secret::mask;
 pub use crate::secret::mask::url as shown_url;
 use crate::stream::ChatStream;
@@ -42,7 +41,7 @@ pub struct EncodedRequest {
 ///
 /// When the request could not be sent; a missing key is no reason.
 pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<EncodedRequest> {
-    if let Some(refusal) = nesting::refusal(request) {
+    if let Some(refusal) = depth::refusal(request) {
         return Err(refusal);
     }
     let registry = &ai.inner().registry;
@@ -56,7 +55,7 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
 ///
 /// When the request could not be sent; a missing key is no reason.
 pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<EncodedRequest>> {
-    if let Some(refusal) = nesting::refusal_of_fields("extra_body", &request.extra_body) {
+    if let Some(refusal) = depth::refusal_of_fields("extra_body", &request.extra_body) {
         return Err(refusal);
     }
     let registry = &ai.inner().registry;

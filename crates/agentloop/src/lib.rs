@@ -127,11 +127,11 @@ pub use chat::{
     ThinkingPart, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
     Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
 };
-pub use client::{AgentLoop, AgentLoopBuilder, Target};
+pub use client::{AgentLoop, AgentLoopBuilder};
 pub use config::{Config, ConfigFile, ConfigOrigin, ConfigReader, RestrictedSetting};
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};
-pub use provider::Provider;
+pub use provider::{Provider, Target};
 pub use secret::Secret;
 pub use stream::ChatStream;
 pub use timeouts::Timeouts;

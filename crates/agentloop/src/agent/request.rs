@@ -8,8 +8,8 @@ use super::machine::{OutputRule, RunState};
 use super::suspended::Suspended;
 use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::depth;
 use crate::limits::{MAX_STRUCTURED_RETRIES, STRUCTURED_RETRIES};
-use crate::nesting;
 use crate::structured::{Shape, StructuredRequest};
 
 /// The request that starts a run or resumes a suspended one. A [`ChatRequest`] and a [`Suspended`] convert into one with
@@ -39,7 +39,7 @@ impl RunRequest {
     /// The `tools` of the request are declared in addition to those of the agent. The caller runs the functions among them: a
     /// run in which one is called [waits](super::StopReason::Waiting) for its result.
     pub fn new(mut request: ChatRequest) -> Self {
-        let deep = nesting::check(&mut request).err();
+        let deep = depth::check(&mut request).err();
         let choices = request.n.unwrap_or(1);
         let several = (choices > 1).then(|| {
             let message =
@@ -68,7 +68,7 @@ impl RunRequest {
     /// Sets the initial content of [`RunData`](super::RunData), which the tools of the run share.
     #[must_use]
     pub fn data(mut self, mut data: Map<String, Value>) -> Self {
-        let deep = nesting::check_fields("data", &mut data).err();
+        let deep = depth::check_fields("data", &mut data).err();
         self.problem = self.problem.or(deep);
         self.state.data = data;
         self
@@ -145,7 +145,7 @@ impl From<ChatRequest> for RunRequest {
 
 impl From<Suspended> for RunRequest {
     fn from(mut suspended: Suspended) -> Self {
-        let deep = nesting::check(&mut suspended.run.request).err();
+        let deep = depth::check(&mut suspended.run.request).err();
         let problem = deep.or(suspended.run.problem());
         Self { state: suspended.run, cancel: CancelToken::new(), whole: false, problem }
     }

@@ -8,11 +8,10 @@ use serde_json::{Map, Value};
 use super::headers::ExtraHeaders;
 use super::read::nullable;
 use super::{
-    AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MessageContent, OutputStrategy,
-    ResponseFormat, Thinking, ToolChoice, ToolDefinition,
+    AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MediaOptions, MessageContent,
+    OutputStrategy, ResponseFormat, Thinking, ToolChoice, ToolDefinition,
 };
 use crate::chat::Protocol;
-use crate::media::MediaOptions;
 use crate::timeouts::Timeouts;
 
 /// A question to a model, in one shape for every provider.

@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
-use super::{AgentLoop, Inner, Registry};
+use super::download::Fetcher;
+use super::{AgentLoop, Inner};
+use crate::chat::MediaOptions;
 use crate::config::Config;
 use crate::error::Result;
-use crate::media::{Fetcher, MediaOptions};
 use crate::middleware::order::Configured;
 use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
 use crate::models::{ModelCatalog, PriceBook};
-use crate::provider::Provider;
+use crate::provider::{Provider, Registry};
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
 

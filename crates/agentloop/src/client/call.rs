@@ -13,14 +13,16 @@ use tokio::time::Instant;
 
 use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
-use super::{Inner, Reading, Registry, Reply, Target};
-use crate::chat::{ChatRequest, ChatResponse, RawParts, Warning, WarningKind};
+use super::{Inner, Reading, Reply, prepare_embed};
+use crate::chat::{
+    ChatRequest, ChatResponse, EmbedRequest, Protocol, RawParts, Warning, WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
-use crate::middleware::{Answer, Request};
+use crate::middleware::{Answer, Dispatch, Middleware, Request};
 use crate::models::Pricing;
 use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
-use crate::provider::Provider;
+use crate::provider::{Provider, Registry, Target};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, BoxFuture, SendOptions, is_this_machine};
@@ -64,9 +66,45 @@ fn encode_chat(
         .map_err(|error| error.with_provider(provider.name.as_ref()))
 }
 
+impl Dispatch for Inner {
+    fn middleware(&self) -> &[Arc<dyn Middleware>] {
+        &self.middleware
+    }
+
+    fn dispatch(
+        &self,
+        request: Request,
+        target: Option<Arc<Target>>,
+    ) -> BoxFuture<'_, Result<Answer>> {
+        // Boxed: otherwise the future of every middleware around it would be as large as the call itself.
+        Box::pin(self.call_provider(request, target))
+    }
+
+    fn resolve(&self, model: &str) -> Result<Target> {
+        self.registry.resolve(model)
+    }
+
+    fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider> {
+        self.registry.speaking(provider, protocol)
+    }
+
+    fn base_url(&self, provider: &Provider) -> Result<String> {
+        Ok(self.registry.base_url(provider)?.into_owned())
+    }
+
+    fn timeouts(&self) -> Timeouts {
+        self.timeouts
+    }
+
+    fn embed_calls(&self, request: &EmbedRequest) -> usize {
+        // What cannot be sent fails further in.
+        prepare_embed(&self.registry, request).map_or(1, |(_, batches)| batches.len())
+    }
+}
+
 impl Inner {
-    /// Makes the call; `target` is where the request's model leads, where that is known already.
-    pub(crate) async fn dispatch(
+    /// Sends a request to its provider. `target` is what the request's model resolves to, if that is known.
+    pub(crate) async fn call_provider(
         &self,
         request: Request,
         target: Option<Arc<Target>>,

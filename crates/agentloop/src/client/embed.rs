@@ -4,10 +4,10 @@ mod at_once;
 
 use std::ops::Range;
 
+use super::Inner;
 use super::call::{raw_parts, unused_fallbacks};
 use super::hidden::Hidden;
 use super::limit::Limit;
-use super::{Inner, Registry, Target};
 use crate::chat::{
     Cost, EmbedRequest, EmbedResponse, EmbedUsage, RawResponse, Usage, Usd, Warning,
 };
@@ -16,6 +16,7 @@ use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_
 use crate::models::Pricing;
 use crate::protocol;
 use crate::provider::quirks::EmbeddingQuirks;
+use crate::provider::{Registry, Target};
 use crate::timeouts::Timeouts;
 
 /// Who is asked, and which texts go together into a call.

@@ -1,34 +1,30 @@
 //! The front door.
 
-mod address;
 mod builder;
 mod call;
+mod download;
 mod embed;
 mod hidden;
 mod limit;
 mod models;
-mod registry;
 mod reply;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use address::join;
 pub use builder::AgentLoopBuilder;
 pub(crate) use call::prepare_chat;
 pub(crate) use embed::prepare_embed;
-pub(crate) use registry::Registry;
-pub use registry::Target;
 pub(crate) use reply::{Reading, Reply};
 
+use self::download::Fetcher;
 use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
 use crate::error::{Error, ErrorKind, Result};
-use crate::media::Fetcher;
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::history::depth;
+use crate::middleware::{Answer, Dispatch, Middleware, Next, Request};
 use crate::models::ModelInfo;
 use crate::models::{ModelCatalog, PriceBook};
-use crate::nesting;
-use crate::provider::Provider;
+use crate::provider::{Provider, Registry, Target};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::Transport;
@@ -85,7 +81,7 @@ impl AgentLoop {
         mut request: ChatRequest,
     ) -> impl Future<Output = Result<ChatResponse>> + Send {
         async move {
-            nesting::check(&mut request)?;
+            depth::check(&mut request)?;
             // Where nobody stands between, the request is not shared, and no events are made of the answer.
             if self.0.middleware.is_empty() {
                 return self.0.answer(&request).await;
@@ -109,7 +105,7 @@ impl AgentLoop {
         mut request: ChatRequest,
     ) -> impl Future<Output = Result<ChatStream>> + Send {
         // Shared at once: who waits for the stream, and then holds it, does not carry the request.
-        let request = nesting::check(&mut request).map(|()| Request::Stream(Arc::new(request)));
+        let request = depth::check(&mut request).map(|()| Request::Stream(Arc::new(request)));
         async move {
             match self.run(request?).await? {
                 Answer::Events(events) => Ok(events),
@@ -128,7 +124,7 @@ impl AgentLoop {
     /// When there is no text, the provider has no embeddings, a call fails, a vector is missing, or the vectors have
     /// different lengths.
     pub async fn embed(&self, mut request: EmbedRequest) -> Result<EmbedResponse> {
-        nesting::check_fields("extra_body", &mut request.extra_body)?;
+        depth::check_fields("extra_body", &mut request.extra_body)?;
         match self.run(Request::Embed(Arc::new(request))).await? {
             Answer::Embedding(response) => Ok(*response),
             Answer::Events(_) => Err(wrong_answer()),
@@ -154,7 +150,7 @@ impl AgentLoop {
     ///
     /// When the provider does not count, or does not answer.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
-        match nesting::refusal(request) {
+        match depth::refusal(request) {
             Some(refusal) => Err(refusal),
             None => self.0.count_tokens(request).await,
         }
@@ -227,9 +223,10 @@ impl AgentLoop {
     async fn run(&self, request: Request) -> Result<Answer> {
         if self.0.middleware.is_empty() {
             // Apart, for the sake of the size of what the caller holds for as long as a stream lives.
-            return Box::pin(self.0.dispatch(request, None)).await;
+            return Box::pin(self.0.call_provider(request, None)).await;
         }
-        Next::new(Arc::clone(&self.0), request.model()).run(request).await
+        let client: Arc<dyn Dispatch> = self.0.clone();
+        Next::new(client, request.model()).run(request).await
     }
 }
 

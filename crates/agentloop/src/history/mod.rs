@@ -8,6 +8,7 @@
 //! conversation that grows only adds to what was sent; but for one case: a call that was sent as interrupted, whose
 //! result arrives after all.
 
+pub(crate) mod depth;
 mod foreign;
 mod hash;
 mod ids;
@@ -234,11 +235,11 @@ fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
 
 /// What was too deep to be kept as a tree is one again for the provider that made it.
 fn deepen<'a>(mut turn: Turn<'a>, warnings: &mut Vec<Warning>) -> Turn<'a> {
-    if !nesting::any_tree(&turn.message, nesting::has_text) {
+    if !depth::any_tree(&turn.message, nesting::has_text) {
         return turn;
     }
     let mut whole = true;
-    nesting::each_tree(turn.message.to_mut(), &mut |tree| whole &= nesting::restore(tree));
+    depth::each_tree(turn.message.to_mut(), &mut |tree| whole &= nesting::restore(tree));
     if !whole {
         let subject = format!("messages[{}].content", turn.at);
         let why = format!("{subject}: JSON that nests too deep to be read is sent as text");

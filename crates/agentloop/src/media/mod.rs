@@ -8,9 +8,8 @@
 //! kept with [`ResponsePart::save`](crate::ResponsePart::save).
 
 mod data_url;
-mod download;
-mod medium;
-mod name;
+pub(crate) mod medium;
+pub(crate) mod name;
 mod parts;
 mod refusal;
 mod save;
@@ -19,7 +18,6 @@ mod wav;
 
 pub use data_url::DataUrl;
 pub(crate) use data_url::decoded;
-pub(crate) use download::Fetcher;
 pub(crate) use medium::{Medium, Source, is_uploaded, is_video_page};
 pub(crate) use name::audio_format;
 pub use name::{extension_of, mime_of_name};

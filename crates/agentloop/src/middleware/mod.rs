@@ -12,6 +12,7 @@
 
 mod cache;
 mod cost;
+mod dispatch;
 mod estimate;
 mod fallback;
 mod limits;
@@ -36,6 +37,7 @@ pub use cache::RedisStore;
 pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
 pub(crate) use cost::CostTable;
 pub use cost::{CostEntry, CostLedger, Costs, Totals};
+pub(crate) use dispatch::Dispatch;
 pub(crate) use fallback::FallbackTable;
 pub use fallback::{Cooldown, Fallback};
 #[cfg(feature = "redis")]

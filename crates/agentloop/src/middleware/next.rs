@@ -3,11 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::dispatch::Dispatch;
 use super::{Answer, Request, Witness};
 use crate::chat::{EmbedRequest, Protocol};
-use crate::client::{Inner, Target, prepare_embed};
 use crate::error::Result;
-use crate::provider::Provider;
+use crate::provider::{Provider, Target};
 use crate::timeouts::Timeouts;
 
 /// The rest of the stack, down to the provider.
@@ -20,7 +20,7 @@ pub struct Next {
 
 /// What all layers of a call share.
 struct Call {
-    client: Arc<Inner>,
+    client: Arc<dyn Dispatch>,
     /// The model that the caller asked, as the caller named it.
     asked: String,
     /// Where that leads, looked up once for all layers; `None` if nowhere.
@@ -29,8 +29,8 @@ struct Call {
 
 impl Next {
     /// The whole stack, for a call that asks this model.
-    pub(crate) fn new(client: Arc<Inner>, model: &str) -> Self {
-        let target = client.registry.resolve(model).ok().map(Arc::new);
+    pub(crate) fn new(client: Arc<dyn Dispatch>, model: &str) -> Self {
+        let target = client.resolve(model).ok().map(Arc::new);
         let call = Arc::new(Call { client, asked: model.to_owned(), target });
         Self { call, at: 0, witness: None }
     }
@@ -41,7 +41,7 @@ impl Next {
     ///
     /// What the call fails with, if it fails before its first content.
     pub async fn run(&self, request: Request) -> Result<Answer> {
-        let rest = self.call.client.middleware.iter().enumerate().skip(self.at);
+        let rest = self.call.client.middleware().iter().enumerate().skip(self.at);
         for (at, middleware) in rest {
             if middleware.concerns(&request) {
                 let next = Self { at: at + 1, ..self.clone() };
@@ -52,8 +52,7 @@ impl Next {
         if let (Some(witness), Some(target)) = (&self.witness, &target) {
             witness.saw(Arc::clone(target));
         }
-        // Apart, or every layer around it would be as large as the call itself.
-        Box::pin(self.call.client.dispatch(request, target)).await
+        self.call.client.dispatch(request, target).await
     }
 
     /// Which provider and model the name of a model leads to.
@@ -69,7 +68,7 @@ impl Next {
     pub(crate) fn target(&self, model: &str) -> Result<Arc<Target>> {
         match &self.call.target {
             Some(target) if self.call.asked == model => Ok(Arc::clone(target)),
-            _ => self.call.client.registry.resolve(model).map(Arc::new),
+            _ => self.call.client.resolve(model).map(Arc::new),
         }
     }
 
@@ -89,23 +88,22 @@ impl Next {
 
     /// How long a call waits that says nothing else.
     pub(crate) fn timeouts(&self) -> Timeouts {
-        self.call.client.timeouts
+        self.call.client.timeouts()
     }
 
     /// The row of a provider as it is when `protocol` is spoken.
     pub(crate) fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider> {
-        self.call.client.registry.speaking(provider, protocol)
+        self.call.client.speaking(provider, protocol)
     }
 
     /// The address that calls to this provider go to.
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
-        Ok(self.call.client.registry.base_url(provider)?.into_owned())
+        self.call.client.base_url(provider)
     }
 
     /// How many calls to the provider it takes to embed what is asked.
     pub(crate) fn embed_calls(&self, request: &EmbedRequest) -> usize {
-        // What cannot be sent fails further in.
-        prepare_embed(&self.call.client.registry, request).map_or(1, |(_, batches)| batches.len())
+        self.call.client.embed_calls(request)
     }
 }
 

@@ -38,7 +38,7 @@ impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
                 Answer::Events(events) => {
                     let function = std::sync::Arc::clone(&self.0);
                     Answer::Events(ChatStream::inspect(events, move |event| {
-                        if let crate::ChatStreamEvent::Warning { warning } = event {
+                        if let crate::chat::ChatStreamEvent::Warning { warning } = event {
                             function(warning);
                         }
                     }))

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::client::Target;
 use crate::lock::lock;
+use crate::provider::Target;
 
 /// Records which model a call reached in the end and how often it was sent, whatever the inner middleware did with the request.
 #[derive(Clone, Default)]

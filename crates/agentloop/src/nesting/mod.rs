@@ -6,14 +6,10 @@
 //! caller made may be of any depth: what is deeper than [`MAX_REQUEST_DEPTH`] is refused before anything walks over it.
 
 mod read;
-mod request;
 
 pub(crate) use read::{
     OBJECT_ENTRY, OBJECT_LEAST, is_too_large, read, read_list, read_object, read_whole,
 };
-#[cfg(feature = "structured")]
-pub(crate) use request::check_schema;
-pub(crate) use request::{any_tree, check, check_fields, each_tree, refusal, refusal_of_fields};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

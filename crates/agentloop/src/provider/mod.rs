@@ -1,5 +1,6 @@
 //! A provider is a row of data: who serves, where, and how they bend the protocol they speak.
 
+mod address;
 mod capability;
 mod families;
 mod key;
@@ -7,6 +8,7 @@ mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;
+mod registry;
 pub(crate) mod restrict;
 pub(crate) mod server_tools;
 mod spoken;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use crate::chat::Param;
+pub(crate) use address::join;
 pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
@@ -29,12 +32,14 @@ pub use model::{
 pub use param::Rule;
 pub(crate) use param::Ruling;
 pub use quirks::Quirks;
+pub(crate) use registry::Registry;
+pub use registry::Target;
 pub use restrict::{Action, Condition, ModelRestrictions, Restriction};
 
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
-use crate::secret::mask;
+use crate::secret::{Secret, mask};
 use crate::transport::Transport;
 
 /// Who serves models, where, and how.
@@ -218,7 +223,7 @@ impl Provider {
 
     /// The key itself.
     #[must_use]
-    pub fn key(mut self, key: impl Into<crate::Secret>) -> Self {
+    pub fn key(mut self, key: impl Into<Secret>) -> Self {
         self.key = KeySource::Value(key.into());
         self
     }

@@ -55,8 +55,8 @@ pub use stream::{StructuredEvent, StructuredStream};
 use crate::chat::{ChatMessage, ChatRequest, ChatResponse, Cost, OutputStrategy, Usage};
 use crate::client::AgentLoop;
 use crate::error::{Error, Result};
+use crate::history::depth;
 use crate::limits::MAX_STRUCTURED_RETRIES;
-use crate::nesting;
 
 /// A response parsed into the requested type.
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +155,7 @@ impl AgentLoop {
         let retries = structured.retries.min(MAX_STRUCTURED_RETRIES);
         let mut request = shape.apply_to(structured.request);
         // Checked before the copies that further attempts need.
-        nesting::check(&mut request)?;
+        depth::check(&mut request)?;
         let mut failures: Vec<Error> = Vec::new();
         let mut spent: Option<(Usage, Option<Cost>)> = None;
         loop {

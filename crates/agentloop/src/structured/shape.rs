@@ -12,6 +12,7 @@ use crate::chat::{
     ChatRequest, ChatResponse, Choice, FinishReason, JsonSchemaFormat, ResponseFormat, ResponsePart,
 };
 use crate::error::{Error, ErrorKind, Result};
+use crate::history::depth;
 use crate::limits::MAX_KEPT_DEPTH;
 use crate::nesting;
 use crate::schema;
@@ -69,7 +70,7 @@ impl Shape {
     }
 
     pub(crate) fn new(mut schema: Value, request: &StructuredRequest) -> Result<Self> {
-        nesting::check_schema("the schema of the response", &mut schema)?;
+        depth::check_schema("the schema of the response", &mut schema)?;
         let matcher = Matcher::new("the schema", &schema)?;
         let title = match &mut schema {
             Value::Object(fields) => {

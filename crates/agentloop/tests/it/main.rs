@@ -48,6 +48,7 @@ mod memory;
 mod metadata;
 mod middleware;
 mod models;
+mod module_order;
 mod nesting;
 mod properties;
 mod readme;

@@ -38,8 +38,8 @@ pub use set::{ToolSet, ToolSource};
 use super::approval::Policy;
 use crate::chat::{CacheControl, FunctionDefinition, ToolDefinition};
 use crate::error::{Error, Result};
+use crate::history::depth;
 use crate::limits::{MAX_TOOL_RETRIES, TOOL_TIMEOUT};
-use crate::nesting;
 
 /// Makes the status line of a call from its arguments so far.
 pub(super) type StatusLine = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
@@ -165,7 +165,7 @@ impl Tool {
     fn build(mut definition: FunctionDefinition, handler: Option<Arc<dyn ToolHandler>>) -> Self {
         let parameters = definition.parameters.get_or_insert_with(no_parameters);
         let place = format!("the schema of the tool `{}`", definition.name);
-        let checker = nesting::check_schema(&place, parameters)
+        let checker = depth::check_schema(&place, parameters)
             .and_then(|()| Checker::new(&definition.name, parameters));
         Self {
             definition: Arc::new(definition),

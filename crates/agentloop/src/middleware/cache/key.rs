@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use crate::canonical::Canonical;
 use crate::chat::{ChatRequest, EmbedRequest};
-use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Next, Request};
+use crate::provider::Target;
 use crate::provider::{AUTH_HEADERS, Provider};
 
 /// The version of the key. It changes when equal requests get other keys than before.

@@ -12,9 +12,9 @@ use super::flight::Lead;
 use super::guarded::Guarded;
 use super::{CacheKey, value};
 use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse};
-use crate::client::Target;
 use crate::error::Result;
 use crate::middleware::Witness;
+use crate::provider::Target;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use crate::chat::{Cost, CostSource, Usage, Usd};
-use crate::client::Target;
 use crate::limits::{MAX_COST_MODELS, MAX_COST_TAGS};
 use crate::lock::lock;
 use crate::models::{ModelData, PriceBook};
 use crate::provider::Provider;
+use crate::provider::Target;
 
 /// The costs of all calls so far. Clones share one ledger and are cheap.
 ///

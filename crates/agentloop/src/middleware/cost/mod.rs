@@ -17,10 +17,10 @@ use self::priced::Pricer;
 use super::estimate;
 use super::watch::{Ending, Seen, Watch};
 use crate::chat::{Cost, CostSource, Usage, Usd};
-use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::models::{ModelData, Pricing};
+use crate::provider::Target;
 use crate::transport::BoxFuture;
 
 /// The longest expected response, if neither the request nor the data of the model limits it.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::chat::{Warning, WarningKind};
-use crate::client::Target;
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
 use crate::middleware::{Next, Request};
+use crate::provider::Target;
 
 /// A model that a call may try.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::client::Target;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{MAX_COOLDOWN_SECONDS, MAX_COOLDOWNS};
 use crate::lock::lock;
+use crate::provider::Target;
 
 /// When a provider or a model that fails is skipped, and for how long.
 ///

@@ -24,11 +24,11 @@ use scope::Scope;
 pub use shared::{InProcess, SharedAnswer, SharedAsk, SharedLimits};
 
 use super::watch::{Ending, Seen, Watch};
-use crate::client::Target;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::EMBED_CONCURRENCY;
 use crate::lock::lock;
 use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::provider::Target;
 use crate::transport::BoxFuture;
 
 /// Keeps calls within the limits of an account: how many calls at once, and how many requests and tokens per minute.

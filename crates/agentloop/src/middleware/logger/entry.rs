@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use crate::calendar;
 use crate::chat::{ChatResponse, Cost, FinishReason, Usage};
-use crate::client::Target;
 use crate::error::ErrorKind;
 use crate::middleware::Request;
 use crate::middleware::watch::{Ending, Seen};
+use crate::provider::Target;
 
 /// The record of a call, with what is known at its end.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use tracing::field::Empty;
 use tracing::{Level, Span};
 
 use super::entry::{LogEntry, LogStatus};
-use crate::client::Target;
 use crate::middleware::Request;
+use crate::provider::Target;
 
 /// The names of providers in OpenTelemetry's conventions, where they differ from ours.
 const PROVIDERS: &[(&str, &str)] = &[

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::{dismantle, is_deeper};
 use crate::chat::{
     AudioPart, ChatMessage, ChatRequest, Citation, CodeExecutionPart, CodeResultPart, ContentPart,
     FilePart, ImagePart, MessageContent, RedactedThinkingPart, ResponseFormat, ServerToolCallPart,
@@ -10,6 +9,7 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_REQUEST_DEPTH;
+use crate::nesting::{dismantle, is_deeper};
 
 /// Calls `$each` with every tree of a part, which may be changed or not.
 macro_rules! trees_of {

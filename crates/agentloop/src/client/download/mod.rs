@@ -12,10 +12,10 @@ use futures_util::future::join_all;
 
 use self::fetch::Fetched;
 use self::find::Wanted;
-use super::{DataUrl, Download, MediaOptions};
-use crate::chat::{ChatRequest, Warning, WarningKind};
+use crate::chat::{ChatRequest, Download, MediaOptions, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MEDIA_AT_ONCE, MAX_MEDIA_PER_REQUEST, MAX_MEDIA_TOTAL_BYTES};
+use crate::media::DataUrl;
 use crate::provider::Provider;
 use crate::secret::mask;
 use crate::transport::{HttpTransport, Transport};

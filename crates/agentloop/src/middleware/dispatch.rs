@@ -1,0 +1,40 @@
+//! What middleware needs of the client below it.
+
+use std::sync::Arc;
+
+use super::{Answer, Middleware, Request};
+use crate::chat::{EmbedRequest, Protocol};
+use crate::error::Result;
+use crate::provider::{Provider, Target};
+use crate::timeouts::Timeouts;
+use crate::transport::BoxFuture;
+
+/// The client as the middleware stack sees it.
+///
+/// `middleware` comes before `client` in the order of modules, so the stack calls the client through this trait.
+pub(crate) trait Dispatch: Send + Sync {
+    /// Returns the middleware of the client, outermost first.
+    fn middleware(&self) -> &[Arc<dyn Middleware>];
+
+    /// Sends the request to the provider. `target` is what the request's model resolves to, if that is known.
+    fn dispatch(
+        &self,
+        request: Request,
+        target: Option<Arc<Target>>,
+    ) -> BoxFuture<'_, Result<Answer>>;
+
+    /// Returns the provider and the model that a name resolves to.
+    fn resolve(&self, model: &str) -> Result<Target>;
+
+    /// Returns the provider's data for one of its protocols.
+    fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider>;
+
+    /// Returns the URL that calls to this provider go to.
+    fn base_url(&self, provider: &Provider) -> Result<String>;
+
+    /// Returns the timeouts of calls that set none.
+    fn timeouts(&self) -> Timeouts;
+
+    /// Returns how many calls to the provider it takes to embed what is asked.
+    fn embed_calls(&self, request: &EmbedRequest) -> usize;
+}
