@@ -1,39 +1,41 @@
-//! How long to wait.
+//! The timeouts of a call.
 
 use std::time::Duration;
 
 use crate::limits::MAX_TIMEOUT;
 
-/// How long to wait for each stage of a call. Each stage that takes longer is a
-/// [`Timeout`](crate::ErrorKind::Timeout) error that names the stage.
+/// The longest time that each stage of a call may take. A stage that takes longer is a [`Timeout`](crate::ErrorKind::Timeout) error that
+/// names the stage.
 ///
-/// They are those of one try. Where a [`Retry`](crate::middleware::Retry) makes several, each has them anew, and
-/// [`Retry::total`](crate::middleware::Retry::total) bounds them all; a caller who wants the whole bounded to the second
-/// puts `tokio::time::timeout` around the call: dropping it ends everything.
+/// Timeouts apply to one attempt. If [`Retry`](crate::middleware::Retry) makes several, they start again for each, and
+/// [`Retry::total`](crate::middleware::Retry::total) limits all of them. To limit the whole exactly, put `tokio::time::timeout` around the call:
+/// dropping the call ends everything.
 ///
 /// ```
 /// use std::time::Duration;
 /// use agentloop::Timeouts;
 ///
-/// let patient = Timeouts { idle: Some(Duration::from_secs(600)), ..Timeouts::default() };
+/// let patient = Timeouts::default().idle(Duration::from_secs(600)).total(None);
+/// assert_eq!(patient.idle, Some(Duration::from_secs(600)));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
-    /// Until the connection stands, TLS and proxy included.
+    /// The time to connect, with TLS and proxy.
     pub connect: Option<Duration>,
-    /// From sending the request until the first content of the answer. For a whole answer, all of it.
+    /// The time from sending the request to the first content of the response. For a complete response, to its end.
     pub first_content: Option<Duration>,
-    /// Between two signs of life of a stream. A keep-alive comment is one.
+    /// The time between two pieces of a stream. A keep-alive comment counts as one.
     pub idle: Option<Duration>,
-    /// The whole call.
+    /// The time of the whole call.
     pub total: Option<Duration>,
 }
 
-/// Reads a number of seconds as a configuration has it.
+/// Converts the seconds of a configuration.
 ///
 /// # Errors
 ///
-/// When it is negative, not a number, or more than [`MAX_TIMEOUT`].
+/// Returns an error if the number is negative, not a number, or more than [`MAX_TIMEOUT`].
 pub(crate) fn seconds(seconds: f64) -> Result<Duration, String> {
     let most = MAX_TIMEOUT.as_secs();
     match Duration::try_from_secs_f64(seconds) {
@@ -45,8 +47,8 @@ pub(crate) fn seconds(seconds: f64) -> Result<Duration, String> {
 }
 
 impl Default for Timeouts {
-    /// 10 seconds to connect, 10 minutes to the first content (providers queue requests for as long), 2
-    /// minutes between signs of life, and no limit to the whole call.
+    /// Returns 10 seconds to connect, 10 minutes to the first content (providers queue requests for as long), 2 minutes between two pieces of a
+    /// stream, and no limit for the whole call.
     fn default() -> Self {
         Self {
             connect: Some(Duration::from_secs(10)),
@@ -58,9 +60,37 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// Wait for ever.
+    /// Returns no timeouts at all.
     pub fn none() -> Self {
         Self { connect: None, first_content: None, idle: None, total: None }
+    }
+
+    /// Sets the time to [connect](Self#structfield.connect). `None` is no limit.
+    #[must_use]
+    pub fn connect(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.connect = time.into();
+        self
+    }
+
+    /// Sets the time to the [first content](Self#structfield.first_content). `None` is no limit.
+    #[must_use]
+    pub fn first_content(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.first_content = time.into();
+        self
+    }
+
+    /// Sets the time between two [pieces of a stream](Self#structfield.idle). `None` is no limit.
+    #[must_use]
+    pub fn idle(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.idle = time.into();
+        self
+    }
+
+    /// Sets the time of the [whole call](Self#structfield.total). `None` is no limit.
+    #[must_use]
+    pub fn total(mut self, time: impl Into<Option<Duration>>) -> Self {
+        self.total = time.into();
+        self
     }
 }
 
@@ -70,7 +100,7 @@ mod tests {
     use crate::{Config, ErrorKind};
 
     #[test]
-    fn a_time_that_no_clock_has_is_an_error_of_the_configuration() {
+    fn an_impossible_time_is_a_configuration_error() {
         for seconds in ["1e19", "1e300", "inf", "nan", "-1", "31536001"] {
             for (table, key) in [
                 ("timeouts", "connect"),

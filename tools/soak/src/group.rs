@@ -47,7 +47,7 @@ impl Group {
         use ErrorKind::{InvalidRequest, Overloaded, RateLimit, Server};
         let kinds = &[InvalidRequest, Overloaded, RateLimit, Server];
         // Nothing stalls here: a timeout is explained by no fault.
-        let timeouts = Timeouts { idle: Some(Duration::from_secs(60)), ..Timeouts::default() };
+        let timeouts = Timeouts::default().idle(Duration::from_secs(60));
         Self::new("sure", SURE, timeouts, kinds).await
     }
 
@@ -59,7 +59,7 @@ impl Group {
         let kinds =
             &[Cancelled, Connection, IncompleteStream, Overloaded, Protocol, Server, Timeout];
         let short = Some(Duration::from_millis(1_500));
-        let timeouts = Timeouts { first_content: short, idle: short, ..Timeouts::default() };
+        let timeouts = Timeouts::default().first_content(short).idle(short);
         Self::new("unsure", UNSURE, timeouts, kinds).await
     }
 

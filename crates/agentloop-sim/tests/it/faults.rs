@@ -145,8 +145,7 @@ async fn a_stalled_stream_reaches_the_idle_timeout() {
 async fn a_stall_before_the_first_content_fails_the_call() {
     let ai = client(&Simulator::new());
     let mut stalled = request("stall-events=0");
-    stalled.timeouts =
-        Some(Timeouts { first_content: Some(Duration::from_secs(5)), ..Timeouts::default() });
+    stalled.timeouts = Some(Timeouts::default().first_content(Duration::from_secs(5)));
     let error = ai.stream(stalled.clone()).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
     assert!(error.is_retryable());

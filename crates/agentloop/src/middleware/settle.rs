@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::stream::ChatStream;
 
 /// Reads a complete response to its end. If it is cut off it can still be retried, because its caller has seen nothing of it.
-pub(super) async fn whole(stream: ChatStream) -> Result<ChatStream> {
+pub(super) async fn read_to_end(stream: ChatStream) -> Result<ChatStream> {
     match stream.is_whole() {
         true => Ok(stream),
         // Boxed, so that the future of a call whose response is there already has no room for it.
@@ -23,19 +23,19 @@ async fn read(mut stream: ChatStream) -> Result<ChatStream> {
     // Few complete responses have more events.
     let mut events = Vec::with_capacity(16);
     while let Some(event) = stream.next().await {
-        events.push(event.map_err(unseen)?);
+        events.push(event.map_err(make_retryable)?);
     }
     Ok(ChatStream::whole(events))
 }
 
 /// Makes an error retryable if its kind is, also after the first content: the caller has not seen any of it.
-fn unseen(error: Error) -> Error {
+fn make_retryable(error: Error) -> Error {
     let retryable = error.is_retryable() || error.kind().is_retryable();
     error.with_retryable(retryable)
 }
 
 /// Adds warnings to a response, before its own.
-pub(super) fn warned(answer: Answer, warnings: Vec<Warning>) -> Answer {
+pub(super) fn add_warnings(answer: Answer, warnings: Vec<Warning>) -> Answer {
     if warnings.is_empty() {
         return answer;
     }
@@ -93,7 +93,7 @@ impl Stream for Warned {
 }
 
 /// Describes an error in one line, for warnings.
-pub(super) fn in_a_line(error: &Error) -> String {
+pub(super) fn one_line(error: &Error) -> String {
     const KEPT: usize = 200;
     let message = error.message();
     let line: String =

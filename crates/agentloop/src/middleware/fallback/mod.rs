@@ -17,7 +17,7 @@ use cooldown::Health;
 use predicate::{Judged, Predicate};
 use tried::Tried;
 
-use super::settle::warned;
+use super::settle::add_warnings;
 use crate::chat::ChatResponse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FALLBACKS;
@@ -175,7 +175,7 @@ impl Fallback {
             match answer {
                 Ok(Judged::Good(answer)) => {
                     candidate.target().inspect(|target| self.health.answered(target));
-                    return Ok(warned(answer, tried.warnings(warnings)));
+                    return Ok(add_warnings(answer, tried.warnings(warnings)));
                 }
                 Ok(Judged::Poor(answer)) => {
                     candidate.target().inspect(|target| self.health.answered(target));
@@ -198,7 +198,7 @@ impl Fallback {
             }
         }
         match poor {
-            Some((answer, warnings)) => Ok(warned(answer, tried.warnings(warnings))),
+            Some((answer, warnings)) => Ok(add_warnings(answer, tried.warnings(warnings))),
             None => Err(tried.all_failed()),
         }
     }

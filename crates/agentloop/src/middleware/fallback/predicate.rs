@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::Answer;
-use crate::middleware::settle::whole;
+use crate::middleware::settle::read_to_end;
 use crate::stream::ChatStream;
 
 type OfError = dyn Fn(&Error) -> bool + Send + Sync;
@@ -44,7 +44,7 @@ impl Predicate {
             return Ok(Judged::Good(answer));
         };
         if all {
-            events = whole(events).await?;
+            events = read_to_end(events).await?;
         }
         let Some(falls) = &self.response else {
             return Ok(Judged::Good(Answer::Events(events)));

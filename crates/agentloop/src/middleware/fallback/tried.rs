@@ -3,7 +3,7 @@
 use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind};
 use crate::limits::MAX_FALLBACKS;
-use crate::middleware::settle::in_a_line;
+use crate::middleware::settle::one_line;
 
 /// The models that were tried or skipped, in order.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Tried {
     /// Returns a warning for each of them, and then `more`.
     pub(super) fn warnings(&self, more: Vec<Warning>) -> Vec<Warning> {
         let failed = self.failed.iter().map(|(model, error)| {
-            let message = format!("{model} did not respond: {}", in_a_line(error));
+            let message = format!("{model} did not respond: {}", one_line(error));
             Warning::new(WarningKind::Fallback, model, message)
         });
         let mut all: Vec<Warning> = failed.chain(more).collect();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::chat::{Warning, WarningKind};
 use crate::error::Error;
 use crate::limits::MAX_CAUSES;
-use crate::middleware::settle::in_a_line;
+use crate::middleware::settle::one_line;
 
 /// The errors of the earlier attempts, oldest first. The latest are kept.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Earlier {
         if self.errors.is_empty() {
             return Vec::new();
         }
-        let reasons: Vec<String> = self.errors.iter().map(in_a_line).collect();
+        let reasons: Vec<String> = self.errors.iter().map(one_line).collect();
         let message =
             format!("{} responded at attempt {attempt}, after {}", self.model, reasons.join("; "));
         vec![Warning::new(WarningKind::Retried, &self.model, message)]

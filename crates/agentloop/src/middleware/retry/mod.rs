@@ -21,7 +21,7 @@ pub use jitter::Jitter;
 use earlier::{Earlier, Stop};
 use policy::Policy;
 
-use super::settle::{warned, whole};
+use super::settle::{add_warnings, read_to_end};
 use crate::error::{Error, Result};
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::transport::BoxFuture;
@@ -197,12 +197,12 @@ impl Middleware for Retry {
                 let again = (retry < self.max_retries).then(|| request.clone());
                 let answer = match next.run(request).await {
                     Ok(Answer::Events(events)) if is_chat => {
-                        whole(events).await.map(Answer::Events)
+                        read_to_end(events).await.map(Answer::Events)
                     }
                     answer => answer,
                 };
                 let error = match answer {
-                    Ok(answer) => return Ok(warned(answer, earlier.warnings(retry + 1))),
+                    Ok(answer) => return Ok(add_warnings(answer, earlier.warnings(retry + 1))),
                     Err(error) => error,
                 };
                 let Some(again) = again else {

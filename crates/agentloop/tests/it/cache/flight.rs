@@ -112,7 +112,7 @@ async fn a_call_with_a_shorter_timeout_waits_less() {
     let began = Instant::now();
     let mut request = ChatRequest::new("sim/long-9").user("a");
     let total = Duration::from_secs(2);
-    request.timeouts = Some(Timeouts { total: Some(total), ..Timeouts::default() });
+    request.timeouts = Some(Timeouts::default().total(total));
     assert!(!ai.chat(request).await.unwrap().cached);
     assert_eq!(began.elapsed(), total + SLOW);
     drop(unread);

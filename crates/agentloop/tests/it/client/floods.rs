@@ -204,14 +204,14 @@ async fn timers_fire_while_a_server_sends_without_a_pause() {
         [Flood::events(": still here\n\n"), Flood::events(""), Flood::new("", vec![" ".into()])]
     {
         for (timeouts, stage) in [
-            (Timeouts { first_content: Some(5 * second), ..Timeouts::none() }, "the first content"),
-            (Timeouts { total: Some(5 * second), ..Timeouts::none() }, "the whole answer"),
+            (Timeouts::none().first_content(5 * second), "the first content"),
+            (Timeouts::none().total(5 * second), "the whole answer"),
         ] {
             let error = flood.client(timeouts).stream(ask()).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");
             assert!(error.message().contains(stage), "{error}");
         }
-        let ai = flood.client(Timeouts { total: Some(5 * second), ..Timeouts::none() });
+        let ai = flood.client(Timeouts::none().total(5 * second));
         for error in [
             ai.chat(ask()).await.unwrap_err(),
             ai.embed(EmbedRequest::new("lab/e", "x")).await.unwrap_err(),
@@ -230,7 +230,7 @@ async fn timers_fire_while_a_server_sends_without_a_pause() {
 #[tokio::test(start_paused = true)]
 async fn the_total_limit_ends_a_stream_whose_events_never_pause() {
     let clock = run_the_clock();
-    let timeouts = Timeouts { total: Some(Duration::from_secs(5)), ..Timeouts::none() };
+    let timeouts = Timeouts::none().total(Duration::from_secs(5));
     let ai = Flood::events(delta()).client(timeouts);
     let error = ai.stream(ask()).await.unwrap().response().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");

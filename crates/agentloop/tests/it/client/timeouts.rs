@@ -24,7 +24,7 @@ fn client(reply: Reply, timeouts: Timeouts) -> agentloop::AgentLoop {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_content_must_come_in_time() {
-    let timeouts = Timeouts { first_content: Some(5 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().first_content(5 * SECOND);
     let mut late_head = Reply::text("hi");
     late_head.delay = 6 * SECOND;
     let mut only_comments = Reply::sse(&[": alive\n\n", ": alive\n\n"]);
@@ -41,7 +41,7 @@ async fn the_first_content_must_come_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_in_the_middle_is_an_error_and_a_comment_is_life() {
-    let timeouts = Timeouts { idle: Some(5 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().idle(5 * SECOND);
     let mut reply = Reply::sse(&[&chunk("a")]);
     reply.pieces.extend([
         (4 * SECOND, ": alive\n\n".to_owned()),
@@ -60,7 +60,7 @@ async fn silence_in_the_middle_is_an_error_and_a_comment_is_life() {
 
 #[tokio::test(start_paused = true)]
 async fn the_whole_call_has_a_limit_of_its_own() {
-    let timeouts = Timeouts { total: Some(10 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().total(10 * SECOND);
     let mut reply = Reply::sse(&[]);
     reply.pieces = (0..100).map(|_| (SECOND, chunk("x"))).collect();
     let began = tokio::time::Instant::now();
@@ -74,7 +74,7 @@ async fn the_whole_call_has_a_limit_of_its_own() {
 async fn a_request_s_own_limits_win_over_the_client_s() {
     let mut reply = Reply::text("hi");
     reply.delay = 6 * SECOND;
-    let strict = Timeouts { first_content: Some(SECOND), ..Timeouts::none() };
+    let strict = Timeouts::none().first_content(SECOND);
     let mut request = ask();
     request.timeouts = Some(Timeouts::none());
     assert_eq!(client(reply, strict).chat(request).await.unwrap().text(), "hi");
@@ -99,7 +99,7 @@ impl Transport for Nobody {
 
 #[tokio::test(start_paused = true)]
 async fn each_try_has_the_whole_time_to_connect() {
-    let timeouts = Timeouts { connect: Some(3 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().connect(3 * SECOND);
     let layers = Fake::new([]).builder().transport(Nobody).timeouts(timeouts);
     let ai = layers.layer(Retry::new().jitter(Jitter::fixed(0.0))).build().unwrap();
     let began = tokio::time::Instant::now();
@@ -125,8 +125,8 @@ async fn a_refused_key_is_sent_once_however_slowly_the_refusal_arrives() {
     let mut never = Reply::json("").status(401);
     never.pieces.clear();
     never.hangs = true;
-    let short = Timeouts { first_content: Some(SECOND), ..Timeouts::none() };
-    let total = Timeouts { total: Some(SECOND), ..Timeouts::none() };
+    let short = Timeouts::none().first_content(SECOND);
+    let total = Timeouts::none().total(SECOND);
     for timeouts in [Timeouts::default(), Timeouts::none(), short, total] {
         for reply in [drip(401), never.clone()] {
             let fake = Fake::new((0..20).map(|_| reply.clone()));

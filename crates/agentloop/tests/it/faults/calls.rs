@@ -128,8 +128,7 @@ pub(crate) fn client(
 ) -> AgentLoop {
     let mut provider = Provider::openai_compatible("lab", url.to_owned()).key("sk-of-the-lab");
     provider.protocol = protocol;
-    let timeouts =
-        Timeouts { first_content: Some(timeout), idle: Some(timeout / 2), ..Timeouts::default() };
+    let timeouts = Timeouts::default().first_content(timeout).idle(timeout / 2);
     let retry = Retry::new().max_retries(retries).backoff(Backoff::constant(Duration::ZERO));
     let builder = AgentLoop::builder().provider(provider).timeouts(timeouts).transport(transport);
     builder.layer(retry).build().unwrap()

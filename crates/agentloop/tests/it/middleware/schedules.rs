@@ -51,8 +51,7 @@ pub(crate) fn call() -> impl Strategy<Value = (Kind, Protocol)> {
 
 pub(crate) fn patient(ai: agentloop::AgentLoopBuilder) -> AgentLoop {
     let second = Duration::from_secs(1);
-    let timeouts =
-        Timeouts { first_content: Some(30 * second), idle: Some(9 * second), ..Timeouts::none() };
+    let timeouts = Timeouts::none().first_content(30 * second).idle(9 * second);
     ai.timeouts(timeouts).build().unwrap()
 }
 

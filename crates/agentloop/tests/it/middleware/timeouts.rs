@@ -17,7 +17,7 @@ fn retry() -> Retry {
 
 #[tokio::test(start_paused = true)]
 async fn each_attempt_has_the_whole_time_for_its_first_content() {
-    let timeouts = Timeouts { first_content: Some(5 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().first_content(5 * SECOND);
     for (kind, protocol) in every() {
         let lab = Lab::new("lab", Faults::first(2, Fault::StallEvents(0))).speaking(protocol);
         let ai = builder([&lab]).timeouts(timeouts).layer(retry()).build().unwrap();
@@ -31,7 +31,7 @@ async fn each_attempt_has_the_whole_time_for_its_first_content() {
 
 #[tokio::test(start_paused = true)]
 async fn the_total_timeout_applies_to_one_attempt_and_that_of_retry_to_all() {
-    let timeouts = Timeouts { total: Some(5 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().total(5 * SECOND);
     for kind in KINDS {
         let lab = Lab::failing("lab", "stall-events=0");
         let retry = retry().max_retries(9).total(12 * SECOND);
@@ -45,7 +45,7 @@ async fn the_total_timeout_applies_to_one_attempt_and_that_of_retry_to_all() {
 
 #[tokio::test(start_paused = true)]
 async fn a_timeout_after_the_first_content_is_not_retried() {
-    let timeouts = Timeouts { idle: Some(5 * SECOND), ..Timeouts::none() };
+    let timeouts = Timeouts::none().idle(5 * SECOND);
     let (a, b) = (Lab::failing("a", "stall-events=4"), Lab::well("b"));
     let fallback = Fallback::new(["b/long-8"]);
     let layers = builder([&a, &b]).timeouts(timeouts).layer(fallback).layer(retry());
@@ -57,8 +57,8 @@ async fn a_timeout_after_the_first_content_is_not_retried() {
 #[tokio::test(start_paused = true)]
 async fn each_timeout_of_an_embeddings_call_names_its_stage() {
     let stages = [
-        (Timeouts { first_content: Some(SECOND), ..Timeouts::none() }, "the vectors"),
-        (Timeouts { total: Some(SECOND), ..Timeouts::none() }, "all vectors"),
+        (Timeouts::none().first_content(SECOND), "the vectors"),
+        (Timeouts::none().total(SECOND), "all vectors"),
     ];
     for (timeouts, stage) in stages {
         let lab = Lab::failing("lab", "stall-events=0");
@@ -72,7 +72,7 @@ async fn each_timeout_of_an_embeddings_call_names_its_stage() {
 #[tokio::test(start_paused = true)]
 async fn a_total_timeout_before_the_first_content_is_named() {
     for first_content in [None, Some(9 * SECOND)] {
-        let timeouts = Timeouts { first_content, total: Some(SECOND), ..Timeouts::none() };
+        let timeouts = Timeouts::none().first_content(first_content).total(SECOND);
         for kind in [Kind::Chat, Kind::Stream] {
             let lab = Lab::failing("lab", "stall-events=0");
             let ai = builder([&lab]).timeouts(timeouts).build().unwrap();
