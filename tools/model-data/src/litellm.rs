@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use agentloop::models::{ModelData, ModelKind, Price, UnitPrices};
-use agentloop::{Effort, Usd};
+use agentloop::{Effort, Provider, Usd};
 use serde_json::value::RawValue;
 
-use crate::{hosts, money};
+use crate::{money, providers};
 
 /// By `provider/model` in small letters.
 pub(crate) type Models = BTreeMap<String, Entry>;
@@ -27,13 +27,13 @@ pub(crate) fn read(text: &str) -> Result<Models, String> {
         serde_json::from_str(text).map_err(|error| format!("litellm: {error}"))?;
     let mut models = Models::new();
     for (key, fields) in &entries {
-        let Some(host) = string(fields, "litellm_provider") else { continue };
-        let Some((ours, name)) = hosts::litellm(&host, key) else { continue };
-        let Some(kind) = kind(ours, name, fields) else { continue };
-        if !hosts::reaches(ours, name) {
+        let Some(theirs) = string(fields, "litellm_provider") else { continue };
+        let Some((row, name)) = providers::litellm(&theirs, key) else { continue };
+        let Some(kind) = kind(row, name, fields) else { continue };
+        if !providers::is_reached(row, name) {
             continue;
         }
-        let entry = entry(ours, name, kind, fields);
+        let entry = entry(row, name, kind, fields);
         models.insert(entry.model.id.to_ascii_lowercase(), entry);
     }
     Ok(models)
@@ -62,34 +62,34 @@ fn words(fields: &Fields, name: &str) -> Vec<String> {
     raw(fields, name).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
-/// What the model is asked for, if we can ask.
-fn kind(ours: &str, name: &str, fields: &Fields) -> Option<ModelKind> {
+/// Returns what the model is asked for, if the library can ask for it.
+fn kind(row: &Provider, name: &str, fields: &Fields) -> Option<ModelKind> {
     match string(fields, "mode").as_deref() {
         Some("chat") => Some(ModelKind::Chat),
-        // Only the maker's own hosts serve these models by that way alone; elsewhere it is another service.
-        Some("responses") if ["openai", "azure", "xai"].contains(&ours) => Some(ModelKind::Chat),
+        // Only the maker serves these models by that protocol alone; elsewhere it is another service.
+        Some("responses") if row.listing.responses_are_chat => Some(ModelKind::Chat),
         // These models make images and sound in a chat.
         Some("image_generation" | "audio_speech") if name.starts_with("gemini-") => {
             Some(ModelKind::Chat)
         }
-        Some("embedding") if hosts::row(ours)?.serves.embeddings => Some(ModelKind::Embedding),
+        Some("embedding") if row.serves.embeddings => Some(ModelKind::Embedding),
         _ => None,
     }
 }
 
-fn entry(ours: &str, name: &str, kind: ModelKind, fields: &Fields) -> Entry {
+fn entry(row: &Provider, name: &str, kind: ModelKind, fields: &Fields) -> Entry {
     let mut model = ModelData::default();
-    model.id = format!("{ours}/{name}");
+    model.id = format!("{}/{name}", row.name);
     model.kind = Some(kind);
     model.context_window = count(fields, "max_input_tokens");
     model.deprecation_date = string(fields, "deprecation_date").and_then(|day| day.parse().ok());
-    let mut unpriced = if kind == ModelKind::Chat && always_searches(ours, name) {
+    let mut unpriced = if kind == ModelKind::Chat && always_searches(row, name) {
         Some("each request costs by how much is searched")
     } else {
         None
     };
     if unpriced.is_none() {
-        model.prices = prices(ours, kind, fields);
+        model.prices = prices(row, kind, fields);
         if raw(fields, "off_peak_pricing").is_some() {
             match off_peak(fields) {
                 Some(line) => model.prices.push(line),
@@ -133,9 +133,11 @@ fn entry(ours: &str, name: &str, kind: ModelKind, fields: &Fields) -> Entry {
     Entry { model, unpriced }
 }
 
-/// Models that search for every answer, for a price that depends on a parameter of the request.
-fn always_searches(ours: &str, name: &str) -> bool {
-    ours == "perplexity" || name.contains("-search-preview") || name.contains("-search-api")
+/// Returns whether the model searches for every response, at a price that depends on a parameter of the request.
+fn always_searches(row: &Provider, name: &str) -> bool {
+    row.listing.is_priced_by_search
+        || name.contains("-search-preview")
+        || name.contains("-search-api")
 }
 
 /// The place of a price.
@@ -154,7 +156,7 @@ const UNITS: [(&str, UnitOf); 9] = [
     ("output_cost_per_image_token", |units| &mut units.image_output),
 ];
 
-fn prices(ours: &str, kind: ModelKind, fields: &Fields) -> Vec<Price> {
+fn prices(row: &Provider, kind: ModelKind, fields: &Fields) -> Vec<Price> {
     let mut lines: BTreeMap<(Option<String>, Option<u64>), Price> = BTreeMap::new();
     for (name, value) in fields {
         let Some((rest, unit)) =
@@ -169,7 +171,7 @@ fn prices(ours: &str, kind: ModelKind, fields: &Fields) -> Vec<Price> {
         line.above_prompt_tokens = above;
         *unit(&mut line.per_million) = Some(usd);
     }
-    let search = (ours == "anthropic").then(|| search_price(fields)).flatten();
+    let search = row.listing.has_search_price.then(|| search_price(fields)).flatten();
     for line in lines.values_mut() {
         let units = &mut line.per_million;
         if units.reasoning == units.output {

@@ -9,12 +9,12 @@
 #![allow(clippy::print_stderr, reason = "a tool reports to the one who runs it")]
 
 mod args;
-mod hosts;
 mod litellm;
 mod merge;
 mod models_dev;
 mod money;
 mod notice;
+mod providers;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that fails, fails")]
 mod tests;
@@ -53,6 +53,7 @@ fn run() -> Result<(), String> {
     }
     let Merged { models, notes } = merge::merge(models_dev, litellm, args.date);
     let mut file = DataFile::new(args.date, sources);
+    file.variants = providers::with_variants();
     for model in models {
         file.insert(model);
     }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use agentloop::Usd;
 use agentloop::models::{Date, ModelData, ModelKind, Price};
 use agentloop::provider::{ModelRule, NativeSchema};
+use agentloop::{Provider, Usd};
 
-use crate::{hosts, litellm, models_dev};
+use crate::{litellm, models_dev, providers};
 
 /// The models, and what is worth knowing about how they came together.
 pub(crate) struct Merged {
@@ -25,10 +25,10 @@ pub(crate) fn merge(
     let keys: BTreeSet<String> = models_dev.keys().chain(litellm.keys()).cloned().collect();
     for key in keys {
         let (theirs, other) = (models_dev.remove(&key), litellm.remove(&key));
-        let host = key.split('/').next().unwrap_or_default();
+        let Some(row) = key.split('/').next().and_then(providers::find) else { continue };
         let is_gone = |day: Date| day <= today;
         let gone = match (&theirs, &other) {
-            (None, Some(_)) if !hosts::may_add(host, both) => true,
+            (None, Some(_)) if both && row.listing.litellm_is_stale => true,
             (_, Some(other)) => other.model.deprecation_date.is_some_and(is_gone),
             // Nobody else still has it.
             (Some(theirs), None) => theirs.deprecated,
@@ -72,7 +72,7 @@ pub(crate) fn merge(
         if model == name_only {
             continue;
         }
-        correct(&mut model, host, &mut merged.notes);
+        correct(&mut model, row, &mut merged.notes);
         merged.models.push(model);
     }
     merged
@@ -140,7 +140,7 @@ const MOST_FOR_VECTORS: Usd = Usd::from_picos(5_000_000_000_000);
 
 /// What the library's own row says of the model is checked against its maker's documentation, and counts. What cannot be
 /// goes.
-fn correct(model: &mut ModelData, host: &str, notes: &mut Vec<String>) {
+fn correct(model: &mut ModelData, row: &Provider, notes: &mut Vec<String>) {
     let beyond = |price: &Price| price.per_million.input.is_some_and(|usd| usd > MOST_FOR_VECTORS);
     if model.kind == Some(ModelKind::Embedding) && model.prices.iter().any(beyond) {
         notes.push(format!("{}: no price, nothing of its kind costs that much", model.id));
@@ -152,12 +152,11 @@ fn correct(model: &mut ModelData, host: &str, notes: &mut Vec<String>) {
         }
         notes.push(format!("{}: the price holds until {day}", model.id));
     }
-    let Some(row) = hosts::row(host) else { return };
     let name = model.id.split_once('/').map_or("", |(_, name)| name).to_owned();
-    let sure = |said: Option<bool>| said.filter(|yes| *yes || hosts::is_sure_of_no(host));
+    let sure = |said: Option<bool>| said.filter(|yes| *yes || !row.listing.lacks_abilities);
     let can = &mut model.abilities;
     can.structured_output = sure(can.structured_output);
-    can.reasoning = sure(can.reasoning).filter(|yes| *yes || !hosts::says_it_thinks(&name));
+    can.reasoning = sure(can.reasoning).filter(|yes| *yes || !providers::is_named_thinking(&name));
     let Some(rule) = row.models.iter().find(|rule: &&ModelRule| rule.matches(&name)) else {
         return;
     };

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentloop::models::{Abilities, ModelData, ModelKind, Price, UnitPrices};
-use agentloop::{Effort, Usd};
+use agentloop::{Effort, Provider, Usd};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use toml::Spanned;
 
-use crate::{hosts, money};
+use crate::{money, providers};
 
 /// By `provider/model` in small letters.
 pub(crate) type Models = BTreeMap<String, Entry>;
@@ -134,7 +134,7 @@ macro_rules! units {
 
 pub(crate) fn read(folder: &Path) -> Result<Models, String> {
     let mut models = Models::new();
-    for (theirs, ours) in hosts::models_dev() {
+    for (theirs, row) in providers::models_dev() {
         let root = folder.join("providers").join(theirs).join("models");
         for path in files(&root)? {
             let name = path.strip_prefix(&root).map_err(|error| error.to_string())?;
@@ -142,7 +142,7 @@ pub(crate) fn read(folder: &Path) -> Result<Models, String> {
             let name = name.strip_suffix(".toml").unwrap_or(&name);
             let text = text_of(&path)?;
             let base = |id: &str| text_of(&folder.join("models").join(format!("{id}.toml")));
-            let entry = entry(ours, name, &text, base)
+            let entry = entry(row, name, &text, base)
                 .map_err(|error| format!("{}: {error}", path.display()))?;
             if let Some(entry) = entry {
                 models.insert(entry.model.id.to_ascii_lowercase(), entry);
@@ -170,9 +170,9 @@ fn files(folder: &Path) -> Result<Vec<std::path::PathBuf>, String> {
     Ok(found)
 }
 
-/// The model, if we can ask it for something.
+/// Returns the model, if the library can ask it for something.
 fn entry(
-    ours: &str,
+    row: &Provider,
     name: &str,
     text: &str,
     base: impl FnOnce(&str) -> Result<String, String>,
@@ -182,7 +182,7 @@ fn entry(
     if let Some(id) = table.base_model.take() {
         table = table.upon(parse(&base(&id)?)?);
     }
-    if !hosts::reaches(ours, name) {
+    if !providers::is_reached(row, name) {
         return Ok(None);
     }
     let modalities = table.modalities.take().unwrap_or_default();
@@ -193,16 +193,16 @@ fn entry(
     if !makes("text") && !in_chat {
         return Ok(None);
     }
-    let is_embedding = hosts::is_embedding(name);
-    if is_embedding && !hosts::row(ours).is_some_and(|row| row.serves.embeddings) {
+    let is_embedding = providers::is_embedding(name);
+    if is_embedding && !row.serves.embeddings {
         return Ok(None);
     }
     let mut model = ModelData::default();
-    model.id = format!("{ours}/{name}");
+    model.id = format!("{}/{name}", row.name);
     model.kind = Some(if is_embedding { ModelKind::Embedding } else { ModelKind::Chat });
     let some = |count: Option<u64>| count.filter(|count| *count > 0);
     model.context_window = some(table.limit.context);
-    model.prices = prices(ours, name, text, &table);
+    model.prices = prices(row, name, text, &table);
     let mut entry =
         Entry { deprecated: table.status.as_deref() == Some("deprecated"), ..Entry::default() };
     if is_embedding {
@@ -241,12 +241,12 @@ fn entry(
     Ok(Some(entry))
 }
 
-fn prices(ours: &str, name: &str, text: &str, table: &Table) -> Vec<Price> {
+fn prices(row: &Provider, name: &str, text: &str, table: &Table) -> Vec<Price> {
     let Some(cost) = &table.cost else { return Vec::new() };
     let mut usual = Price::default();
     usual.per_million = units!(text, cost);
     let is_zero = |usd: Option<Usd>| usd.is_none_or(|usd| usd.picos() == 0);
-    let is_free = ours == "openrouter" && name.ends_with(":free");
+    let is_free = row.listing.free_suffix.as_ref().is_some_and(|end| name.ends_with(end.as_ref()));
     if is_zero(usual.per_million.input) && is_zero(usual.per_million.output) && !is_free {
         // Nothing is written where the price is not known, or is part of something else.
         return Vec::new();

@@ -27,7 +27,7 @@ pub(crate) fn models_dev(folder: &Path, version: Option<&str>) -> Source {
 }
 
 fn source(name: &str, version: String, owner: &str) -> Source {
-    Source { name: name.to_owned(), version, notice: format!("MIT License. {owner}. {MIT}") }
+    Source::new(name, version, format!("MIT License. {owner}. {MIT}"))
 }
 
 fn commit(folder: &Path) -> Option<String> {

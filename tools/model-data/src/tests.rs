@@ -1,10 +1,12 @@
 //! Small sources, made up.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use agentloop::models::{Date, ModelData, ModelKind};
+use agentloop::Provider;
+use agentloop::models::{DataFile, Date, ModelData, ModelKind};
 
-use crate::{litellm, merge, models_dev};
+use crate::{litellm, merge, models_dev, providers};
 
 fn litellm_models() -> litellm::Models {
     litellm::read(
@@ -204,6 +206,30 @@ fn a_no_that_changes_requests_is_a_sure_one() {
     assert_eq!(said("xai/disputed"), (None, None), "the sources contradict each other");
     assert_eq!(said("xai/m-thinking").0, None, "its name contradicts it");
     assert_eq!(said("nvidia/plain"), (None, None), "nobody there looks");
+}
+
+#[test]
+fn the_file_of_the_library_names_the_providers_with_variants() {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/agentloop/src/models/data.json");
+    let file = DataFile::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(file.variants, providers::with_variants());
+}
+
+#[test]
+fn a_name_in_a_source_means_one_provider() {
+    let mut seen = BTreeSet::new();
+    for provider in Provider::all() {
+        let models_dev = provider.listing.models_dev.iter().map(|name| ("models.dev", name));
+        let litellm = provider.listing.litellm.iter().map(|(name, _)| ("litellm", name));
+        for (source, name) in models_dev.chain(litellm) {
+            assert!(seen.insert((source, name.to_string())), "{source}: {name}");
+        }
+    }
+    let (row, model) = providers::litellm("azure_ai", "azure_ai/deepseek-v4").unwrap();
+    assert_eq!((row.name.as_ref(), model), ("azure", "deepseek-v4"));
+    assert!(providers::litellm("azure", "azure/eu/gpt-5").is_none(), "a region");
+    assert!(providers::litellm("groq", "gpt-oss").is_none(), "without its prefix");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::middleware::order::Configured;
 use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
 use crate::models::{ModelCatalog, PriceBook};
-use crate::provider::{Provider, Registry};
+use crate::provider::{Provider, Registry, restrict};
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
 
@@ -221,6 +221,9 @@ impl AgentLoopBuilder {
         let limits = self.limits.clone();
         let inner = self.into_inner();
         inner.registry.check()?;
+        if inner.models.overrides().any(|model| model.restrictions.is_some()) {
+            restrict::check_removed(inner.models.overrides(), inner.registry.providers())?;
+        }
         limits.map_or(Ok(()), |limits| limits.check(|name| inner.registry.provider(name)))?;
         Ok(AgentLoop(Arc::new(inner)))
     }

@@ -25,7 +25,7 @@ use crate::middleware::{
     Logger, Retry, RetryTable,
 };
 use crate::models::{self, ModelCatalog, ModelData};
-use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks};
+use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, restrict};
 use crate::timeouts::{self, Timeouts};
 
 /// The settings of a configuration file.
@@ -242,6 +242,15 @@ fn wrong(text: &str, error: &toml::de::Error) -> Error {
     Error::new(ErrorKind::Config, format!("line {line}: {}", error.message()))
 }
 
+/// Checks the records of models, and that the restrictions which they remove exist.
+fn checked_models(models: BTreeMap<String, ModelData>) -> Result<BTreeMap<String, ModelData>> {
+    let models = models::checked(models)?;
+    if models.values().any(|model| model.restrictions.is_some()) {
+        restrict::check_removed(models.values(), Provider::all().iter())?;
+    }
+    Ok(models)
+}
+
 impl File {
     fn config(self) -> Result<Config> {
         let file = self;
@@ -254,7 +263,7 @@ impl File {
                 Some(path) => Some(ModelCatalog::read(path)?),
                 None => None,
             },
-            models: models::checked(file.models).map_err(|error| {
+            models: checked_models(file.models).map_err(|error| {
                 let hint = error.hint().unwrap_or_default();
                 let message = format!("models: {}", error.message());
                 Error::new(ErrorKind::Config, message).with_hint(hint)

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! abilities {
     ($($(#[$doc:meta])* $field:ident = $letter:literal,)*) => {
-        /// What a model can do: yes, no, or absent where nobody says.
+        /// What a model can do: yes, no, or absent if it is not known.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[non_exhaustive]
@@ -13,18 +13,18 @@ macro_rules! abilities {
         }
 
         impl Abilities {
-            /// Whether nothing is known.
+            /// Returns whether nothing is known.
             pub fn is_empty(&self) -> bool {
                 *self == Self::default()
             }
 
-            /// What is said here, and elsewhere what `self` says.
+            /// Fills in from `other` what is absent here.
             #[must_use]
             pub fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)* }
             }
 
-            /// By letters, as a data file holds them: a capital is a yes, a small letter a no.
+            /// Reads the letters of a data file: upper case is yes, lower case is no.
             pub(super) fn from_letters(letters: &str) -> Option<Self> {
                 let mut abilities = Self::default();
                 for letter in letters.chars() {
@@ -55,28 +55,28 @@ abilities! {
     tools = 'T',
     /// Calls several tools at once.
     parallel_tools = 'P',
-    /// Can be made to call a tool.
+    /// Can be forced to call a tool.
     forced_tools = 'F',
-    /// Sees images.
+    /// Accepts images.
     image_input = 'I',
-    /// Hears sound.
+    /// Accepts audio.
     audio_input = 'A',
-    /// Watches videos.
+    /// Accepts videos.
     video_input = 'V',
-    /// Reads PDF files.
+    /// Accepts PDF files.
     pdf_input = 'D',
-    /// Makes images.
+    /// Generates images.
     image_output = 'G',
-    /// Makes sound.
+    /// Generates audio.
     audio_output = 'S',
-    /// Thinks before it answers.
+    /// Thinks before it responds.
     reasoning = 'R',
-    /// Keeps to a JSON schema by itself.
+    /// Follows a JSON schema natively.
     structured_output = 'J',
-    /// Takes a temperature.
+    /// Accepts `temperature`.
     temperature = 'H',
-    /// Its host caches prompts.
+    /// Its provider caches prompts.
     prompt_caching = 'C',
-    /// Its host searches the web for it.
+    /// Its provider searches the web for it.
     web_search = 'W',
 }

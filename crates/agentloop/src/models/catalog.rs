@@ -8,9 +8,8 @@ use std::sync::Arc;
 use super::compact;
 use super::file::{self, Lines};
 use super::name::{Form, forms};
-use super::{DataFile, Date, Hints, ModelData, Source};
+use super::{DataFile, Date, Hints, ModelData, ModelRestrictions, Source};
 use crate::error::{Error, ErrorKind, Result};
-use crate::provider::ModelRestrictions;
 
 const EMBEDDED: &str = include_str!("data.json");
 
@@ -28,29 +27,29 @@ pub struct ModelCatalog(Option<Arc<Own>>);
 /// What is not as it came.
 #[derive(Clone, Default)]
 struct Own {
-    /// In place of the embedded file.
+    /// Replaces the embedded file.
     data: Option<String>,
     overrides: Overrides,
 }
 
 impl ModelCatalog {
-    /// The file that this version of the library carries.
+    /// Returns the catalog that this version of the library contains.
     pub fn embedded() -> Self {
         Self(None)
     }
 
-    /// A file that `model-data` made, in place of the embedded one.
+    /// Reads the text of a file that `model-data` wrote.
     ///
     /// # Errors
     ///
-    /// When it is not one; the error says in which line.
+    /// When it is not a data file; the error names the line.
     pub fn parse(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
         DataFile::parse(&text)?;
         Ok(Self(Some(Arc::new(Own { data: Some(text), overrides: BTreeMap::new() }))))
     }
 
-    /// Reads such a file.
+    /// Reads a file that `model-data` wrote.
     ///
     /// # Errors
     ///
@@ -64,8 +63,10 @@ impl ModelCatalog {
         Self::parse(text).map_err(|error| named(&error.message()))
     }
 
-    /// The same, with a user's own records over it: TOML, or JSON if it begins with a brace. What a record says counts,
-    /// field by field (all prices are one field), and what it does not say stays; a model that was not known is new.
+    /// Adds a user's own records: TOML, or JSON if the text begins with a brace.
+    ///
+    /// A field of a record replaces the field of the model (all prices are one field); fields that a record does not have
+    /// stay. A record of an unknown model adds the model.
     ///
     /// ```
     /// use agentloop::models::ModelCatalog;
@@ -98,6 +99,11 @@ impl ModelCatalog {
         Ok(self.overridden(checked(records)?))
     }
 
+    /// Returns the user's own records.
+    pub(crate) fn overrides(&self) -> impl Iterator<Item = &ModelData> {
+        self.0.iter().flat_map(|own| own.overrides.values())
+    }
+
     pub(crate) fn overridden(self, records: BTreeMap<String, ModelData>) -> Self {
         let mut own = self.0.map(Arc::unwrap_or_clone).unwrap_or_default();
         for (key, record) in records {
@@ -110,9 +116,9 @@ impl ModelCatalog {
         Self(Some(Arc::new(own)))
     }
 
-    /// What is known of a model of a provider.
+    /// Returns what is known of a model of a provider.
     pub fn lookup(&self, provider: &str, model: &str) -> Option<ModelData> {
-        forms(provider, model).find_map(|Form { model, same_price }| {
+        self.forms(provider, model).find_map(|Form { model, same_price }| {
             let mut found = self.exactly(provider, model)?;
             if !same_price {
                 found.prices.clear();
@@ -121,7 +127,7 @@ impl ModelCatalog {
         })
     }
 
-    /// The little that shapes a request, without reading the rest.
+    /// Returns the fields that shape a request, without reading the others.
     pub(crate) fn hints(&self, provider: &str, model: &str) -> Hints {
         if self.0.as_ref().is_some_and(|own| !own.overrides.is_empty()) {
             return self.lookup(provider, model).map_or_else(Hints::default, |model| {
@@ -131,17 +137,28 @@ impl ModelCatalog {
             });
         }
         let found =
-            forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
+            self.forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
         found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
     }
 
-    /// What the user has said about the restrictions of a model.
+    /// Returns the user's changes to the restrictions of a model.
     pub(crate) fn restrictions(&self, provider: &str, model: &str) -> Option<&ModelRestrictions> {
         let own = self.0.as_ref().filter(|own| !own.overrides.is_empty())?;
-        forms(provider, model).find_map(|form| {
+        self.forms(provider, model).find_map(|form| {
             let key = format!("{provider}/{}", form.model).to_ascii_lowercase();
             own.overrides.get(&key)?.restrictions.as_ref()
         })
+    }
+
+    /// Returns the names under which a model is looked for.
+    fn forms<'m>(&self, provider: &str, model: &'m str) -> impl Iterator<Item = Form<'m>> {
+        // A file that was written before the list existed gets that of the library.
+        let has_variants = || {
+            file::has_variants(self.text(), provider)
+                .or_else(|| file::has_variants(EMBEDDED, provider))
+                .unwrap_or_default()
+        };
+        forms(model, model.contains(':') && has_variants())
     }
 
     fn exactly(&self, provider: &str, model: &str) -> Option<ModelData> {
@@ -159,7 +176,7 @@ impl ModelCatalog {
         }
     }
 
-    /// Every model of a provider, in order.
+    /// Returns every model of a provider, sorted by name.
     pub fn of_provider(&self, provider: &str) -> Vec<ModelData> {
         let prefix = format!("{provider}/").to_ascii_lowercase();
         let is_of = |id: &str| {
@@ -180,14 +197,14 @@ impl ModelCatalog {
         models.into_values().collect()
     }
 
-    /// The day on which the data was made.
+    /// Returns the day on which the data was generated.
     pub fn date(&self) -> Option<Date> {
-        file::head(self.text()).ok().map(|(date, _)| date)
+        file::head(self.text()).ok().map(|head| head.generated)
     }
 
-    /// What the data was made from, and on which terms.
+    /// Returns the sources of the data, with their terms.
     pub fn sources(&self) -> Vec<Source> {
-        file::head(self.text()).map(|(_, sources)| sources).unwrap_or_default()
+        file::head(self.text()).map(|head| head.sources).unwrap_or_default()
     }
 
     fn text(&self) -> &str {
@@ -199,7 +216,7 @@ impl ModelCatalog {
     }
 }
 
-/// The records under their names in small letters, each with its name.
+/// Checks records, and returns them by their names in lower case.
 pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<BTreeMap<String, ModelData>> {
     let mut overrides = Overrides::new();
     for (id, mut record) in records {
@@ -207,8 +224,11 @@ pub(crate) fn checked(records: BTreeMap<String, ModelData>) -> Result<BTreeMap<S
             .split_once('/')
             .is_none_or(|(provider, model)| provider.is_empty() || model.is_empty())
         {
-            return Err(Error::new(ErrorKind::Config, format!("`{id}` names no model"))
-                .with_hint("write it as \"provider/model\""));
+            return Err(Error::new(
+                ErrorKind::Config,
+                format!("`{id}` is not the name of a model"),
+            )
+            .with_hint("write it as \"provider/model\""));
         }
         if let Some(restrictions) = &record.restrictions {
             restrictions.check().map_err(|error| {

@@ -9,7 +9,7 @@ const MILLION: i128 = 1_000_000;
 struct Sum(i128);
 
 impl Sum {
-    /// Adds so many tokens. Without tokens no price is needed.
+    /// Adds tokens. Without tokens no price is needed.
     fn add(&mut self, tokens: u64, per_million: Option<Usd>) -> Option<()> {
         if tokens > 0 {
             let amount = per_million?.picos().checked_mul(i128::from(tokens))?;
@@ -18,7 +18,7 @@ impl Sum {
         Some(())
     }
 
-    /// Adds so many of something that is paid by the piece.
+    /// Adds calls that have a price each.
     fn add_pieces(&mut self, pieces: u64, each: Option<Usd>) -> Option<()> {
         if pieces > 0 {
             let amount = each?.picos().checked_mul(i128::from(pieces))?.checked_mul(MILLION)?;
@@ -27,7 +27,7 @@ impl Sum {
         Some(())
     }
 
-    /// The amount. Only prices of less than a pico-dollar a token leave something to round, half up.
+    /// Returns the amount. Only prices of less than a pico-dollar a token leave something to round, half up.
     fn total(self) -> Usd {
         Usd::from_picos(self.0.saturating_add(MILLION / 2).div_euclid(MILLION))
     }

@@ -26,7 +26,7 @@ pub struct Date {
 }
 
 impl Date {
-    /// The day of that year, month (1 to 12) and day (1 to 31), if there is one.
+    /// Returns the day of that year, month (1 to 12) and day (1 to 31), if it exists.
     pub fn new(year: u16, month: u8, day: u8) -> Option<Self> {
         let leap =
             year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -40,7 +40,7 @@ impl Date {
         (1..=days).contains(&day).then_some(Self { year, month, day })
     }
 
-    /// The day of a moment. Moments before 1970 count as its first day.
+    /// Returns the day of a moment. Moments before 1970 count as 1970-01-01.
     pub fn of(moment: SystemTime) -> Self {
         let days = calendar::seconds_since_1970(moment) / calendar::SECONDS_PER_DAY;
         let (year, month, day) = calendar::date_of_day(days);

@@ -12,64 +12,86 @@ use super::compact;
 use super::{Date, ModelData};
 use crate::error::{Error, ErrorKind, Result};
 
-/// What the tool writes: when, from what, and the models.
+/// The content of a data file: its date, its sources and the models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DataFile {
-    /// The day on which it was made.
+    /// The day on which it was generated.
     pub generated: Date,
-    /// What it was made from.
+    /// The sources that it was generated from.
     pub sources: Vec<Source>,
-    /// By `provider/model` in small letters.
+    /// The providers whose models have variants: a word after a colon chooses how a model is served, not which one.
+    pub variants: Vec<String>,
+    /// The models, by `provider/model` in lower case.
     pub models: BTreeMap<String, ModelData>,
 }
 
-/// What a data file was made from.
+/// A source of a data file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Source {
     /// Its name.
     pub name: String,
-    /// Which state of it: a version or a commit, and its day where that is known.
+    /// A version or a commit, and its day if it is known.
     pub version: String,
-    /// Whose it is, and under which terms it may be used.
+    /// The copyright and the terms of use.
     pub notice: String,
 }
 
+impl Source {
+    /// Creates a source.
+    pub fn new(
+        name: impl Into<String>,
+        version: impl Into<String>,
+        notice: impl Into<String>,
+    ) -> Self {
+        Self { name: name.into(), version: version.into(), notice: notice.into() }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
-struct Head {
-    generated: Date,
-    sources: Vec<Source>,
+pub(super) struct Head {
+    pub(super) generated: Date,
+    pub(super) sources: Vec<Source>,
+    #[serde(default)]
+    variants: Vec<String>,
     #[serde(default)]
     models: BTreeMap<String, ModelData>,
 }
 
-/// What stands at the end of the first line, and alone on the last.
+/// The end of the first line, and the last line.
 const OPEN: &str = ",\"models\":{";
 const CLOSE: &str = "}}";
 
 impl DataFile {
-    /// A file without models.
+    /// Creates a file without models.
     pub fn new(generated: Date, sources: Vec<Source>) -> Self {
-        Self { generated, sources, models: BTreeMap::new() }
+        Self { generated, sources, variants: Vec::new(), models: BTreeMap::new() }
     }
 
-    /// Adds a model, in place of the one of the same name.
+    /// Adds a model. It replaces a model of the same name.
     pub fn insert(&mut self, mut model: ModelData) {
         let key = model.id.to_ascii_lowercase();
         model.kind = model.kind.or(Some(super::ModelKind::Chat));
         self.models.insert(key, model);
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     ///
     /// # Errors
     ///
-    /// When the name of a model cannot stand in it.
+    /// When the name of a model cannot be written.
     pub fn to_text(&self) -> Result<String> {
         let broken = |error: serde_json::Error| bad(error.to_string());
         let generated = serde_json::to_string(&self.generated).map_err(broken)?;
         let sources = serde_json::to_string(&self.sources).map_err(broken)?;
-        let mut text = format!("{{\"generated\":{generated},\"sources\":{sources}{OPEN}\n");
+        let mut text = format!("{{\"generated\":{generated},\"sources\":{sources}");
+        if !self.variants.is_empty() {
+            let variants = serde_json::to_string(&self.variants).map_err(broken)?;
+            text.push_str(&format!(",\"variants\":{variants}"));
+        }
+        text.push_str(OPEN);
+        text.push('\n');
         let mut rest = self.models.len();
         for model in self.models.values() {
             let usable = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
@@ -86,15 +108,15 @@ impl DataFile {
         Ok(text)
     }
 
-    /// Reads the text of a file, all of it.
+    /// Reads the whole text of a file.
     ///
     /// # Errors
     ///
-    /// When it is not one; the error says in which line.
+    /// When it is not a data file; the error names the line.
     pub fn parse(text: &str) -> Result<Self> {
         let lines = Lines::of(text).ok_or_else(|| bad("it is not a file of models".to_owned()))?;
-        let (generated, sources) = head(text)?;
-        let mut file = Self { generated, sources, models: BTreeMap::new() };
+        let Head { generated, sources, variants, .. } = head(text)?;
+        let mut file = Self { generated, sources, variants, models: BTreeMap::new() };
         let mut last = String::new();
         for (number, line) in lines.iter().enumerate() {
             // The first line is the head, and people count from one.
@@ -115,15 +137,21 @@ fn bad(message: String) -> Error {
     Error::new(ErrorKind::Config, message)
 }
 
-/// What the first line says.
-pub(super) fn head(text: &str) -> Result<(Date, Vec<Source>)> {
+/// Reads the first line.
+pub(super) fn head(text: &str) -> Result<Head> {
     let first = text.lines().next().unwrap_or_default();
-    let head: Head = serde_json::from_str(&format!("{first}{CLOSE}"))
-        .map_err(|error| bad(format!("line 1: {error}")))?;
-    Ok((head.generated, head.sources))
+    serde_json::from_str(&format!("{first}{CLOSE}"))
+        .map_err(|error| bad(format!("line 1: {error}")))
 }
 
-/// The lines of a file that are models.
+/// Returns whether the models of a provider have variants, if the file lists such providers.
+pub(super) fn has_variants(text: &str, provider: &str) -> Option<bool> {
+    let listed = head(text).ok()?.variants;
+    let is_it = |known: &String| known.eq_ignore_ascii_case(provider);
+    (!listed.is_empty()).then(|| listed.iter().any(is_it))
+}
+
+/// The lines of a file that contain models.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<'a>(&'a str);
 
@@ -141,7 +169,7 @@ impl<'a> Lines<'a> {
         self.0.lines()
     }
 
-    /// The name as it is written and what stands after it, by halving.
+    /// Finds a model by binary search. Returns its name as written and the text after it.
     pub(super) fn find(self, provider: &str, model: &str) -> Option<(&'a str, &'a str)> {
         let (mut low, mut high) = (0, self.0.len());
         while low < high {
@@ -168,7 +196,7 @@ pub(super) fn split(line: &str) -> Option<(&str, &str)> {
     Some((line.get(..end)?, json.strip_suffix(',').unwrap_or(json)))
 }
 
-/// Compares with `provider/model`, capitals and small letters alike.
+/// Compares an id with `provider/model`, ignoring case.
 fn compare(id: &str, provider: &str, model: &str) -> Ordering {
     let (host, rest) = id.as_bytes().split_at(id.len().min(provider.len()));
     let before = compare_bytes(host, provider.as_bytes());

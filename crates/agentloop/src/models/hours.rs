@@ -19,9 +19,9 @@ use crate::calendar::{self, SECONDS_PER_DAY};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hours {
-    /// Monday is the lowest bit.
+    /// One bit per day; Monday is the lowest.
     days: u8,
-    /// Minutes of the day: the first, and the first that is no longer in it.
+    /// Minutes of the day: the first, and the first that is no longer included.
     from: u16,
     until: u16,
 }
@@ -29,7 +29,7 @@ pub struct Hours {
 const MINUTES_A_DAY: u16 = 24 * 60;
 
 impl Hours {
-    /// Whether a moment is in them.
+    /// Returns whether the hours contain a moment.
     pub fn contain(&self, moment: SystemTime) -> bool {
         let seconds = calendar::seconds_since_1970(moment);
         // The first of January 1970 was a Thursday.

@@ -2,9 +2,6 @@
 
 use super::Date;
 
-/// Hosts where a word after a colon chooses how a model is served, not which one. It may cost something else.
-const WITH_VARIANTS: [&str; 2] = ["openrouter", "huggingface"];
-
 /// A name to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form<'a> {
@@ -13,14 +10,12 @@ pub(super) struct Form<'a> {
     pub(super) same_price: bool,
 }
 
-/// The name itself, then the same without what hosts are documented to add to it: the day of a snapshot, and where the
-/// host has them, a variant.
-pub(super) fn forms<'a>(provider: &str, model: &'a str) -> impl Iterator<Item = Form<'a>> {
+/// Returns the name itself, then the name without what providers are documented to add to it: the day of a snapshot and, where
+/// models have variants, a variant.
+pub(super) fn forms<'a>(model: &'a str, has_variants: bool) -> impl Iterator<Item = Form<'a>> {
     let plain = Form { model, same_price: true };
     let dateless = |form: Form<'a>| without_day(form.model).map(|model| Form { model, ..form });
-    let variant = WITH_VARIANTS
-        .iter()
-        .any(|host| host.eq_ignore_ascii_case(provider))
+    let variant = has_variants
         .then(|| model.rsplit_once(':'))
         .flatten()
         .map(|(model, _)| Form { model, same_price: false });

@@ -8,39 +8,46 @@ use serde::{Deserialize, Serialize};
 use super::{Date, Hours};
 use crate::chat::Usd;
 
-/// One line of a price list, and when it holds.
+/// One line of a price list, and when it applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Price {
-    /// The first day.
+    /// The first day on which it applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Date>,
-    /// The first day on which it no longer holds.
+    /// The first day on which it no longer applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
-    /// Only at these hours; empty is at all hours that no other line of the list names.
+    /// The hours at which it applies; empty means all hours that no other line of the list names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hours: Vec<Hours>,
-    /// For prompts of more tokens than this.
+    /// Applies to prompts of more tokens than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub above_prompt_tokens: Option<u64>,
-    /// The tier of service (`batch`, `flex`, `priority`); absent is the usual one.
+    /// The service tier (`batch`, `flex`, `priority`); absent means the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// Dollars for a million tokens of each kind.
+    /// Dollars per million tokens of each kind.
     pub per_million: UnitPrices,
-    /// Dollars for each request.
+    /// Dollars per request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_request: Option<Usd>,
-    /// Dollars for each call of one of the provider's own tools, by the provider's name for the count.
+    /// Dollars per call of one of the provider's own tools, by the name under which the provider counts the calls.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub per_call: BTreeMap<String, Usd>,
 }
 
+impl Price {
+    /// Creates the usual price, which always applies.
+    pub fn new(per_million: UnitPrices) -> Self {
+        Self { per_million, ..Self::default() }
+    }
+}
+
 macro_rules! units {
     ($($(#[$doc:meta])* $field:ident = $letter:literal,)*) => {
-        /// Dollars for a million tokens, by their kind. An absent price is unknown, not zero.
+        /// Dollars per million tokens, by their kind. An absent price is unknown, not zero.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[non_exhaustive]
@@ -49,18 +56,18 @@ macro_rules! units {
         }
 
         impl UnitPrices {
-            /// What is said here, and elsewhere what `other` says.
+            /// Fills in from `other` what is absent here.
             #[must_use]
             pub fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)* }
             }
 
-            /// Whether nothing is known.
+            /// Returns whether nothing is known.
             pub fn is_empty(&self) -> bool {
                 *self == Self::default()
             }
 
-            /// The price that a letter of a data file stands for.
+            /// Returns the price that a letter of a data file means.
             pub(super) fn by_letter(&mut self, letter: char) -> Option<&mut Option<Usd>> {
                 match letter {
                     $($letter => Some(&mut self.$field),)*
@@ -76,30 +83,31 @@ macro_rules! units {
 }
 
 units! {
-    /// Prompt tokens that no cache holds.
+    /// Prompt tokens that were not read from a cache.
     input = 'i',
-    /// Tokens of the answer.
+    /// Tokens of the response.
     output = 'o',
-    /// Prompt tokens that a cache gave.
+    /// Prompt tokens that were read from a cache.
     cache_read = 'r',
-    /// Prompt tokens that a cache took, for its usual time.
+    /// Prompt tokens that were written to a cache for its usual time.
     cache_write = 'w',
-    /// Prompt tokens that a cache took, for an hour.
+    /// Prompt tokens that were written to a cache for an hour.
     cache_write_1h = 'h',
-    /// Thoughts, where they cost something else than the answer.
+    /// Reasoning tokens, where they have another price than the response.
     reasoning = 't',
-    /// Sound in the prompt.
+    /// Audio tokens of the prompt.
     audio_input = 'a',
-    /// Sound in the answer.
+    /// Audio tokens of the response.
     audio_output = 's',
-    /// Images in the answer.
+    /// Image tokens of the response.
     image_output = 'g',
 }
 
-/// The hosts' words for the usual tier. `auto` is not among them: it may be another one, and the answer says which.
+/// The names that providers have for the usual tier. `auto` is not among them: it may be another tier, which the response
+/// names.
 const USUAL: [&str; 4] = ["default", "standard", "standard_only", "on_demand"];
 
-/// The price that holds, if one does.
+/// Returns the price that applies, if there is one.
 pub(super) fn choose<'a>(
     prices: &'a [Price],
     prompt_tokens: u64,

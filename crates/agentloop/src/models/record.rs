@@ -1,17 +1,16 @@
-//! What is known of one model.
+//! The record of one model.
 
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Abilities, Date, Price, cost};
+use super::{Abilities, Date, ModelRestrictions, Price, cost};
 use crate::chat::{Cost, Effort, Usage};
-use crate::provider::ModelRestrictions;
 
-/// What is known of one model. Absent is unknown, never no and never zero.
+/// What is known of one model. An absent field is unknown; it does not mean no or zero.
 ///
-/// Its JSON is the form of a user's own records too, so that what `agentloop models provider/model` prints can be
-/// changed and put into `agentloop.toml`.
+/// A user's own records have the same fields: the output of `agentloop models provider/model` can be changed and added to
+/// `agentloop.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -19,16 +18,16 @@ pub struct ModelData {
     /// `provider/model`, as the catalog writes it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
-    /// What it is asked for.
+    /// What it is used for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ModelKind>,
-    /// How many tokens it can look at, its own answer included.
+    /// The number of tokens of a prompt and its response together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u64>,
-    /// The most tokens of a prompt, where that is less than the context.
+    /// The largest number of tokens of a prompt, if it is smaller than the context window.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_input_tokens: Option<u64>,
-    /// The most tokens of an answer.
+    /// The largest number of tokens of a response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u64>,
     /// What it can do.
@@ -40,33 +39,45 @@ pub struct ModelData {
     /// The length of its vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u64>,
-    /// Until when its knowledge goes: a year, a month or a day.
+    /// The end of its training data: a year, a month or a day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge_cutoff: Option<String>,
-    /// From when on it is no longer served.
+    /// The day from which it is no longer served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deprecation_date: Option<Date>,
-    /// What it costs; empty is unknown.
+    /// Its prices; empty means unknown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prices: Vec<Price>,
-    /// What is known better than the table of [restrictions](crate::provider::Restriction).
+    /// The user's changes to its [restrictions](crate::models::Restriction).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restrictions: Option<ModelRestrictions>,
 }
 
-/// What a model is asked for.
+/// What a model is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ModelKind {
-    /// Answers.
+    /// Responses to messages.
     Chat,
-    /// Vectors.
+    /// Embeddings.
     Embedding,
 }
 
 impl ModelData {
-    /// What is said here, and elsewhere what `other` says. Prices are one field: lists are never mixed.
+    /// Creates a record of a model, `provider/model`, of which nothing else is known.
+    ///
+    /// ```
+    /// use agentloop::ModelData;
+    ///
+    /// let mut model = ModelData::new("lab/big-one");
+    /// model.context_window = Some(32_768);
+    /// ```
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+
+    /// Fills in from `other` what is absent here. Prices are one field: lists are never mixed.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -85,11 +96,11 @@ impl ModelData {
         }
     }
 
-    /// The price that holds for a prompt of that many tokens, at that moment, in that tier of service.
+    /// Returns the price that applies to a prompt of that many tokens, at that moment, in that service tier.
     ///
-    /// Without a tier, and for the words that hosts have for the usual one (`default`, `standard`, `standard_only`,
-    /// `on_demand`), it is the usual price. For a tier that is not listed there is none, nor for a prompt of a size that
-    /// costs more in the usual tier and is not listed in this one.
+    /// Without a tier, and for the names of the usual one (`default`, `standard`, `standard_only`, `on_demand`), it is the usual
+    /// price. There is no price for a tier that is not listed, nor for a prompt of a size that costs more in the usual tier
+    /// and is not listed in this one.
     pub fn price(
         &self,
         prompt_tokens: u64,
@@ -99,14 +110,16 @@ impl ModelData {
         super::price::choose(&self.prices, prompt_tokens, when, service_tier)
     }
 
-    /// What `usage` costs, exactly, if every price that is needed for it is known. Never a part of it.
+    /// Returns the exact cost of `usage`, or `None` if a price that it needs is not known. The result is never a part of the
+    /// cost.
     ///
-    /// - Prompt tokens that a cache gave or took have their own prices, those that are kept for an hour another one.
-    /// - Sound and made images have their own prices. Sound that may have come from a cache has none.
-    /// - Thoughts cost what the answer costs, unless they have a price.
-    /// - Calls of the provider's own tools cost what the price says under the provider's name for their count.
-    /// - A share that `usage` does not name is taken to be none; a prompt or an answer that it does not count makes the
-    ///   cost unknown.
+    /// - Prompt tokens that were read from or written to a cache have their own prices; writing them for an hour has another
+    ///   one.
+    /// - Audio and generated images have their own prices. Audio that may have been read from a cache has none.
+    /// - Reasoning tokens cost as much as the response, unless they have a price.
+    /// - Calls of the provider's own tools have a price under the name by which the provider counts them.
+    /// - A kind of tokens that `usage` does not have counts as zero. Without the number of prompt or completion tokens the cost
+    ///   is unknown.
     ///
     /// ```
     /// use std::time::SystemTime;

@@ -1,4 +1,4 @@
-//! What a provider can do, as data: worked out from its row, for people and for programs that choose.
+//! What a provider supports, derived from its row.
 
 use std::fmt;
 
@@ -13,17 +13,17 @@ use crate::chat::Protocol;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Something that some providers can do and some cannot.
+        /// Something that some providers support and others do not.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[non_exhaustive]
         pub enum Feature { $($(#[$doc])* $variant,)* }
 
         impl Feature {
-            /// Every feature, in the order of the documentation.
+            /// All features, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its name for people.
+            /// Returns its name in the documentation.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -32,37 +32,37 @@ macro_rules! features {
 }
 
 features! {
-    /// It calls the caller's tools.
+    /// Calls of the caller's tools.
     Tools = "tools",
-    /// It keeps to a JSON schema by itself.
+    /// Native support for a JSON schema.
     JsonSchema = "JSON schema",
-    /// It shows what it thinks.
+    /// Thinking in responses.
     Thinking = "thinking",
-    /// It names its sources.
+    /// Sources in responses.
     Citations = "citations",
-    /// It looks at images.
+    /// Images in requests.
     ImageInput = "images in",
-    /// It listens.
+    /// Audio in requests.
     AudioInput = "audio in",
-    /// It reads files, PDFs for example.
+    /// Files in requests, for example PDFs.
     FileInput = "files in",
-    /// It watches videos.
+    /// Videos in requests.
     VideoInput = "video in",
-    /// It draws.
+    /// Images in responses.
     ImageOutput = "images out",
-    /// It speaks.
+    /// Audio in responses.
     AudioOutput = "audio out",
-    /// It runs code on its side.
+    /// Execution of code by the provider.
     CodeExecution = "code",
-    /// It has tools of its own, a web search for example.
+    /// Tools that the provider runs, for example a web search.
     ServerTools = "server tools",
-    /// It takes prompt-cache markers.
+    /// Prompt-cache markers in requests.
     CacheMarkers = "cache markers",
-    /// It turns texts into vectors.
+    /// Embeddings.
     Embeddings = "embeddings",
-    /// It lists its models.
+    /// A list of its models.
     ModelList = "model list",
-    /// It counts tokens.
+    /// Counting the tokens of a request.
     TokenCount = "token count",
 }
 
@@ -73,9 +73,18 @@ impl fmt::Display for Feature {
 }
 
 impl Provider {
-    /// Whether the row sends it (or reads it). Where no rule or quirk speaks against an input it is sent, and the host
-    /// decides: for a host of which little is known, `true` is the default of a compatible endpoint. Single models may
-    /// do less.
+    /// Returns whether the provider supports a feature in its default protocol.
+    ///
+    /// Input that no rule or quirk excludes is sent, and the provider decides: for a provider of which little is known, `true`
+    /// is the default of a compatible endpoint. Single models may support less.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    /// use agentloop::provider::Feature;
+    ///
+    /// assert!(Provider::openai().supports(Feature::Embeddings));
+    /// assert!(!Provider::anthropic().supports(Feature::Embeddings));
+    /// ```
     pub fn supports(&self, feature: Feature) -> bool {
         match feature {
             Feature::Tools => self.takes(Param::Tools),
@@ -96,7 +105,7 @@ impl Provider {
         }
     }
 
-    /// What a host that speaks one of OpenAI's protocols takes, by its quirks.
+    /// Returns whether a provider that speaks one of OpenAI's protocols supports a feature, by its quirks.
     fn chat_takes(&self, feature: Feature) -> bool {
         let quirks = &self.quirks;
         match feature {
@@ -116,7 +125,7 @@ impl Provider {
         }
     }
 
-    /// Says what the provider makes beside text and tool calls.
+    /// Adds what the provider produces in addition to text and tool calls.
     #[must_use]
     pub fn makes(mut self, features: impl IntoIterator<Item = Feature>) -> Self {
         self.makes.extend(features);

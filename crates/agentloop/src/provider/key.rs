@@ -1,4 +1,4 @@
-//! Where a key comes from, and how a request shows it.
+//! Where a key comes from, and the header that carries it.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 
-/// How a request shows its key.
+/// The header that carries the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -24,12 +24,12 @@ pub enum Auth {
     XGoogApiKey,
     /// `api-key: KEY`.
     ApiKey,
-    /// Not at all.
+    /// No header: the key is not sent.
     None,
 }
 
 impl Auth {
-    /// The header's name; `None` when no key is shown.
+    /// Returns the name of the header; `None` if the key is not sent.
     pub fn header(&self) -> Option<&'static str> {
         match self {
             Self::Bearer => Some("authorization"),
@@ -40,7 +40,7 @@ impl Auth {
         }
     }
 
-    /// The same, as a request has it.
+    /// Returns the name of the header as a `HeaderName`.
     pub(crate) fn header_name(&self) -> Option<HeaderName> {
         match self {
             Self::Bearer => Some(AUTHORIZATION),
@@ -51,7 +51,7 @@ impl Auth {
         }
     }
 
-    /// The header's value for `key`.
+    /// Returns the value of the header.
     pub(crate) fn value(&self, key: &str) -> String {
         match self {
             Self::Bearer => ["Bearer ", key].concat(),
@@ -60,7 +60,7 @@ impl Auth {
     }
 }
 
-/// Headers that show a key, whatever the provider: a request's own headers never replace them.
+/// The headers that carry keys. A request's own headers never replace them.
 pub(crate) const AUTH_HEADERS: [&str; 5] =
     ["authorization", "x-api-key", "x-goog-api-key", "api-key", "proxy-authorization"];
 
@@ -68,26 +68,26 @@ pub(crate) const AUTH_HEADERS: [&str; 5] =
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeySource {
-    /// None is needed.
+    /// No key is needed.
     #[default]
     None,
     /// The first of these environment variables that is set.
     Env(Vec<Cow<'static, str>>),
-    /// The same, but the provider also answers without one.
+    /// The first of these environment variables that is set; without one, no key is sent.
     EnvIfSet(Vec<Cow<'static, str>>),
-    /// The content of a file, white space around it aside.
+    /// The content of a file, without white space around it.
     File(PathBuf),
     /// The key itself.
     Value(Secret),
 }
 
 impl KeySource {
-    /// The key is in that environment variable.
+    /// Reads the key from that environment variable.
     pub fn env(variable: impl Into<Cow<'static, str>>) -> Self {
         Self::Env(vec![variable.into()])
     }
 
-    /// The environment variables that may hold the key.
+    /// Returns the environment variables that may contain the key.
     pub fn variables(&self) -> &[Cow<'static, str>] {
         match self {
             Self::Env(variables) | Self::EnvIfSet(variables) => variables,
@@ -99,8 +99,7 @@ impl KeySource {
     ///
     /// # Errors
     ///
-    /// When one is needed and there is none, or its file cannot be read, or it has characters that no header
-    /// can hold.
+    /// When the key is missing, its file cannot be read, or it has characters that are not allowed in a header.
     pub(crate) fn read(
         &self,
         provider: &str,

@@ -1,18 +1,20 @@
-//! A provider is a row of data: who serves, where, and how they bend the protocol they speak.
+//! Providers as data: URL, key, protocols, parameter rules and quirks. The built-in ones are in `rows/`, one file each.
 
 mod address;
+pub(crate) mod body;
 mod capability;
-mod families;
 mod key;
+mod listing;
 mod media;
 pub(crate) mod model;
 mod param;
 pub mod quirks;
 mod registry;
 pub(crate) mod restrict;
+mod rows;
 pub(crate) mod server_tools;
 mod spoken;
-pub(crate) mod table;
+pub(crate) mod transport;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,6 +27,7 @@ pub(crate) use address::join;
 pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
+pub use listing::Listing;
 pub use model::{
     CodeExecutionVersion, ForcedTools, InstructionsRole, ModelRule, NativeSchema, Sampling,
     Signatures, ThinkTags, ThinkingControl,
@@ -34,17 +37,18 @@ pub(crate) use param::Ruling;
 pub use quirks::Quirks;
 pub(crate) use registry::Registry;
 pub use registry::Target;
-pub use restrict::{Action, Condition, ModelRestrictions, Restriction};
+use transport::Transport;
 
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelCatalog;
+pub use crate::models::{Action, Condition, ModelRestrictions, Restriction};
 use crate::secret::{Secret, mask};
-use crate::transport::Transport;
 
-/// Who serves models, where, and how.
+/// A service that serves models: its URL, its key, its protocols and how it differs from them.
 ///
-/// The built-in ones are [`Provider::all`]; any endpoint that speaks one of the protocols is one more row:
+/// The built-in providers have a constructor each, for example [`Provider::openai`]; [`Provider::all`] returns all of them and
+/// [`Provider::builtin`] one by its name. An endpoint that speaks one of the protocols is described in a few lines:
 ///
 /// ```
 /// use agentloop::{AgentLoop, Provider};
@@ -57,37 +61,41 @@ use crate::transport::Transport;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Provider {
-    /// The name that stands before the slash of a model.
+    /// Its name, which is before the slash in the name of a model.
     pub name: Cow<'static, str>,
-    /// Where it is served. `${VARIABLE}` is taken from the environment when the provider is used.
+    /// Its URL. `${VARIABLE}` is replaced from the environment when the provider is used.
     pub base_url: Cow<'static, str>,
-    /// The protocol it speaks, unless a request asks for another one.
+    /// The protocol of requests that do not choose another one.
     pub protocol: Protocol,
-    /// The other protocols that it speaks, and where.
+    /// Its other protocols.
     pub endpoints: Vec<Endpoint>,
-    /// How a request shows its key.
+    /// The header of the key.
     pub auth: Auth,
     /// Where the key comes from.
     pub key: KeySource,
-    /// Headers that every request carries.
+    /// Headers of every request.
     pub headers: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    /// What the host does with parameters, where it is not just taking them.
+    /// Parameters that are not sent unchanged.
     pub rules: Vec<Rule>,
     /// The only parameters that it accepts, by the names under which they are sent. Absent means all.
     pub allow: Option<Vec<Cow<'static, str>>>,
-    /// How it bends the protocol.
+    /// How it differs from its protocol.
     pub quirks: Quirks,
     /// What is special about some of its models.
     pub models: Vec<ModelRule>,
-    /// What it refuses for some models, and what is sent instead.
+    /// Requests that it refuses for some models, and what is sent instead.
     pub restrictions: Vec<Restriction>,
-    /// What it serves beside chat.
+    /// What it serves in addition to chat.
     pub serves: Serves,
-    /// What it makes beside text and tool calls.
+    /// What it produces in addition to text and tool calls.
     pub makes: Vec<Feature>,
-    /// A transport of its own, in place of the client's.
+    /// Its names in public lists of models.
+    pub listing: Listing,
+    /// Its name in OpenTelemetry's conventions for generative AI, where it differs.
+    pub telemetry_name: Option<Cow<'static, str>>,
+    /// The transport of its requests; absent means the client's.
     pub transport: Option<Arc<dyn Transport>>,
-    /// What is known of its models where its own rules say nothing. A client sets its own.
+    /// What is known of its models, where `models` has no rule. A client replaces it with its own catalog.
     pub catalog: ModelCatalog,
 }
 
@@ -97,40 +105,47 @@ pub struct Provider {
 pub struct Endpoint {
     /// The protocol.
     pub protocol: Protocol,
-    /// Where it is spoken.
+    /// The URL of the protocol.
     pub base_url: Cow<'static, str>,
-    /// How a request shows its key there.
+    /// The header of the key.
     pub auth: Auth,
-    /// What else differs there; absent means that it is as with the row's own protocol.
+    /// What else differs; absent means that rules and quirks of the provider apply.
     pub bends: Option<Box<Bends>>,
 }
 
-/// How one protocol of a provider is bent, in place of what its row says.
+/// Rules and quirks of one protocol of a provider, which replace those of the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Bends {
-    /// What the host does with parameters.
+    /// Parameters that are not sent unchanged.
     pub rules: Vec<Rule>,
     /// The only parameters that it accepts, if it refuses all others.
     pub allow: Option<Vec<Cow<'static, str>>>,
-    /// How it bends the protocol.
+    /// How the provider differs from the protocol.
     pub quirks: Quirks,
 }
 
-/// What a provider serves beside chat.
+impl Endpoint {
+    /// Creates an endpoint to which the rules and quirks of the provider apply.
+    pub fn new(protocol: Protocol, base_url: impl Into<Cow<'static, str>>, auth: Auth) -> Self {
+        Self { protocol, base_url: base_url.into(), auth, bends: None }
+    }
+}
+
+/// What a provider serves in addition to chat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Serves {
-    /// Vectors.
+    /// Embeddings.
     pub embeddings: bool,
     /// A list of its models.
     pub models: bool,
 }
 
 impl Provider {
-    /// An endpoint that speaks OpenAI's chat protocol: the address is the part before `/chat/completions`.
+    /// Creates a provider that speaks OpenAI's Chat Completions. `base_url` is the part before `/chat/completions`.
     ///
-    /// It is taken to accept everything; a key is sent if there is one.
+    /// It accepts every parameter and needs no key, until other methods change that.
     pub fn openai_compatible(
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
@@ -150,12 +165,14 @@ impl Provider {
             restrictions: Vec::new(),
             serves: Serves { embeddings: true, models: true },
             makes: Vec::new(),
+            listing: Listing::default(),
+            telemetry_name: None,
             transport: None,
             catalog: ModelCatalog::embedded(),
         }
     }
 
-    /// An endpoint that speaks OpenAI's responses: the address is the part before `/responses`.
+    /// Creates a provider that speaks OpenAI's Responses. `base_url` is the part before `/responses`.
     pub fn responses_compatible(
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
@@ -164,7 +181,7 @@ impl Provider {
             .quirks(|q| q.tool_result_images = quirks::ToolResultImages::Accepted)
     }
 
-    /// An endpoint that speaks Anthropic's messages: the address is the part before `/messages`.
+    /// Creates a provider that speaks Anthropic's Messages. `base_url` is the part before `/messages`.
     pub fn anthropic_compatible(
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
@@ -178,7 +195,7 @@ impl Provider {
         .without_embeddings()
     }
 
-    /// An endpoint that speaks Google's generateContent: the address is the part before `/models`.
+    /// Creates a provider that speaks Google's generateContent. `base_url` is the part before `/models`.
     pub fn gemini_compatible(
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
@@ -204,38 +221,50 @@ impl Provider {
         }
     }
 
-    /// The built-in providers, in the order of the documentation.
+    /// Returns the built-in providers, in the order of the documentation.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    ///
+    /// assert!(Provider::all().iter().any(|provider| provider.name == "groq"));
+    /// ```
     pub fn all() -> Vec<Self> {
-        table::rows()
+        rows::ALL.iter().map(|row| row()).collect()
     }
 
-    /// The built-in provider of that name.
+    /// Returns the built-in provider of that name.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    ///
+    /// assert!(Provider::builtin("groq").is_some());
+    /// ```
     pub fn builtin(name: &str) -> Option<Self> {
         Self::all().into_iter().find(|provider| provider.name == name)
     }
 
-    /// The key is in this environment variable. It is required unless it was optional before.
+    /// Reads the key from this environment variable. Without it, requests fail.
     #[must_use]
     pub fn key_env(mut self, variable: impl Into<Cow<'static, str>>) -> Self {
         self.key = KeySource::env(variable);
         self
     }
 
-    /// The key itself.
+    /// Sets the key.
     #[must_use]
     pub fn key(mut self, key: impl Into<Secret>) -> Self {
         self.key = KeySource::Value(key.into());
         self
     }
 
-    /// How a request shows its key.
+    /// Sets the header of the key.
     #[must_use]
     pub fn auth(mut self, auth: Auth) -> Self {
         self.auth = auth;
         self
     }
 
-    /// A header that every request carries.
+    /// Adds a header to every request.
     #[must_use]
     pub fn header(
         mut self,
@@ -307,28 +336,35 @@ impl Provider {
         self
     }
 
-    /// Changes how the protocol is bent.
+    /// Changes the quirks.
     #[must_use]
     pub fn quirks(mut self, change: impl FnOnce(&mut Quirks)) -> Self {
         change(&mut self.quirks);
         self
     }
 
-    /// Adds what is special about some models. The first rule that matches a model counts.
+    /// Adds a rule for some models. The first rule that matches a model applies.
     #[must_use]
     pub fn model(mut self, rule: ModelRule) -> Self {
         self.models.push(rule);
         self
     }
 
-    /// Says that no embeddings are served.
+    /// Sets the provider's name in OpenTelemetry's conventions for generative AI, where it differs.
+    #[must_use]
+    pub fn telemetry_name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.telemetry_name = Some(name.into());
+        self
+    }
+
+    /// States that the provider serves no embeddings.
     #[must_use]
     pub fn without_embeddings(mut self) -> Self {
         self.serves.embeddings = false;
         self
     }
 
-    /// Says that no list of models is served.
+    /// States that the provider serves no list of models.
     #[must_use]
     pub fn without_model_list(mut self) -> Self {
         self.serves.models = false;
@@ -342,8 +378,8 @@ impl Provider {
         self
     }
 
-    /// The address, with `${VARIABLE}`s filled in from `environment`. The variable
-    /// `AGENTLOOP_<NAME>_BASE_URL` replaces it as a whole.
+    /// Returns the URL, with `${VARIABLE}`s replaced from `environment`. The variable `AGENTLOOP_<NAME>_BASE_URL` replaces
+    /// the whole URL.
     pub(crate) fn resolve_base_url(
         &self,
         environment: impl Fn(&str) -> Option<String>,
@@ -369,7 +405,7 @@ impl Provider {
             let variable = &rest[at + 2..at + end];
             let value =
                 environment(variable).filter(|value| !value.is_empty()).ok_or_else(|| {
-                    Error::new(ErrorKind::Config, "its address is not known")
+                    Error::new(ErrorKind::Config, "the base URL is incomplete")
                         .with_provider(self.name.as_ref())
                         .with_hint(format!("set {variable}, which {} names", self.base_url))
                 })?;
@@ -382,14 +418,14 @@ impl Provider {
         Ok(Cow::Owned(url))
     }
 
-    /// What is known of a model: by the row's own rules, and where they say nothing, by the catalog.
+    /// Returns what is known of a model: from the provider's rules, and where there is none, from the catalog.
     pub(crate) fn model_traits(&self, model: &str) -> model::ModelTraits {
         let mut traits = self.ruled_traits(model);
         traits.complete(&self.catalog.hints(&self.name, model));
         traits
     }
 
-    /// Whether `model` takes back thinking that `maker` signed, another model of the provider.
+    /// Returns whether `model` accepts thinking that `maker`, another model of the provider, signed.
     pub(crate) fn takes_signatures(&self, model: &str, maker: &str) -> bool {
         let free = |model| self.ruled_traits(model).signatures == Signatures::OfProvider;
         model::is_same(model, maker) || (free(model) && free(maker))
@@ -397,7 +433,7 @@ impl Provider {
 
     /// Returns what is known of a model by the provider's own rules, or by those of the families that its protocol serves.
     pub(crate) fn ruled_traits(&self, model: &str) -> model::ModelTraits {
-        model::traits_of(&self.models, families::of(self.protocol), model)
+        model::traits_of(&self.models, rows::families::models(self.protocol), model)
     }
 }
 

@@ -1,49 +1,50 @@
-//! What is known about models, as data.
+//! Rules for single models of a provider.
 //!
-//! An unknown model gets what the user asked for, unstripped: the server may speak.
+//! Requests for an unknown model are sent unchanged; the provider decides.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::rows::families::think_tags;
 use crate::chat::{Efforts, Protocol};
-use crate::models::Hints;
+use crate::models::{Hints, pattern};
 
-/// What is special about some models of a host.
+/// What is special about some models of a provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[non_exhaustive]
 pub struct ModelRule {
-    /// Which models, by name: `*` stands for anything, all else for itself, in any case.
+    /// The models, by name: `*` matches any text, letter case does not matter.
     pub pattern: Cow<'static, str>,
-    /// Whether sampling can be set.
+    /// Whether sampling parameters are accepted.
     #[serde(default)]
     pub sampling: Sampling,
-    /// Whether thinking stands in the text, between `<think>` tags.
+    /// Whether thinking is part of the text, between tags.
     #[serde(default)]
     pub think_tags: ThinkTags,
-    /// How thinking is asked for.
+    /// How thinking is requested.
     #[serde(default)]
     pub thinking: ThinkingControl,
-    /// Whether a call of a tool can be forced.
+    /// Whether a tool call can be forced.
     #[serde(default)]
     pub forced_tools: ForcedTools,
-    /// Whether the model keeps to a schema by itself.
+    /// Whether the model follows a JSON schema natively.
     #[serde(default)]
     pub json_schema: NativeSchema,
-    /// The most tokens of an answer.
+    /// The largest number of tokens of a response.
     #[serde(default)]
     pub max_output_tokens: Option<u64>,
-    /// The protocol in which the model is asked when tools are in play, where it is not the provider's own.
+    /// The protocol of requests with tools, if it is not the provider's own.
     #[serde(default)]
     pub tools_in: Option<Protocol>,
-    /// Which models take thinking back that the model signed.
+    /// The models that accept thinking which the model signed.
     #[serde(default)]
     pub signatures: Signatures,
     /// The role of messages with instructions.
     #[serde(default)]
     pub instructions: InstructionsRole,
-    /// The version of the tool by which the model runs code in Anthropic's messages.
+    /// The version of the code execution tool in Anthropic's Messages.
     #[serde(default)]
     pub code_execution: CodeExecutionVersion,
 }
@@ -59,9 +60,9 @@ macro_rules! knowledge {
 }
 
 knowledge! {
-    /// How thinking is asked for.
+    /// How thinking is requested.
     ThinkingControl {
-        /// Not known: as the request asks.
+        /// It is not known: as the request asks.
         #[default]
         Unknown,
         /// By a budget of tokens.
@@ -74,7 +75,7 @@ knowledge! {
 }
 
 knowledge! {
-    /// Whether a call of a tool can be forced.
+    /// Whether a tool call can be forced.
     ForcedTools {
         /// It can.
         #[default]
@@ -87,7 +88,7 @@ knowledge! {
 }
 
 knowledge! {
-    /// Whether a model keeps to a schema by itself.
+    /// Whether a model follows a JSON schema natively.
     NativeSchema {
         /// It does.
         #[default]
@@ -98,7 +99,7 @@ knowledge! {
 }
 
 knowledge! {
-    /// Which models take signed thinking back.
+    /// The models that accept signed thinking.
     Signatures {
         /// Every model of the provider.
         #[default]
@@ -120,7 +121,7 @@ knowledge! {
 }
 
 knowledge! {
-    /// The versions of the tool by which models run code in Anthropic's messages.
+    /// The versions of the code execution tool in Anthropic's Messages.
     CodeExecutionVersion {
         /// `code_execution_20250825`.
         #[default]
@@ -130,7 +131,7 @@ knowledge! {
     }
 }
 
-/// Whether temperature, penalties and the like can be set.
+/// Whether sampling parameters (temperature, penalties) are accepted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -144,23 +145,23 @@ pub enum Sampling {
     WithoutEffort,
 }
 
-/// Whether thinking stands in the text.
+/// Whether thinking is part of the text, between tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ThinkTags {
-    /// It does not, and tags are text.
+    /// It is not; tags are text.
     #[default]
     None,
     /// Between `<think>` and `</think>`.
     Paired,
-    /// The same, and the first opening tag is missing because the prompt's template holds it.
+    /// Between `<think>` and `</think>`, without the first opening tag, which is in the template of the prompt.
     Opened,
     /// Between `<reasoning>` and `</reasoning>`.
     Reasoning,
 }
 
-/// What is known of one model.
+/// The properties of one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ModelTraits {
     pub(crate) sampling: Sampling,
@@ -173,21 +174,21 @@ pub(crate) struct ModelTraits {
     pub(crate) signatures: Signatures,
     pub(crate) instructions: InstructionsRole,
     pub(crate) code_execution: CodeExecutionVersion,
-    /// Whether it thinks at all, if somebody says.
+    /// Whether it thinks at all; absent means unknown.
     pub(crate) reasoning: Option<bool>,
     /// The levels of effort that the model knows, where they are listed.
     pub(crate) efforts: Option<Efforts>,
 }
 
 impl ModelTraits {
-    /// Fills in what no rule has said.
+    /// Fills in from the catalog what no rule sets.
     pub(crate) fn complete(&mut self, hints: &Hints) {
         self.max_output_tokens = self.max_output_tokens.or(hints.max_output_tokens);
         self.efforts = hints.efforts;
         if hints.abilities.structured_output == Some(false) {
             self.json_schema = NativeSchema::No;
         }
-        // A rule that says how a model is made to think says that it does.
+        // A rule for how thinking is requested implies that the model thinks.
         self.reasoning = match self.thinking {
             ThinkingControl::Unknown => hints.abilities.reasoning,
             _ => Some(true),
@@ -196,7 +197,14 @@ impl ModelTraits {
 }
 
 impl ModelRule {
-    /// A rule for the models that match `pattern`, which changes nothing yet.
+    /// Creates a rule for the models that match `pattern`. It changes nothing until other methods are called.
+    ///
+    /// ```
+    /// use agentloop::provider::{ModelRule, ThinkTags};
+    ///
+    /// let rule = ModelRule::new("*-r1*").with_think_tags(ThinkTags::Paired);
+    /// assert!(rule.matches("lab-r1-mini"));
+    /// ```
     pub fn new(pattern: impl Into<Cow<'static, str>>) -> Self {
         Self {
             pattern: pattern.into(),
@@ -213,49 +221,49 @@ impl ModelRule {
         }
     }
 
-    /// The same, with that sampling.
+    /// Sets whether sampling parameters are accepted.
     #[must_use]
     pub fn with_sampling(self, sampling: Sampling) -> Self {
         Self { sampling, ..self }
     }
 
-    /// The same, with those tags.
+    /// Sets the tags of thinking in the text.
     #[must_use]
     pub fn with_think_tags(self, think_tags: ThinkTags) -> Self {
         Self { think_tags, ..self }
     }
 
-    /// The same, with that way to ask for thinking.
+    /// Sets how thinking is requested.
     #[must_use]
     pub fn with_thinking(self, thinking: ThinkingControl) -> Self {
         Self { thinking, ..self }
     }
 
-    /// The same, with or without forced calls.
+    /// Sets whether a tool call can be forced.
     #[must_use]
     pub fn with_forced_tools(self, forced_tools: ForcedTools) -> Self {
         Self { forced_tools, ..self }
     }
 
-    /// The same, with or without schemas.
+    /// Sets whether the models follow a JSON schema natively.
     #[must_use]
     pub fn with_json_schema(self, json_schema: NativeSchema) -> Self {
         Self { json_schema, ..self }
     }
 
-    /// The same, with that limit of an answer.
+    /// Sets the largest number of tokens of a response.
     #[must_use]
     pub fn with_max_output_tokens(self, tokens: u64) -> Self {
         Self { max_output_tokens: Some(tokens), ..self }
     }
 
-    /// The same, asked in that protocol when tools are in play.
+    /// Sets the protocol of requests with tools.
     #[must_use]
     pub fn with_tools_in(self, protocol: Protocol) -> Self {
         Self { tools_in: Some(protocol), ..self }
     }
 
-    /// Sets which models take thinking back that these sign.
+    /// Sets which models accept thinking that these sign.
     #[must_use]
     pub fn with_signatures(self, signatures: Signatures) -> Self {
         Self { signatures, ..self }
@@ -267,47 +275,19 @@ impl ModelRule {
         Self { instructions, ..self }
     }
 
-    /// Sets the version of the tool by which the models run code in Anthropic's messages.
+    /// Sets the version of the code execution tool in Anthropic's Messages.
     #[must_use]
     pub fn with_code_execution(self, code_execution: CodeExecutionVersion) -> Self {
         Self { code_execution, ..self }
     }
 
-    /// Whether the rule is about `model`.
+    /// Returns whether the rule applies to `model`.
     pub fn matches(&self, model: &str) -> bool {
-        matches(self.pattern.as_bytes(), model.as_bytes())
+        pattern::matches(&self.pattern, model)
     }
 }
 
-/// Matches `*` against anything and other bytes against themselves, ASCII case aside.
-pub(super) fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // The usual two-pointer walk: on a mismatch, let the last star eat one byte more.
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(byte) if byte.eq_ignore_ascii_case(&name[n]) => {
-                p += 1;
-                n += 1;
-            }
-            _ => match star {
-                Some((at, eaten)) => {
-                    star = Some((at, eaten + 1));
-                    p = at + 1;
-                    n = eaten + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
-}
-
-/// Whether two names are of one model: a date behind the name, and what stands before a slash, are not part of it.
+/// Returns whether two names mean one model: a date at the end and the text before a slash do not count.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     fn bare(name: &str) -> &str {
         let name = name.rsplit('/').next().unwrap_or(name);
@@ -320,64 +300,6 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
         text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit())
     }
     bare(one).eq_ignore_ascii_case(bare(other))
-}
-
-/// Models that write their thoughts between tags wherever they are served, if the server does not take them
-/// out. Families, by the names that hosts give them.
-const THINK_TAG_FAMILIES: &[&str] = &[
-    "*deepseek-r1*",
-    "*deepseek_r1*",
-    "*qwq*",
-    "*qwen3*",
-    "*qwen-3*",
-    "*sonar-reasoning*",
-    "*r1-1776*",
-    "*minimax-m1*",
-    "*minimax-m2*",
-    "*glm-z1*",
-    "*glm-4.1v-thinking*",
-    "*phi-4*reasoning*",
-    "*smollm3*",
-    "*exaone-deep*",
-    "*nemotron*",
-    "*hunyuan-a13b*",
-    "*cogito*",
-    "*ernie-4.5*thinking*",
-];
-
-/// Models that write their thoughts between `<reasoning>` tags: those of OpenAI's open models under the names that Bedrock
-/// gives them (52 recordings, 28ca1ca8 among them). Elsewhere the same models have other names and no tags.
-const REASONING_TAG_FAMILIES: &[&str] = &["*openai.gpt-oss*"];
-
-/// Which letters and digits stand in a name or a pattern, as bits: a pattern with one that a name lacks cannot match it.
-/// Stars are none.
-const fn letters(text: &[u8]) -> u64 {
-    let (mut bits, mut at) = (0, 0);
-    while at < text.len() {
-        if text[at] != b'*' {
-            bits |= 1 << (text[at].to_ascii_lowercase() & 63);
-        }
-        at += 1;
-    }
-    bits
-}
-
-const THINK_TAG_LETTERS: [u64; THINK_TAG_FAMILIES.len()] = {
-    let mut bits = [0; THINK_TAG_FAMILIES.len()];
-    let mut at = 0;
-    while at < bits.len() {
-        bits[at] = letters(THINK_TAG_FAMILIES[at].as_bytes());
-        at += 1;
-    }
-    bits
-};
-
-/// Whether `model` is of a family that thinks between tags.
-fn thinks_between_tags(model: &str) -> bool {
-    let has = letters(model.as_bytes());
-    let mut families = THINK_TAG_FAMILIES.iter().zip(THINK_TAG_LETTERS);
-    families
-        .any(|(family, needs)| needs & !has == 0 && matches(family.as_bytes(), model.as_bytes()))
 }
 
 /// Returns what is known of `model`: the first rule that matches counts, those of the provider before those of `families`.
@@ -400,12 +322,7 @@ pub(crate) fn traits_of(rules: &[ModelRule], families: &[ModelRule], model: &str
         };
     }
     if traits.think_tags == ThinkTags::None {
-        let mut reasoning = REASONING_TAG_FAMILIES.iter();
-        if thinks_between_tags(model) {
-            traits.think_tags = ThinkTags::Paired;
-        } else if reasoning.any(|family| matches(family.as_bytes(), model.as_bytes())) {
-            traits.think_tags = ThinkTags::Reasoning;
-        }
+        traits.think_tags = think_tags::of(model);
     }
     traits
 }
@@ -441,22 +358,6 @@ mod tests {
             ("claude-opus-5-5", "claude-sonnet-5-5", false),
         ] {
             assert_eq!(is_same(one, other), same, "{one} and {other}");
-        }
-    }
-
-    #[test]
-    fn every_family_that_thinks_between_tags_is_found() {
-        for family in THINK_TAG_FAMILIES {
-            let name = family.replace('*', "-").to_ascii_uppercase();
-            assert!(thinks_between_tags(&name), "{name}");
-        }
-        assert!(!thinks_between_tags("gpt-5-mini"));
-        for (model, tags) in [
-            ("openai.gpt-oss-20b-1:0", ThinkTags::Reasoning),
-            ("us.openai.gpt-oss-120b-1:0", ThinkTags::Reasoning),
-            ("openai/gpt-oss-20b", ThinkTags::None),
-        ] {
-            assert_eq!(traits_of(&[], &[], model).think_tags, tags, "{model}");
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::chat::{ChatRequest, Param};
 use crate::error::{Error, ErrorKind, Result};
+use crate::models::restriction::{MAX_PATH_NAMES, check_range, is_path};
 
 /// What a provider does with a parameter that it does not just accept.
 ///
@@ -28,9 +29,6 @@ pub enum Rule {
     /// path, of a field of the body.
     Default(Cow<'static, str>, Value),
 }
-
-/// The most names in a path of fields.
-const MAX_PATH_NAMES: usize = 8;
 
 /// Fields that only the request itself sets.
 const FIXED: [&str; 5] = ["model", "messages", "input", "contents", "stream"];
@@ -101,27 +99,6 @@ fn wrong(message: String) -> Error {
 fn prefixed(place: &str, error: &Error) -> Error {
     let hint = error.hint().unwrap_or_default().to_owned();
     wrong(format!("{place}: {}", error.message())).with_hint(hint)
-}
-
-/// Checks a range of values of a parameter.
-pub(super) fn check_range(param: Param, min: f64, max: f64) -> Result<()> {
-    if param.domain().is_none() {
-        let numbers = Param::ALL.iter().filter(|param| param.domain().is_some());
-        let names: Vec<&str> = numbers.map(|param| param.name()).collect();
-        return Err(wrong(format!("`{param}` is not a number and has no range"))
-            .with_hint(format!("a range is possible for {}", names.join(", "))));
-    }
-    match param.bounds(min, max) {
-        Some(_) => Ok(()),
-        None => Err(wrong(format!("`{param}` has no value between {min} and {max}"))
-            .with_hint("write the least value first, then the greatest one")),
-    }
-}
-
-/// Returns whether a text is the name of a field, or the names of nested fields with dots between them.
-pub(super) fn is_path(path: &str) -> bool {
-    let names = path.split('.').count();
-    names <= MAX_PATH_NAMES && !path.split('.').any(str::is_empty)
 }
 
 fn check_field(path: &str) -> Result<()> {

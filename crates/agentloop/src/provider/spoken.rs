@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::restrict::Action;
 use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, server_tools};
 use crate::chat::{ChatRequest, Protocol, Role};
+use crate::models::Action;
 
 impl Provider {
     /// Sets the base URL. Other protocols that were spoken at the former URL move too.
@@ -31,7 +31,7 @@ impl Provider {
         base_url: impl Into<Cow<'static, str>>,
         auth: Auth,
     ) -> Self {
-        self.endpoints.push(Endpoint { protocol, base_url: base_url.into(), auth, bends: None });
+        self.endpoints.push(Endpoint::new(protocol, base_url, auth));
         self
     }
 
@@ -51,6 +51,13 @@ impl Provider {
         let bends = Some(Box::new(Bends { rules, allow, quirks }));
         self.endpoints.push(Endpoint { protocol, base_url, auth, bends });
         self
+    }
+
+    /// Adds OpenAI's Responses protocol at the same URL, with the rules and quirks of this row and what `change` changes.
+    pub(super) fn also_responses(self, change: impl FnOnce(Self) -> Self) -> Self {
+        let mut other = Self { protocol: Protocol::OpenAiResponses, ..self.clone() };
+        other.endpoints.clear();
+        self.speaks_as(change(other))
     }
 
     /// Adds a rule, also for the protocols that have rules of their own.
@@ -162,7 +169,7 @@ impl Provider {
         let mut spoken = None;
         let visited = self.each_restriction(model, |row| {
             if let Action::Speak(protocol) = row.then
-                && row.when.iter().all(|when| when.holds(request, self))
+                && row.when.iter().all(|when| when.holds(request, &self.base_url))
                 && row.is_about(model)
                 && self.protocols().any(|known| known == protocol)
             {

@@ -46,6 +46,40 @@ fn no_provider_is_named_in_a_protocol() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// What is known about a provider is in its row: no other code compares a provider's name.
+#[test]
+fn only_rows_name_providers() {
+    // Each of these is a name of something else: a protocol, a field of the wire, or the maker of a form of messages.
+    let others = [
+        ("chat/protocol.rs", "anthropic"),
+        ("protocol/gemini/message.rs", "google"),
+        ("chat/read/message.rs", "openai"),
+        ("chat/read/message.rs", "openrouter"),
+        ("history/mod.rs", "openai"),
+    ];
+    let names: Vec<String> =
+        Provider::all().iter().map(|provider| format!("\"{}\"", provider.name)).collect();
+    let mut found = Vec::new();
+    let root = source();
+    for file in sources(&root) {
+        let path = file.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        if is_test || path.starts_with("provider/rows/") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        for (line, name) in lines.flat_map(|line| names.iter().map(move |name| (line, name))) {
+            let is_other = others.contains(&(path.as_str(), name.trim_matches('"')));
+            if line.contains(name.as_str()) && !is_other {
+                found.push(format!("{path}: {line}"));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn no_file_is_longer_than_a_mind_can_hold() {
     let long: Vec<String> = sources(&source())

@@ -213,6 +213,8 @@ impl Route<'_> {
             catalog: _,      // as above
             serves: _,
             makes: _,
+            listing: _,
+            telemetry_name: _,
             transport: _,
         } = self.provider;
         canonical.text(name);

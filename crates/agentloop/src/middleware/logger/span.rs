@@ -7,19 +7,6 @@ use super::entry::{LogEntry, LogStatus};
 use crate::middleware::Request;
 use crate::provider::Target;
 
-/// The names of providers in OpenTelemetry's conventions, where they differ from ours.
-const PROVIDERS: &[(&str, &str)] = &[
-    ("azure", "azure.ai.openai"),
-    ("google", "gcp.gemini"),
-    ("mistral", "mistral_ai"),
-    ("vertex", "gcp.vertex_ai"),
-    ("xai", "x_ai"),
-];
-
-fn provider_name(ours: &str) -> &str {
-    PROVIDERS.iter().find(|(name, _)| *name == ours).map_or(ours, |(_, theirs)| theirs)
-}
-
 /// Returns whether a subscriber wants the spans or the records.
 pub(super) fn is_wanted() -> bool {
     tracing::enabled!(target: "agentloop", Level::WARN)
@@ -61,7 +48,11 @@ pub(super) fn open(request: &Request, target: Option<&Target>, content: bool) ->
     }
     let operation = if request.chat().is_some() { "chat" } else { "embeddings" };
     let (provider, model) = match target {
-        Some(target) => (provider_name(&target.provider.name), target.model.as_str()),
+        Some(target) => {
+            let provider = &target.provider;
+            let name = provider.telemetry_name.as_ref().unwrap_or(&provider.name);
+            (name.as_ref(), target.model.as_str())
+        }
         None => ("", request.model()),
     };
     span.record("otel.name", format!("{operation} {model}"));

@@ -51,7 +51,7 @@ pub(crate) fn apply<'r>(
         warnings: Vec::new(),
     };
     provider.each_restriction(model, |row| {
-        let holds = row.when.iter().all(|when| when.holds(&state.request, provider));
+        let holds = row.when.iter().all(|when| when.holds(&state.request, &provider.base_url));
         if holds && triggers(&row.then, &state.request, provider) && row.is_about(model) {
             state.change(row, provider, model)?;
         }

@@ -1,4 +1,7 @@
-//! How a host bends a protocol: named after what differs, never after who.
+//! How a provider differs from the protocol that it speaks.
+//!
+//! A quirk is named after what differs, never after a provider. Each variant other than the default names the providers that
+//! need it and where this is known from; the rows in `provider/rows/` have the details.
 
 use std::borrow::Cow;
 
@@ -6,73 +9,81 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::Effort;
 
-/// How a host bends OpenAI's protocols. The default is what most hosts do.
+/// How a provider differs from OpenAI's protocols. The default is what most providers do.
 ///
-/// Only what is *sent* needs quirks: answers are read tolerantly, every known spelling is accepted from
-/// everyone. In `agentloop.toml` the same names are the keys of a custom provider's `quirks` table.
+/// Only what is *sent* needs quirks: responses are read tolerantly, and every known spelling is accepted from every provider.
+/// In `agentloop.toml` the same names are the keys of a provider's `quirks` table.
+///
+/// ```
+/// use agentloop::Provider;
+/// use agentloop::provider::quirks::TokenCap;
+///
+/// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1")
+///     .quirks(|quirks| quirks.token_cap = TokenCap::MaxCompletionTokens);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
 #[non_exhaustive]
 pub struct Quirks {
-    /// The name of the token cap.
+    /// The field that limits the tokens of a response.
     pub token_cap: TokenCap,
-    /// How a stream comes to report its usage.
+    /// Whether a stream must be asked to report its usage.
     pub stream_usage: StreamUsage,
-    /// How thinking of earlier turns goes back.
+    /// How thinking of earlier messages is sent back.
     pub reasoning_echo: ReasoningEcho,
-    /// What ids of tool calls must look like.
+    /// The form of the ids of tool calls.
     pub tool_call_ids: ToolCallIds,
-    /// Whether a tool's turn must name the tool.
+    /// Whether a message with a tool's result must name the tool.
     pub tool_result_name: ToolResultName,
-    /// Whether turns may carry the speaker's name.
+    /// Whether messages may have the speaker's name.
     pub speaker_name: SpeakerName,
-    /// How log probabilities are asked for.
+    /// How log probabilities are requested.
     pub logprobs: LogprobsForm,
-    /// What the host makes of a JSON schema for the answer.
+    /// How a JSON schema for the response is supported.
     pub json_schema: JsonSchemaSupport,
-    /// What kinds of image references the host takes.
+    /// The accepted references to images.
     pub images: ImageInput,
-    /// Whether a tool's turn may hold images.
+    /// Whether a tool's result may contain images.
     pub tool_result_images: ToolResultImages,
-    /// How recorded sound is sent.
+    /// How audio is sent.
     pub audio: AudioInputForm,
     /// How files are sent.
     pub files: FileInputForm,
-    /// Whether files that the provider parsed go back to it.
+    /// Whether files that the provider parsed are sent back to it.
     pub parsed_files: ParsedFiles,
     /// How videos are sent.
     pub video: VideoInput,
     /// How settings of generated images are sent.
     pub image_output: ImageOutputForm,
-    /// The levels of effort that the host knows; absent means all. A level between goes to the nearest.
+    /// The levels of effort that the provider knows; absent means all. Another level is sent as the nearest one.
     pub efforts: Option<Cow<'static, [Effort]>>,
-    /// How thinking is switched and bounded.
+    /// How thinking is switched and limited.
     pub thinking: ThinkingForm,
-    /// Whether prompt-cache markers are taken on parts.
+    /// Whether prompt-cache markers are accepted on parts.
     pub cache_markers: CacheMarkers,
-    /// The most stop sequences.
+    /// The largest number of stop sequences; absent means that it is not known.
     pub max_stops: Option<usize>,
-    /// Where reasoning tokens are counted.
+    /// Whether the completion tokens include the reasoning tokens.
     pub reasoning_tokens: ReasoningTokens,
-    /// Whether `system_fingerprint` says anything.
+    /// Whether `system_fingerprint` carries information.
     pub fingerprint: Fingerprint,
-    /// How vectors are asked for and come back.
+    /// How embeddings are requested.
     pub embeddings: EmbeddingQuirks,
-    /// Whether a host of responses is told not to keep them.
+    /// Responses protocol: whether `store: false` is sent.
     pub store: StoreForm,
-    /// What a host of responses can be asked to include in them.
+    /// Responses protocol: the accepted values of `include`.
     pub include: IncludeForm,
-    /// The kinds of items that a host of responses takes back.
+    /// Responses protocol: the kinds of items that are accepted in the input.
     pub items: ItemForm,
-    /// Where a host of responses looks for the form of the text.
+    /// Responses protocol: the field of the response format.
     pub text_format: TextFormat,
-    /// Under which name a host of responses takes the user.
+    /// Responses protocol: the field of the end user's id.
     pub user_label: UserLabel,
     /// Whether tokens can be counted before a call.
     pub token_count: TokenCount,
-    /// How the tools are taken that the provider runs itself.
+    /// How the tools are declared that the provider runs itself.
     pub server_tools: ServerToolQuirks,
-    /// How tools are declared that the provider defines and the caller runs.
+    /// How the tools are declared that the provider defines and the caller runs.
     pub client_tools: ClientTools,
 }
 
@@ -86,336 +97,137 @@ macro_rules! quirk {
     };
 }
 
+mod embeddings;
+mod input;
 mod responses;
 mod server_tools;
 
+pub use embeddings::{
+    DimensionsName, EmbeddingEncoding, EmbeddingForm, EmbeddingQuirks, InputTypeWords,
+};
+pub use input::{
+    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, ImageOutputForm, ParsedFiles,
+    SpeakerName, ToolCallIds, ToolResultImages, ToolResultName, VideoInput,
+};
 pub use responses::{IncludeForm, ItemForm, StoreForm, TextFormat, TokenCount, UserLabel};
 pub use server_tools::{
-    CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,
+    ClientTools, CodeExecutionForm, FileSearchForm, ServerToolQuirks, WebFetchForm, WebSearchForm,
 };
 
 quirk! {
-    /// How tools are declared that the provider defines and the caller runs.
-    ClientTools {
-        /// As functions: the provider defines none.
-        #[default]
-        Functions,
-        /// By types that name a version, as `bash_20250124`. Calls name the tool.
-        Versioned,
-        /// By types without options, as `shell`. Calls and results are items of their own.
-        Items,
-    }
-}
-
-quirk! {
-    /// The name of the token cap.
+    /// The field that limits the tokens of a response.
     TokenCap {
         /// `max_tokens`.
         #[default]
         MaxTokens,
-        /// `max_completion_tokens`.
+        /// `max_completion_tokens`. OpenAI (SDK 3.49: `max_tokens` is deprecated), Azure, Groq (recording
+        /// `groq-json-thinking-length-4a179788`), Cerebras (SDK 1.91) and xAI's Chat protocol.
         MaxCompletionTokens,
     }
 }
 
 quirk! {
-    /// How a stream comes to report its usage.
+    /// Whether a stream must be asked to report its usage.
     StreamUsage {
         /// It is asked with `stream_options.include_usage`.
         #[default]
         Asked,
-        /// It reports unasked, and must not be asked.
+        /// It always reports, and must not be asked. Mistral (`stream_options` is not in SDK 3.7) and Perplexity's Chat
+        /// protocol (54 of 54 recorded streams).
         Unasked,
     }
 }
 
 quirk! {
-    /// How thinking of earlier turns goes back to the host.
+    /// How thinking of earlier messages is sent back.
     ReasoningEcho {
-        /// Not at all.
+        /// It is not sent back.
         #[default]
         Never,
-        /// In `reasoning_content`.
+        /// As `reasoning_content`. Together, Fireworks (recording `fireworks-json-thinking-text-53145417`), NVIDIA, Moonshot,
+        /// DeepInfra and llama.cpp.
         ReasoningContent,
-        /// In `reasoning_content`, which must be there on every turn of the assistant, empty if need be.
+        /// As `reasoning_content`, which every message of the assistant must have, empty if need be. DeepSeek (recording
+        /// `deepseek-json-thinking-multi-turn-tool-9840e6f0`, 2026).
         ReasoningContentRequired,
-        /// In `reasoning`.
+        /// As `reasoning`. Groq, Cerebras, Ollama (recording `ollama-json-parallel-tool-calls-thinking-01aac4da`) and vLLM
+        /// since 0.16.
         Reasoning,
-        /// As a `thinking` piece of the content.
+        /// As a `thinking` chunk of the content. Mistral (recording `mistral-json-thinking-text-f7af158a`).
         ThinkingChunk,
-        /// As the list `reasoning_details`, exactly as it came; else in `reasoning`.
+        /// As the list `reasoning_details`, unchanged, or as `reasoning` if there is no list. OpenRouter (recording
+        /// `openrouter-stream-thinking-multi-turn-tool-4a86bf4c`).
         ReasoningDetails,
     }
 }
 
 quirk! {
-    /// What ids of tool calls must look like.
-    ToolCallIds {
-        /// Anything.
-        #[default]
-        Any,
-        /// Exactly nine letters or digits. Others are mapped to such, the same way every time.
-        NineAlphanumeric,
-    }
-}
-
-quirk! {
-    /// Whether a tool's turn must name the tool.
-    ToolResultName {
-        /// The id of the call is enough.
-        #[default]
-        Omitted,
-        /// It must.
-        Required,
-    }
-}
-
-quirk! {
-    /// Whether turns may carry the speaker's name.
-    SpeakerName {
-        /// They may.
-        #[default]
-        Accepted,
-        /// They may not.
-        Refused,
-    }
-}
-
-quirk! {
-    /// How log probabilities are asked for.
+    /// How log probabilities are requested.
     LogprobsForm {
         /// `logprobs: true` and `top_logprobs: N`.
         #[default]
         Flag,
-        /// `logprobs: N`.
+        /// `logprobs: N`. Together (recording `together-json-logprobs-thinking-a27c0120`).
         Count,
     }
 }
 
 quirk! {
-    /// What a host makes of a JSON schema for the answer.
+    /// How a JSON schema for the response is supported.
     JsonSchemaSupport {
-        /// It keeps to it.
+        /// Natively.
         #[default]
         Native,
-        /// It does, but not together with tools.
+        /// Natively, but not in a request with tools. Groq (ai-sdk groq 4.0) and Cerebras (source unknown).
         NotWithTools,
-        /// It knows JSON mode only: the schema goes into the instructions.
+        /// Only JSON mode exists, and the schema is written into the instructions. DeepSeek (api-docs.deepseek.com,
+        /// 2026-11-15).
         InInstructions,
-        /// It knows schemas only, and no JSON mode without one.
+        /// Only schemas exist, and no JSON mode without one. Perplexity (SDK 0.46) and LM Studio (source unknown).
         SchemaOnly,
     }
 }
 
 quirk! {
-    /// What kinds of image references a host takes.
-    ImageInput {
-        /// Addresses and data URLs.
-        #[default]
-        Any,
-        /// Data URLs only.
-        DataOnly,
-        /// None.
-        Refused,
-    }
-}
-
-quirk! {
-    /// Whether a tool's turn may hold images.
-    ToolResultImages {
-        /// Text only.
-        #[default]
-        Refused,
-        /// It may.
-        Accepted,
-    }
-}
-
-quirk! {
-    /// How recorded sound is sent.
-    AudioInputForm {
-        /// `input_audio: {data, format}`.
-        #[default]
-        Object,
-        /// `input_audio: "…"`, base64 or an address.
-        Text,
-        /// Not at all.
-        Refused,
-    }
-}
-
-quirk! {
-    /// How files are sent.
-    FileInputForm {
-        /// `file: {file_data, filename}` or `file: {file_id}`.
-        #[default]
-        Object,
-        /// `document_url: "…"`, by address or data URL; what was uploaded by its bare `file_id`.
-        DocumentUrl,
-        /// Not at all.
-        Refused,
-    }
-}
-
-quirk! {
-    /// Whether files that the provider parsed, and returned as annotations, go back to it.
-    ParsedFiles {
-        /// They do not.
-        #[default]
-        Kept,
-        /// As `annotations` of the assistant's message, which spares it parsing them again.
-        Returned,
-    }
-}
-
-quirk! {
-    /// How videos are sent.
-    VideoInput {
-        /// Not at all.
-        #[default]
-        Refused,
-        /// `video_url: {url}`.
-        VideoUrl,
-    }
-}
-
-quirk! {
-    /// How settings of generated images are sent.
-    ImageOutputForm {
-        /// Not at all.
-        #[default]
-        Refused,
-        /// `image_config: {aspect_ratio, image_size}`.
-        ImageConfig,
-    }
-}
-
-quirk! {
-    /// How thinking is switched and bounded, beside `reasoning_effort`.
+    /// How thinking is switched and limited, in addition to `reasoning_effort`.
     ThinkingForm {
-        /// By effort alone.
+        /// By effort only.
         #[default]
         EffortOnly,
-        /// `thinking: {type: enabled | disabled}`.
+        /// `thinking: {type: enabled | disabled}`. DeepSeek (recording `deepseek-json-length-text-391c577a`).
         TypeSwitch,
-        /// `thinking: {type, budget_tokens}`.
+        /// `thinking: {type, budget_tokens}`. Fireworks (SDK 1.2).
         TypeSwitchWithBudget,
-        /// `reasoning: {enabled}`.
+        /// `reasoning: {enabled}`. Together (SDK 3.0).
         ReasoningEnabled,
-        /// `reasoning: {effort, max_tokens, exclude, enabled}` in place of `reasoning_effort`.
+        /// `reasoning: {effort, max_tokens, exclude, enabled}` instead of `reasoning_effort`. OpenRouter (recording
+        /// `openrouter-stream-thinking-usage-reasoning-ed92ffbc`).
         ReasoningObject,
-        /// `chat_template_kwargs: {enable_thinking}`.
+        /// `chat_template_kwargs: {enable_thinking}`. NVIDIA, vLLM (documentation, 2026-11-15) and llama.cpp (2026-08-22).
         TemplateArgument,
-        /// `reasoning_format: parsed | hidden`.
+        /// `reasoning_format: parsed | hidden`. Groq (SDK 1.7).
         ReasoningFormat,
     }
 }
 
 quirk! {
-    /// Whether prompt-cache markers are taken on parts.
-    CacheMarkers {
-        /// They are left out, with a warning.
-        #[default]
-        Refused,
-        /// `cache_control` on parts of the content.
-        OnParts,
-    }
-}
-
-quirk! {
-    /// Where reasoning tokens are counted.
+    /// Whether the completion tokens include the reasoning tokens.
     ReasoningTokens {
-        /// Within the completion tokens.
+        /// They do.
         #[default]
         Within,
-        /// Beside them: they are added.
+        /// They do not, so the reasoning tokens are added. Perplexity's Chat protocol (until 2026-09-27).
         Beside,
     }
 }
 
 quirk! {
-    /// Whether `system_fingerprint` says anything.
+    /// Whether `system_fingerprint` carries information.
     Fingerprint {
         /// It is kept in the provider's metadata.
         #[default]
         Kept,
-        /// It is the same for every answer, and left out.
+        /// It is the same in every response, and left out. Ollama (`fp_ollama` in every recording).
         Constant,
-    }
-}
-
-/// How vectors are asked for and come back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "snake_case")]
-#[non_exhaustive]
-pub struct EmbeddingQuirks {
-    /// How the texts are sent. Vectors are read in every known form, whatever this says.
-    pub form: EmbeddingForm,
-    /// What follows the provider's address; each leading `../` goes one step up from it. Absent means the form's own.
-    pub path: Option<Cow<'static, str>>,
-    /// The most texts in one call: more are split into several calls. Absent means
-    /// [`EMBED_BATCH`](crate::limits::EMBED_BATCH).
-    pub batch: Option<usize>,
-    /// The most bytes of text in one call, by which also a host's limit of tokens is kept: no token is shorter than a
-    /// byte. A longer text goes by itself. Absent means [`EMBED_BATCH_BYTES`](crate::limits::EMBED_BATCH_BYTES).
-    pub batch_bytes: Option<usize>,
-    /// The name of the parameter that sets the vectors' length.
-    pub dimensions: DimensionsName,
-    /// How the vectors are written.
-    pub encoding: EmbeddingEncoding,
-    /// The words for what the vectors are for.
-    pub input_type: InputTypeWords,
-}
-
-quirk! {
-    /// How the texts are sent.
-    EmbeddingForm {
-        /// As `input`, to `/embeddings`.
-        #[default]
-        Input,
-        /// As `texts`, to `/embed`, with the kinds of number that are wanted.
-        TextsByType,
-        /// As `input`, to `/embed`, without what the first form has beside model and length.
-        BareInput,
-    }
-}
-
-quirk! {
-    /// The name of the parameter that sets the vectors' length.
-    DimensionsName {
-        /// `dimensions`.
-        #[default]
-        Dimensions,
-        /// `output_dimension`.
-        OutputDimension,
-        /// It cannot be set.
-        Refused,
-    }
-}
-
-quirk! {
-    /// How the vectors are written.
-    EmbeddingEncoding {
-        /// As the host likes: numbers, or base64 of 32-bit floats.
-        #[default]
-        Unasked,
-        /// Base64 of 32-bit floats, asked for with `base64`: exact, and fewer bytes than digits.
-        Base64,
-        /// Base64 of signed bytes, asked for with `base64_int8`. Each byte is read as one number, packed bits too.
-        Int8,
-    }
-}
-
-quirk! {
-    /// The words for what the vectors are for.
-    InputTypeWords {
-        /// The host does not tell.
-        #[default]
-        Refused,
-        /// `search_query`, `search_document`, `classification`, `clustering`; one is required, and it is
-        /// `search_document` unless the request says another.
-        Search,
-        /// `query`, `passage`; one is required, and it is `passage` unless the request says another.
-        Passage,
     }
 }

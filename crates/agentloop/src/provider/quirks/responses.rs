@@ -1,60 +1,61 @@
-//! How a host bends OpenAI's responses.
+//! How a provider differs from OpenAI's Responses protocol.
 
 use serde::{Deserialize, Serialize};
 
 quirk! {
-    /// Whether a host of responses is told not to keep them.
+    /// Whether the provider is asked not to store responses.
     StoreForm {
-        /// `store: false`, unless the request says otherwise.
+        /// `store: false`, unless the request sets it.
         #[default]
         Said,
-        /// Nothing is said: the host keeps nothing, or does not know the word.
+        /// The field is not sent: the provider stores nothing, or does not know it. Groq (SDK 1.7) and llama.cpp (2026-08-22).
         Unsaid,
     }
 }
 
 quirk! {
-    /// What a host of responses can be asked to include in them.
+    /// The accepted values of `include`.
     IncludeForm {
-        /// Encrypted reasoning, log probabilities, and what its own tools found and printed.
+        /// Encrypted reasoning, log probabilities, and results and output of the provider's tools.
         #[default]
         All,
-        /// Encrypted reasoning only.
+        /// Encrypted reasoning only. xAI (recording `xai-json-redacted-thinking-citations-9d6c939a`).
         Reasoning,
-        /// Nothing: it shows its reasoning openly, or not at all.
+        /// None: the provider shows its reasoning openly, or not at all. Groq, DeepSeek, Fireworks, Perplexity, Hugging Face,
+        /// Ollama, LM Studio, vLLM and llama.cpp.
         Refused,
     }
 }
 
 quirk! {
-    /// The kinds of items that a host of responses takes back.
+    /// The kinds of items that are accepted in the input.
     ItemForm {
-        /// Every kind, as it came.
+        /// Every kind, unchanged.
         #[default]
         Any,
-        /// Messages, calls of functions and their results.
+        /// Messages, function calls and their results. Perplexity (SDK 0.46).
         Plain,
     }
 }
 
 quirk! {
-    /// Where a host of responses looks for the form of the text.
+    /// The field of the response format.
     TextFormat {
-        /// In `text: {format}`.
+        /// `text: {format}`.
         #[default]
         Text,
-        /// In `response_format`, as in chat.
+        /// `response_format`, as in the Chat protocol. Perplexity (SDK 0.46).
         ResponseFormat,
     }
 }
 
 quirk! {
-    /// Under which name a host of responses takes the user.
+    /// The field of the end user's id.
     UserLabel {
         /// `user`.
         #[default]
         User,
-        /// `safety_identifier`.
+        /// `safety_identifier`. OpenAI (SDK 3.49: it replaces `user`) and Azure.
         SafetyIdentifier,
     }
 }
@@ -65,7 +66,7 @@ quirk! {
         /// They cannot.
         #[default]
         Refused,
-        /// At `/responses/input_tokens`.
+        /// At `/responses/input_tokens`. OpenAI (SDK 3.49).
         InputTokens,
     }
 }

@@ -1,28 +1,28 @@
-//! How a provider takes the tools that it runs itself.
+//! How a provider takes tools that it runs or defines itself.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// How a provider takes the tools that it runs itself.
+/// How the tools are declared that a provider runs itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "snake_case")]
 #[non_exhaustive]
 pub struct ServerToolQuirks {
-    /// How it searches the web.
+    /// The form of a web search.
     pub web_search: WebSearchForm,
-    /// How it reads pages.
+    /// The form of reading web pages.
     pub web_fetch: WebFetchForm,
-    /// How it runs code.
+    /// The form of running code.
     pub code_execution: CodeExecutionForm,
-    /// How it searches files.
+    /// The form of a search in files.
     pub file_search: FileSearchForm,
-    /// The tools of its own that it takes in chat, by their `type`; absent means any.
+    /// The types of the provider's own tools that the Chat protocol accepts; absent means any.
     pub chat: Option<Vec<Cow<'static, str>>>,
 }
 
 impl ServerToolQuirks {
-    /// None at all.
+    /// Returns quirks that refuse every server tool.
     pub(crate) fn refused() -> Self {
         Self {
             web_search: WebSearchForm::Refused,
@@ -32,71 +32,92 @@ impl ServerToolQuirks {
             chat: Some(Vec::new()),
         }
     }
+
+    /// Refuses the provider's own tools in the Chat protocol.
+    pub(crate) fn without_chat(self) -> Self {
+        Self { chat: Some(Vec::new()), ..self }
+    }
 }
 
 quirk! {
-    /// How a provider searches the web.
+    /// The form of a web search.
     WebSearchForm {
-        /// As the protocol has it: `web_search` in OpenAI's responses, `web_search_20250305` in Anthropic's messages,
-        /// `googleSearch` in Google's generateContent. Chat has no form.
+        /// As in the protocol: `web_search` in OpenAI's Responses, `web_search_20250305` in Anthropic's Messages,
+        /// `googleSearch` in Google's generateContent. The Chat protocol has no form.
         #[default]
         Protocol,
-        /// Not at all.
+        /// It is not supported.
         Refused,
-        /// As the protocol has it in OpenAI's responses; not at all in the others.
+        /// As in the protocol in OpenAI's Responses, and not in the others. DeepSeek (recording
+        /// `deepseek-json-search-results-server-tool-a6e7e3f6`).
         Responses,
-        /// In chat as the field `web_search_options`, by models whose name says that they search; else as the protocol
-        /// has it.
+        /// In Chat as the field `web_search_options`, by models whose name contains `search`; else as in the protocol. OpenAI
+        /// (recording `openai-json-citations-text-657c8eff`) and Azure.
         SearchModels,
-        /// `web_search` with `allowed_domains` or `excluded_domains`.
+        /// `web_search` with `allowed_domains` or `excluded_domains`. xAI (ai-sdk xai 5.0).
         ExcludedDomains,
-        /// `web_search` with `filters: {search_domain_filter}`.
+        /// `web_search` with `filters: {search_domain_filter}`. Perplexity (SDK 0.46).
         DomainFilter,
-        /// `browser_search`.
+        /// `browser_search`. Groq (recording `groq-stream-search-results-server-tool-9407495a`).
         BrowserSearch,
-        /// `openrouter:web_search` with `parameters`; as the protocol has it in Anthropic's messages.
+        /// `openrouter:web_search` with `parameters`; as in the protocol in Anthropic's Messages. OpenRouter (recording
+        /// `openrouter-stream-citations-text-afe237cf`).
         Parameters,
     }
 }
 
 quirk! {
-    /// How a provider reads pages.
+    /// The form of reading web pages.
     WebFetchForm {
-        /// As the protocol has it: `web_fetch_20250910` in Anthropic's messages, `urlContext` in Google's
-        /// generateContent. The others have no form.
+        /// As in the protocol: `web_fetch_20250910` in Anthropic's Messages, `urlContext` in Google's generateContent. The
+        /// others have no form.
         #[default]
         Protocol,
-        /// Not at all.
+        /// It is not supported.
         Refused,
-        /// `fetch_url`.
+        /// `fetch_url`. Perplexity (SDK 0.46).
         FetchUrl,
     }
 }
 
 quirk! {
-    /// How a provider runs code.
+    /// The form of running code.
     CodeExecutionForm {
-        /// As the protocol has it: `code_interpreter` with a container in OpenAI's responses, `code_execution_20250825`
-        /// or later in Anthropic's messages, `codeExecution` in Google's generateContent. Chat has no form.
+        /// As in the protocol: `code_interpreter` with a container in OpenAI's Responses, `code_execution_20250825` or later
+        /// in Anthropic's Messages, `codeExecution` in Google's generateContent. The Chat protocol has no form.
         #[default]
         Protocol,
-        /// Not at all.
+        /// It is not supported.
         Refused,
-        /// `code_interpreter` without a container.
+        /// `code_interpreter` without a container. Groq (SDK 1.7) and xAI (ai-sdk xai 5.0).
         CodeInterpreter,
-        /// `sandbox`.
+        /// `sandbox`. Perplexity (SDK 0.46).
         Sandbox,
     }
 }
 
 quirk! {
-    /// How a provider searches files.
+    /// The form of a search in files.
     FileSearchForm {
-        /// As the protocol has it: `file_search` in OpenAI's responses, `fileSearch` in Google's generateContent. The
-        /// others have no form.
+        /// As in the protocol: `file_search` in OpenAI's Responses, `fileSearch` in Google's generateContent. The others have
+        /// no form.
         #[default]
         Protocol,
-        /// Not at all.
+        /// It is not supported.
         Refused,
+    }
+}
+
+quirk! {
+    /// How the tools are declared that the provider defines and the caller runs.
+    ClientTools {
+        /// As functions: the provider defines none.
+        #[default]
+        Functions,
+        /// By types with a version, as `bash_20250124`. Calls name the tool. Anthropic (SDK 2.8).
+        Versioned,
+        /// By types without options, as `shell`. Calls and results are items of their own. OpenAI in the Responses protocol (SDK
+        /// 3.49).
+        Items,
     }
 }

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
-use super::check::TEXTS;
 use super::*;
+use crate::models::restriction::TEXTS;
+use crate::models::{Action, ModelRestrictions};
 
 /// Every row of the table, with the provider whose it is.
 fn table() -> Vec<(String, Restriction)> {

@@ -53,7 +53,7 @@ fn a_slip_is_an_error_that_says_where() {
         ("[\"lab/one\"]\ndeprecation_date = \"soon\"\n", "line 2", "soon"),
         ("[\"lab/one\"]\nefforts = [\"huge\"]\n", "line 2", "huge"),
         ("{\"lab/one\":\n{\"context\": 1}}", "line 2", "context"),
-        ("[one]\ncontext_window = 7\n", "", "`one` names no model"),
+        ("[one]\ncontext_window = 7\n", "", "`one` is not the name of a model"),
     ] {
         let error = ModelCatalog::embedded().with_overrides(text).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
@@ -70,7 +70,7 @@ fn the_configuration_file_says_it_too() {
     let error = Config::parse("[models.\"lab/one\"]\ncontext_windw = 5\n").unwrap_err();
     assert!(error.message().starts_with("line 2"), "{error}");
     let error = Config::parse("[models.one]\ncontext_window = 5\n").unwrap_err();
-    assert_eq!(error.message(), "models: `one` names no model");
+    assert_eq!(error.message(), "models: `one` is not the name of a model");
     assert!(error.hint().is_some());
 }
 

@@ -1,7 +1,8 @@
 //! `[models."provider/model"]` adds, replaces and removes restrictions.
 
 use agentloop::inspect::{self, EncodedRequest};
-use agentloop::{AgentLoop, ChatRequest, Config, ErrorKind};
+use agentloop::provider::{Action, Param, Restriction};
+use agentloop::{AgentLoop, ChatRequest, Config, ErrorKind, ModelCatalog, Provider};
 
 use super::{ask, body_of};
 
@@ -91,4 +92,21 @@ fn what_cannot_be_meant_is_an_error_that_says_so() {
         assert_eq!(error.kind(), ErrorKind::Config, "{text}");
         assert!(error.to_string().contains(expected), "{expected}: {error}");
     }
+}
+
+#[test]
+fn a_client_accepts_only_ids_of_restrictions_that_exist() {
+    let build = |removed: &str| {
+        let text = format!("[\"lab/m\".restrictions]\nremove = [\"{removed}\"]");
+        let lab = Provider::openai_compatible("lab", "http://lab.invalid/v1")
+            .restriction(Restriction::new("lab-seed", Action::Drop(vec![Param::Seed])));
+        let models = ModelCatalog::embedded().with_overrides(&text).unwrap();
+        AgentLoop::builder().provider(lab).models(models).build()
+    };
+    for known in ["lab-seed", "openai-temperature", "claude-prefill", "*"] {
+        build(known).unwrap();
+    }
+    let error = build("lab-sead").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Config);
+    assert_eq!(error.message(), "`lab/m`: restrictions.remove: there is no restriction `lab-sead`");
 }

@@ -1,11 +1,12 @@
 //! Checks rows that come from a configuration file.
 
-use super::{Action, ModelRestrictions, Restriction, families};
-use crate::chat::Protocol;
+use super::{Action, ModelRestrictions, Restriction};
+use crate::chat::{Param, Protocol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_CONFIGURED_RESTRICTIONS;
-use crate::provider::param::{check_range, is_path};
-use crate::provider::{Param, Provider};
+
+/// The most names in a path of fields.
+pub(crate) const MAX_PATH_NAMES: usize = 8;
 
 /// Parameters that hold a text.
 pub(crate) const TEXTS: [Param; 3] = [Param::User, Param::PromptCacheKey, Param::ServiceTier];
@@ -28,17 +29,7 @@ pub(super) fn model(changes: &ModelRestrictions) -> Result<()> {
                 .with_hint(error.hint().unwrap_or_default())
         })?;
     }
-    let unknown = |id: &&String| {
-        let is_it = |row: &Restriction| row.id == id.as_str();
-        id.as_str() != "*"
-            && !families::rows().iter().any(is_it)
-            && !Provider::all().iter().any(|provider| provider.restrictions.iter().any(is_it))
-    };
-    match changes.remove.iter().find(unknown) {
-        None => Ok(()),
-        Some(id) => Err(wrong(format!("restrictions.remove: there is no restriction `{id}`"))
-            .with_hint("docs/restrictions.md lists the ids; `*` removes all")),
-    }
+    Ok(())
 }
 
 fn check_row(row: &Restriction) -> Result<()> {
@@ -79,4 +70,25 @@ fn check_path(path: &str, protocol: Option<Protocol>) -> Result<()> {
             .with_hint("that is possible with `protocol = \"gemini\"` only"));
     }
     Ok(())
+}
+
+/// Checks a range of values of a parameter.
+pub(crate) fn check_range(param: Param, min: f64, max: f64) -> Result<()> {
+    if param.domain().is_none() {
+        let numbers = Param::ALL.iter().filter(|param| param.domain().is_some());
+        let names: Vec<&str> = numbers.map(|param| param.name()).collect();
+        return Err(wrong(format!("`{param}` is not a number and has no range"))
+            .with_hint(format!("a range is possible for {}", names.join(", "))));
+    }
+    match param.bounds(min, max) {
+        Some(_) => Ok(()),
+        None => Err(wrong(format!("`{param}` has no value between {min} and {max}"))
+            .with_hint("write the least value first, then the greatest one")),
+    }
+}
+
+/// Returns whether a text is the name of a field, or the names of nested fields with dots between them.
+pub(crate) fn is_path(path: &str) -> bool {
+    let names = path.split('.').count();
+    names <= MAX_PATH_NAMES && !path.split('.').any(str::is_empty)
 }

@@ -5,9 +5,8 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::chat::{Effort, Protocol};
+use crate::chat::{Effort, Param, Protocol};
 use crate::media::MediaKind;
-use crate::provider::Param;
 
 /// What is done with a request. An action that bounds something (a range, a list of levels, a count) leaves a request alone
 /// that keeps to it.

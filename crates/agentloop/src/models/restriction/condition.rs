@@ -4,8 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::chat::{ChatRequest, Effort, ResponseFormat, ToolChoice, ToolDefinition};
-use crate::provider::{Param, Provider};
+use crate::chat::{ChatRequest, Effort, Param, ResponseFormat, ToolChoice, ToolDefinition};
 
 /// A condition on a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,8 +38,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Returns whether the condition holds for a request to `provider`.
-    pub(crate) fn holds(&self, request: &ChatRequest, provider: &Provider) -> bool {
+    /// Returns whether the condition holds for a request to the provider at `base_url`.
+    pub(crate) fn holds(&self, request: &ChatRequest, base_url: &str) -> bool {
         match self {
             Self::Set(param) => request.is_set(*param),
             Self::Unset(param) => !request.is_set(*param),
@@ -73,9 +72,7 @@ impl Condition {
             Self::Schema => {
                 matches!(request.response_format, Some(ResponseFormat::JsonSchema { .. }))
             }
-            Self::BaseUrlOtherThan(end) => {
-                !provider.base_url.trim_end_matches('/').ends_with(end.as_ref())
-            }
+            Self::BaseUrlOtherThan(end) => !base_url.trim_end_matches('/').ends_with(end.as_ref()),
         }
     }
 

@@ -1,0 +1,41 @@
+//! Anthropic.
+//!
+//! Sources, read on 2026-11-15: anthropic SDK 2.8 for Python, platform.claude.com (versioning), and the recordings
+//! `anthropic-*`. What its models refuse is in [`families::claude`](super::families::claude).
+
+use super::common::names;
+use crate::provider::quirks::{ClientTools, ServerToolQuirks};
+use crate::provider::{Feature, Provider};
+
+impl Provider {
+    /// Returns the built-in provider `anthropic`: Anthropic, with the key in `ANTHROPIC_API_KEY`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::anthropic().key("sk-ant-example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn anthropic() -> Self {
+        Self::anthropic_compatible("anthropic", "https://api.anthropic.com/v1")
+            .key_env("ANTHROPIC_API_KEY")
+            .quirks(|q| {
+                // anthropic SDK 2.8: tool types with a date, as `bash_20250124`.
+                q.client_tools = ClientTools::Versioned;
+                q.server_tools = ServerToolQuirks::default().without_chat();
+            })
+            .makes([
+                Feature::Thinking,
+                Feature::Citations,
+                Feature::CodeExecution,
+                Feature::ServerTools,
+            ])
+            .listing(|list| {
+                list.models_dev = Some("anthropic".into());
+                list.set_litellm([("anthropic", "")]);
+                // Such names choose a region or an owner.
+                list.litellm_skip = names(["*/*", "*:*"]);
+                list.has_search_price = true;
+            })
+    }
+}

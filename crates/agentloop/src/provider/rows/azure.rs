@@ -1,0 +1,65 @@
+//! Azure OpenAI (Azure AI Foundry), at the URL that needs no API version.
+//!
+//! A model is named by its deployment. A deployment can have any name; most have the name of their model, so what is known of
+//! GPT and Claude models applies by that name.
+//!
+//! Sources, read on 2026-11-15: ai-sdk azure 4.0 (`azure-openai-provider.ts`), learn.microsoft.com (API version lifecycle),
+//! anthropic SDK 2.8 (Foundry), and the recordings `azure-*`.
+
+use super::common::{hosted, names};
+use super::families::{claude, gpt};
+use super::openai::{LEAST_OUTPUT, MAKES, server_tools};
+use crate::chat::Protocol;
+use crate::provider::quirks::{TokenCap, ToolResultImages, UserLabel};
+use crate::provider::{Auth, Param, Provider};
+
+impl Provider {
+    /// Returns the built-in provider `azure`: Azure OpenAI, with the key in `AZURE_OPENAI_API_KEY` and the name of the
+    /// resource in `AZURE_RESOURCE_NAME`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder()
+    ///     .provider(Provider::azure().key("example"))
+    ///     .env("AZURE_RESOURCE_NAME", "my-resource")
+    ///     .build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn azure() -> Self {
+        let row = hosted(
+            "azure",
+            "https://${AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1",
+            "AZURE_OPENAI_API_KEY",
+        )
+        .auth(Auth::ApiKey)
+        .quirks(|q| {
+            q.token_cap = TokenCap::MaxCompletionTokens;
+            q.embeddings = gpt::embeddings();
+            q.server_tools = server_tools();
+        })
+        // Unknown parameters are refused, as by OpenAI itself.
+        .strip([Param::TopK])
+        .speaks(
+            Protocol::Anthropic,
+            "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1",
+            Auth::XApiKey,
+        )
+        .also_responses(|row| {
+            row.quirks(|q| {
+                q.tool_result_images = ToolResultImages::Accepted;
+                q.user_label = UserLabel::SafetyIdentifier;
+            })
+            .clamp(Param::MaxTokens, LEAST_OUTPUT, f64::INFINITY)
+        })
+        .makes(MAKES)
+        .listing(|list| {
+            list.models_dev = Some("azure".into());
+            list.set_litellm([("azure", "azure/"), ("azure_ai", "azure_ai/")]);
+            list.litellm_skip = names(["eu/*", "us/*", "global/*", "global-standard/*"]);
+            list.responses_are_chat = true;
+        })
+        .telemetry_name("azure.ai.openai");
+        claude::extend(gpt::extend(row))
+    }
+}

@@ -1,0 +1,47 @@
+//! Cerebras.
+//!
+//! Sources, read on 2026-11-15: cerebras SDK 1.91 for Python and ai-sdk cerebras 3.0. There are no recordings. That a schema
+//! is refused together with tools is known for some models only (source unknown).
+
+use super::common::hosted;
+use crate::provider::quirks::{
+    AudioInputForm, FileInputForm, JsonSchemaSupport, ReasoningEcho, TokenCap,
+};
+use crate::provider::{Feature, Param, Provider};
+
+impl Provider {
+    /// Returns the built-in provider `cerebras`: Cerebras, with the key in `CEREBRAS_API_KEY`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::cerebras().key("csk-example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn cerebras() -> Self {
+        hosted("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY")
+            .quirks(|q| {
+                q.token_cap = TokenCap::MaxCompletionTokens;
+                q.reasoning_echo = ReasoningEcho::Reasoning;
+                q.json_schema = JsonSchemaSupport::NotWithTools;
+                q.audio = AudioInputForm::Refused;
+                q.files = FileInputForm::Refused;
+            })
+            .strip([
+                Param::FrequencyPenalty,
+                Param::PresencePenalty,
+                Param::LogitBias,
+                Param::Metadata,
+                Param::TopK,
+                Param::Verbosity,
+                Param::Modalities,
+                Param::Audio,
+            ])
+            .without_embeddings()
+            .makes([Feature::Thinking])
+            .listing(|list| {
+                list.models_dev = Some("cerebras".into());
+                list.set_litellm([("cerebras", "cerebras/")]);
+            })
+    }
+}

@@ -1,0 +1,29 @@
+//! DeepInfra.
+//!
+//! Source unknown: there are no recordings, and the row was written from general knowledge of the API.
+
+use super::common::hosted;
+use crate::provider::quirks::ReasoningEcho;
+use crate::provider::{Feature, Provider};
+
+impl Provider {
+    /// Returns the built-in provider `deepinfra`: DeepInfra, with the key in `DEEPINFRA_API_KEY`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::deepinfra().key("example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn deepinfra() -> Self {
+        hosted("deepinfra", "https://api.deepinfra.com/v1/openai", "DEEPINFRA_API_KEY")
+            .quirks(|q| q.reasoning_echo = ReasoningEcho::ReasoningContent)
+            .makes([Feature::Thinking])
+            .listing(|list| {
+                list.models_dev = Some("deepinfra".into());
+                list.set_litellm([("deepinfra", "deepinfra/")]);
+                list.litellm_is_stale = true;
+                list.lacks_abilities = true;
+            })
+    }
+}

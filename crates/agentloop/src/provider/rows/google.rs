@@ -1,0 +1,75 @@
+//! Google's Gemini API, under its own protocol.
+//!
+//! Sources, read on 2026-11-15: google-genai SDK 3.1 for Python (`types.py`: `GenerateContentConfig`, `ToolConfig`), ai-sdk
+//! google 4.0, and the recordings `google-*`. What its models refuse is in [`families::gemini`](super::families::gemini).
+
+use std::borrow::Cow;
+
+use super::common::restrict;
+use crate::chat::Protocol;
+use crate::models::{Action, Condition};
+use crate::provider::quirks::ServerToolQuirks;
+use crate::provider::{Feature, KeySource, Param, Provider};
+
+/// What Gemini models produce beside text and function calls (google-genai SDK: the fields of `Part`).
+pub(super) const MAKES: [Feature; 6] = [
+    Feature::Thinking,
+    Feature::Citations,
+    Feature::ImageOutput,
+    Feature::AudioOutput,
+    Feature::CodeExecution,
+    Feature::ServerTools,
+];
+
+impl Provider {
+    /// Returns the built-in provider `google`: Google's Gemini API, with the key in `GOOGLE_API_KEY` or `GEMINI_API_KEY`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::google().key("example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn google() -> Self {
+        let mut row =
+            Self::gemini_compatible("google", "https://generativelanguage.googleapis.com/v1beta");
+        // google-genai SDK: the first variable wins.
+        row.key =
+            KeySource::Env(vec![Cow::Borrowed("GOOGLE_API_KEY"), Cow::Borrowed("GEMINI_API_KEY")]);
+        row.quirks(|q| {
+            // The most texts of `batchEmbedContents` (source unknown).
+            q.embeddings.batch = Some(100);
+            q.server_tools = ServerToolQuirks::default().without_chat();
+        })
+        .makes(MAKES)
+        .listing(|list| {
+            list.models_dev = Some("google".into());
+            list.set_litellm([("gemini", "gemini/")]);
+        })
+        .telemetry_name("gcp.gemini")
+        .restriction(
+            restrict(
+                "google-2.5-penalties",
+                Action::Drop(vec![Param::FrequencyPenalty, Param::PresencePenalty]),
+            )
+            .models(["*gemini-2.5*"])
+            .protocol(Protocol::Gemini)
+            .reason("penalties are not enabled for the model")
+            .source("google-genai SDK 3.1: GenerateContentConfig; ai-sdk google"),
+        )
+        .restriction(
+            restrict(
+                "google-functions-and-server-tools",
+                Action::Field {
+                    path: "toolConfig.includeServerSideToolInvocations".into(),
+                    value: true.into(),
+                },
+            )
+            .models(["*gemini-3*", "*gemini-4*", "*gemini-*-latest"])
+            .protocol(Protocol::Gemini)
+            .when([Condition::Functions, Condition::ServerTools])
+            .reason("functions beside the provider's own tools need it")
+            .source("google-genai SDK 3.1: ToolConfig; ai-sdk google"),
+        )
+    }
+}

@@ -1,0 +1,33 @@
+//! NVIDIA NIM.
+//!
+//! Sources, read on 2026-11-15: litellm 1.108 (`nvidia_nim`). There are no recordings. That embeddings need an `input_type` is
+//! not confirmed by a recording (source unknown).
+
+use super::common::hosted;
+use crate::provider::quirks::{InputTypeWords, ReasoningEcho, ThinkingForm};
+use crate::provider::{Feature, Provider};
+
+impl Provider {
+    /// Returns the built-in provider `nvidia`: NVIDIA NIM, with the key in `NVIDIA_API_KEY`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::nvidia().key("nvapi-example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn nvidia() -> Self {
+        hosted("nvidia", "https://integrate.api.nvidia.com/v1", "NVIDIA_API_KEY")
+            .quirks(|q| {
+                q.reasoning_echo = ReasoningEcho::ReasoningContent;
+                q.thinking = ThinkingForm::TemplateArgument;
+                q.embeddings.input_type = InputTypeWords::Passage;
+            })
+            .makes([Feature::Thinking])
+            .listing(|list| {
+                list.models_dev = Some("nvidia".into());
+                list.set_litellm([("nvidia_nim", "nvidia_nim/")]);
+                list.lacks_abilities = true;
+            })
+    }
+}

@@ -1,0 +1,78 @@
+//! OpenAI.
+//!
+//! Sources, read on 2026-11-15: openai SDK 3.49 for Python (`completion_create_params.py`, `embedding_create_params.py`),
+//! OpenAI's API description, ai-sdk openai 4.0 (`openai-model-catalog.ts`), and the recordings `openai-*` and
+//! `openai-responses-*`. What its models refuse is in [`families::gpt`](super::families::gpt).
+
+use super::common::{hosted, names};
+use super::families::gpt;
+use crate::provider::quirks::{
+    ClientTools, ServerToolQuirks, TokenCap, TokenCount, ToolResultImages, UserLabel, WebSearchForm,
+};
+use crate::provider::{Feature, Param, Provider};
+
+/// The lowest cap of a response that the Responses protocol accepts (OpenAI's API description: `max_output_tokens`).
+pub(super) const LEAST_OUTPUT: f64 = 16.0;
+
+/// The tools that OpenAI runs. Chat searches only with the models that always search (recordings
+/// `openai-json-citations-text-657c8eff`, `openai-stream-text-e1efbca2`); all tools are in the Responses protocol.
+pub(super) fn server_tools() -> ServerToolQuirks {
+    ServerToolQuirks {
+        web_search: WebSearchForm::SearchModels,
+        chat: Some(names(["custom"])),
+        ..ServerToolQuirks::default()
+    }
+}
+
+/// What OpenAI's models produce beside text and tool calls (OpenAI's API description: output items of a response).
+pub(super) const MAKES: [Feature; 6] = [
+    Feature::Thinking,
+    Feature::Citations,
+    Feature::ImageOutput,
+    Feature::AudioOutput,
+    Feature::CodeExecution,
+    Feature::ServerTools,
+];
+
+impl Provider {
+    /// Returns the built-in provider `openai`: OpenAI, with the key in `OPENAI_API_KEY`.
+    ///
+    /// It speaks Chat Completions, and Responses where a model needs it.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::openai().key("sk-example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn openai() -> Self {
+        let row = hosted("openai", "https://api.openai.com/v1", "OPENAI_API_KEY")
+            .quirks(|q| {
+                // The SDK: `max_tokens` is deprecated, and reasoning models refuse it.
+                q.token_cap = TokenCap::MaxCompletionTokens;
+                q.max_stops = Some(4);
+                q.embeddings = gpt::embeddings();
+                q.token_count = TokenCount::InputTokens;
+                q.server_tools = server_tools();
+            })
+            // Not a parameter of the API, which refuses unknown ones.
+            .strip([Param::TopK])
+            .also_responses(|row| {
+                row.quirks(|q| {
+                    q.tool_result_images = ToolResultImages::Accepted;
+                    q.user_label = UserLabel::SafetyIdentifier;
+                    q.client_tools = ClientTools::Items;
+                })
+                .clamp(Param::MaxTokens, LEAST_OUTPUT, f64::INFINITY)
+            })
+            .makes(MAKES)
+            .listing(|list| {
+                list.models_dev = Some("openai".into());
+                list.set_litellm([("openai", "")]);
+                // Such names choose the size of an image, or an owner.
+                list.litellm_skip = names(["*/*", "*:*"]);
+                list.responses_are_chat = true;
+            });
+        gpt::extend(row)
+    }
+}

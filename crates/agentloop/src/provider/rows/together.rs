@@ -1,0 +1,70 @@
+//! Together AI.
+//!
+//! Sources, read on 2026-11-15: together SDK 3.0 for Python (`_client.py`, `types/chat`, `types/embedding.py`), litellm 1.108
+//! (`together_ai`), and the recordings `together-*`.
+
+use super::common::{clamp, efforts, hosted};
+use crate::chat::Effort::{self, High, Low, Max, Medium, None as NoEffort};
+use crate::provider::quirks::{
+    DimensionsName, FileInputForm, LogprobsForm, ReasoningEcho, ThinkingForm, VideoInput,
+};
+use crate::provider::{Feature, Param, Provider};
+
+const EFFORTS: &[Effort] = &[Low, Medium, High, Max];
+
+impl Provider {
+    /// Returns the built-in provider `together`: Together AI, with the key in `TOGETHER_API_KEY`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let ai = AgentLoop::builder().provider(Provider::together().key("example")).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn together() -> Self {
+        const SOURCE: &str = "together SDK 3.0; litellm together_ai";
+        hosted("together", "https://api.together.ai/v1", "TOGETHER_API_KEY")
+            .quirks(|q| {
+                // Recordings `together-json-logprobs-thinking-a27c0120`, `together-stream-logprobs-thinking-13ae6cd8`.
+                q.logprobs = LogprobsForm::Count;
+                q.reasoning_echo = ReasoningEcho::ReasoningContent;
+                q.files = FileInputForm::Refused;
+                q.video = VideoInput::VideoUrl;
+                // Which of them a model knows is in the restrictions below.
+                q.efforts = Some(EFFORTS.into());
+                q.thinking = ThinkingForm::ReasoningEnabled;
+                q.embeddings.dimensions = DimensionsName::Refused;
+            })
+            // Absent from the SDK's parameters.
+            .strip([
+                Param::User,
+                Param::ParallelToolCalls,
+                Param::ServiceTier,
+                Param::Metadata,
+                Param::Verbosity,
+                Param::PromptCacheKey,
+                Param::Modalities,
+                Param::Audio,
+            ])
+            .makes([Feature::Thinking])
+            .listing(|list| {
+                list.models_dev = Some("togetherai".into());
+                list.set_litellm([("together_ai", "together_ai/")]);
+                list.litellm_is_stale = true;
+                list.lacks_abilities = true;
+            })
+            .restriction(
+                efforts("together-effort", &[], [NoEffort, Low, Medium, High])
+                    .except(["*deepseek-v4-pro*"])
+                    .source(SOURCE),
+            )
+            .restriction(
+                efforts("together-deepseek-effort", &["*deepseek-v4-pro*"], [NoEffort, High, Max])
+                    .source(SOURCE),
+            )
+            .restriction(
+                clamp("together-top-logprobs", Param::TopLogprobs, 0.0, 20.0)
+                    .source("together SDK 3.0"),
+            )
+    }
+}

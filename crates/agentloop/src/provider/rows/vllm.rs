@@ -1,0 +1,31 @@
+//! vLLM, on this machine.
+//!
+//! Sources, read on 2026-11-15: vLLM's documentation. The field of reasoning is `reasoning` since 0.16; earlier versions had
+//! `reasoning_content`. There are no recordings.
+
+use super::common::local;
+use crate::provider::quirks::{IncludeForm, ReasoningEcho, ThinkingForm, VideoInput};
+use crate::provider::{Feature, Provider};
+
+impl Provider {
+    /// Returns the built-in provider `vllm`: vLLM on this machine, at port 8000. The key in `VLLM_API_KEY` is sent if it is
+    /// set.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, Provider};
+    ///
+    /// let elsewhere = Provider::vllm().base_url("http://gpu.internal:8000/v1");
+    /// let ai = AgentLoop::builder().provider(elsewhere).build()?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn vllm() -> Self {
+        local("vllm", "http://localhost:8000/v1", "VLLM_API_KEY")
+            .quirks(|q| {
+                q.reasoning_echo = ReasoningEcho::Reasoning;
+                q.thinking = ThinkingForm::TemplateArgument;
+                q.video = VideoInput::VideoUrl;
+            })
+            .also_responses(|row| row.quirks(|q| q.include = IncludeForm::Refused))
+            .makes([Feature::Thinking])
+    }
+}

@@ -1,0 +1,67 @@
+//! The interface to the network: what a provider's requests are sent through.
+//!
+//! It is defined here, below the code that does I/O, because a [`Provider`](super::Provider) can have a transport of its
+//! own. The implementation is [`HttpTransport`](crate::transport::HttpTransport).
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::body::Body;
+use crate::error::Result;
+
+/// A boxed future, which object-safe traits return.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Sends requests.
+///
+/// - A response of any status is `Ok`. `Err` means that there is no response, for example because there is no connection or TLS failed.
+/// - Compressed bodies arrive decompressed.
+/// - Dropping the future, or the body of the response, cancels the request.
+///
+/// ```
+/// use agentloop::transport::{Body, SendOptions, Transport};
+/// use agentloop::{BoxFuture, Result};
+/// use bytes::Bytes;
+///
+/// /// Responds to every request with the same body.
+/// #[derive(Debug)]
+/// struct Fixed(&'static str);
+///
+/// impl Transport for Fixed {
+///     fn send<'a>(
+///         &'a self,
+///         _: http::Request<Bytes>,
+///         _: SendOptions,
+///     ) -> BoxFuture<'a, Result<http::Response<Body>>> {
+///         Box::pin(async move { Ok(http::Response::new(Body::whole(self.0))) })
+///     }
+/// }
+/// ```
+pub trait Transport: Send + Sync + fmt::Debug {
+    /// Sends `request` and waits for the head of the response.
+    fn send<'a>(
+        &'a self,
+        request: ::http::Request<Bytes>,
+        options: SendOptions,
+    ) -> BoxFuture<'a, Result<::http::Response<Body>>>;
+}
+
+/// Options of sending a request.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct SendOptions {
+    /// How long connecting may take, with TLS and proxy.
+    pub connect_timeout: Option<Duration>,
+}
+
+impl SendOptions {
+    /// Sets how long the connection may take, TLS and proxy included.
+    #[must_use]
+    pub fn with_connect_timeout(self, connect_timeout: Duration) -> Self {
+        Self { connect_timeout: Some(connect_timeout), ..self }
+    }
+}
