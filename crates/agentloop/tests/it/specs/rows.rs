@@ -1,5 +1,6 @@
 //! Every feature of every built-in provider, in each protocol that it speaks, against the description of that protocol.
 
+use agentloop::provider::quirks::{LogprobsForm, ThinkingForm, VideoInput};
 use agentloop::{ErrorKind, Protocol, Provider, inspect};
 use serde_json::{Value, json};
 
@@ -24,46 +25,39 @@ fn description(provider: &Provider, protocol: Protocol) -> (&'static str, &'stat
 
 /// What a provider takes beyond the description, with the reason.
 struct Extension {
-    /// The providers, or none for all that speak the protocol.
-    providers: &'static [&'static str],
+    /// Whether it is about a provider that speaks the protocol.
+    applies: fn(&Provider) -> bool,
     protocol: Protocol,
     features: &'static [&'static str],
     reason: &'static str,
 }
 
 const fn of(
-    providers: &'static [&'static str],
+    applies: fn(&Provider) -> bool,
     protocol: Protocol,
     features: &'static [&'static str],
     reason: &'static str,
 ) -> Extension {
-    Extension { providers, protocol, features, reason }
+    Extension { applies, protocol, features, reason }
 }
+
+fn is_one_of(provider: &Provider, names: &[&str]) -> bool {
+    names.contains(&provider.name.as_ref())
+}
+
+/// Providers that are known to take no parameter beyond those of their description.
+const STRICT: &[&str] =
+    &["openai", "azure", "groq", "mistral", "deepseek", "cohere", "xai", "cerebras"];
 
 const EXTENSIONS: &[Extension] = &[
     of(
-        &[
-            "together",
-            "fireworks",
-            "perplexity",
-            "ollama",
-            "openrouter",
-            "huggingface",
-            "nvidia",
-            "moonshot",
-            "deepinfra",
-            "sambanova",
-            "github",
-            "vllm",
-            "llamacpp",
-            "lmstudio",
-        ],
+        |provider| !is_one_of(provider, STRICT),
         Protocol::OpenAiChat,
         &["top_k"],
         "servers of open models take it beside OpenAI's parameters",
     ),
     of(
-        &["mistral"],
+        |provider| is_one_of(provider, &["mistral"]),
         Protocol::OpenAiChat,
         &[
             "top_k",
@@ -77,7 +71,7 @@ const EXTENSIONS: &[Extension] = &[
         "newer than the description; in the provider's own SDK",
     ),
     of(
-        &["together", "deepseek", "fireworks", "openrouter", "nvidia", "vllm", "llamacpp", "groq"],
+        |provider| provider.quirks.thinking != ThinkingForm::EffortOnly,
         Protocol::OpenAiChat,
         &[
             "effort low",
@@ -90,81 +84,82 @@ const EXTENSIONS: &[Extension] = &[
         "the provider's own switch of thinking",
     ),
     of(
-        &["together"],
+        |provider| provider.quirks.logprobs == LogprobsForm::Count,
         Protocol::OpenAiChat,
         &["logprobs"],
         "its number of alternatives is `logprobs`",
     ),
     of(
-        &["together", "fireworks", "openrouter", "vllm"],
+        |provider| provider.quirks.video == VideoInput::VideoUrl,
         Protocol::OpenAiChat,
         &["video by address"],
         "video is not in OpenAI's description",
     ),
     of(
-        &["deepseek"],
+        |provider| is_one_of(provider, &["deepseek"]),
         Protocol::OpenAiChat,
         &["tool_choice required", "tool_choice named"],
         "a call can be forced only while thinking is off, which has a field of its own",
     ),
     of(
-        &[
-            "ollama",
-            "openrouter",
-            "huggingface",
-            "nvidia",
-            "moonshot",
-            "deepinfra",
-            "sambanova",
-            "github",
-            "vllm",
-            "llamacpp",
-            "lmstudio",
-        ],
+        |provider| {
+            !is_one_of(provider, STRICT)
+                && !is_one_of(provider, &["together", "fireworks", "perplexity"])
+        },
         Protocol::OpenAiChat,
         &["image settings", "images out"],
         "open servers and routers decide by the model which kinds of output there are",
     ),
-    of(&["deepseek"], Protocol::OpenAiChat, &["user"], "it is called `user_id` there"),
-    of(&["deepseek"], Protocol::OpenAiResponses, &["user"], "it is called `user_id` there"),
     of(
-        &["perplexity"],
+        |provider| is_one_of(provider, &["deepseek"]),
+        Protocol::OpenAiChat,
+        &["user"],
+        "it is called `user_id` there",
+    ),
+    of(
+        |provider| is_one_of(provider, &["deepseek"]),
+        Protocol::OpenAiResponses,
+        &["user"],
+        "it is called `user_id` there",
+    ),
+    of(
+        |provider| is_one_of(provider, &["perplexity"]),
         Protocol::OpenAiResponses,
         &["JSON mode", "schema", "schema of a list", "image by address", "image as data"],
         "its own form of the format, and images without `detail`",
     ),
     of(
-        &[],
+        |_| true,
         Protocol::OpenAiResponses,
         &["sound"],
         "audio is newer than the description; in OpenAI's own SDK",
     ),
     of(
-        &[],
+        |_| true,
         Protocol::Anthropic,
         &["schema", "schema of a list", "effort low", "effort none", "thinking off"],
         "`output_config` is newer than the description; in recorded traffic and in Anthropic's SDK",
     ),
     of(
-        &[],
+        |_| true,
         Protocol::Anthropic,
         &["web fetch", "code execution"],
         "newer than the description; in recorded traffic and in Anthropic's SDK",
     ),
     of(
-        &["groq", "openrouter"],
+        |provider| is_one_of(provider, &["groq", "openrouter"]),
         Protocol::OpenAiChat,
         &["web search", "code execution"],
         "the provider's own tools, under its own names",
     ),
     of(
-        &["groq", "perplexity", "xai", "openrouter"],
+        |provider| is_one_of(provider, &["groq", "perplexity", "xai", "openrouter"]),
         Protocol::OpenAiResponses,
         &["web search", "web fetch", "code execution"],
         "the provider's own tools, under its own names",
     ),
     of(
-        &[],
+        |_| true,
         Protocol::Anthropic,
         &["file by id"],
         "files are a beta, which the description leaves out; in Anthropic's SDK",
@@ -172,10 +167,10 @@ const EXTENSIONS: &[Extension] = &[
 ];
 
 impl Extension {
-    fn covers(&self, provider: &str, protocol: Protocol, feature: &str) -> bool {
-        self.protocol == protocol
+    fn covers(&self, provider: &Provider, feature: &str) -> bool {
+        self.protocol == provider.protocol
             && self.features.contains(&feature)
-            && (self.providers.is_empty() || self.providers.contains(&provider))
+            && (self.applies)(provider)
     }
 }
 
@@ -188,6 +183,7 @@ fn every_feature_of_every_row_is_what_its_protocol_s_description_takes() {
     let mut specs = std::collections::HashMap::new();
     for provider in Provider::all() {
         for protocol in provider.protocols() {
+            let spoken = provider.speaking(protocol);
             let (file, schema) = description(&provider, protocol);
             let loaded = specs.entry((file, schema)).or_insert_with(|| Spec::load(file, schema));
             let Some(spec) = loaded else {
@@ -210,9 +206,9 @@ fn every_feature_of_every_row_is_what_its_protocol_s_description_takes() {
                         }
                         checked += 1;
                         let errors = spec.errors(&body);
-                        let extension = EXTENSIONS.iter().position(|extension| {
-                            extension.covers(&provider.name, protocol, feature.name)
-                        });
+                        let extension = EXTENSIONS
+                            .iter()
+                            .position(|extension| extension.covers(&spoken, feature.name));
                         match extension {
                             Some(at) if !errors.is_empty() => {
                                 needed.insert(at);
