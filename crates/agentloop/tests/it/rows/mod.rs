@@ -4,6 +4,7 @@
 //! and over real HTTP.
 
 mod bad;
+mod docs;
 mod suite;
 
 use agentloop::provider::Param;
