@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use agentloop::models::{Date, ModelData, ModelKind, Price};
-use agentloop::provider::{ModelRule, NativeSchema};
+use agentloop::provider::NativeSchema;
 use agentloop::{Provider, Usd};
 
 use crate::{litellm, models_dev, providers};
@@ -157,9 +157,7 @@ fn correct(model: &mut ModelData, row: &Provider, notes: &mut Vec<String>) {
     let can = &mut model.abilities;
     can.structured_output = sure(can.structured_output);
     can.reasoning = sure(can.reasoning).filter(|yes| *yes || !providers::is_named_thinking(&name));
-    let Some(rule) = row.models.iter().find(|rule: &&ModelRule| rule.matches(&name)) else {
-        return;
-    };
+    let Some(rule) = row.model_rule(&name) else { return };
     if let Some(tokens) = rule.max_output_tokens {
         model.max_output_tokens = Some(tokens);
     }

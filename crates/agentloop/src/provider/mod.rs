@@ -357,6 +357,22 @@ impl Provider {
         self
     }
 
+    /// Returns the rule that applies to `model`: the first that matches, of the provider or of the model families that its
+    /// protocol serves.
+    ///
+    /// ```
+    /// use agentloop::Provider;
+    /// use agentloop::provider::ThinkingControl;
+    ///
+    /// let provider = Provider::anthropic();
+    /// let rule = provider.model_rule("claude-sonnet-4-5").expect("it is a Claude model");
+    /// assert_eq!(rule.thinking, ThinkingControl::Budget);
+    /// ```
+    pub fn model_rule(&self, model: &str) -> Option<&ModelRule> {
+        let families = rows::families::models(self.protocol);
+        self.models.iter().chain(families).find(|rule| rule.matches(model))
+    }
+
     /// States that the provider serves no embeddings.
     #[must_use]
     pub fn without_embeddings(mut self) -> Self {
@@ -433,7 +449,7 @@ impl Provider {
 
     /// Returns what is known of a model by the provider's own rules, or by those of the families that its protocol serves.
     pub(crate) fn ruled_traits(&self, model: &str) -> model::ModelTraits {
-        model::traits_of(&self.models, rows::families::models(self.protocol), model)
+        model::traits_of(self.model_rule(model), model)
     }
 }
 

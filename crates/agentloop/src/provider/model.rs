@@ -302,10 +302,10 @@ pub(crate) fn is_same(one: &str, other: &str) -> bool {
     bare(one).eq_ignore_ascii_case(bare(other))
 }
 
-/// Returns what is known of `model`: the first rule that matches counts, those of the provider before those of `families`.
-pub(crate) fn traits_of(rules: &[ModelRule], families: &[ModelRule], model: &str) -> ModelTraits {
+/// Returns what is known of `model` from the rule that applies to it, and from the tags of its family.
+pub(crate) fn traits_of(rule: Option<&ModelRule>, model: &str) -> ModelTraits {
     let mut traits = ModelTraits::default();
-    if let Some(rule) = rules.iter().chain(families).find(|rule| rule.matches(model)) {
+    if let Some(rule) = rule {
         traits = ModelTraits {
             sampling: rule.sampling,
             think_tags: rule.think_tags,
