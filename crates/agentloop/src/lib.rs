@@ -53,6 +53,9 @@
 //! [`Error::kind`] is what programs match on, [`Error::is_retryable`] whether to try again, [`Error::hint`] what a person
 //! can do. A stream that breaks off is an error, never a short answer, and [`Error::partial`] is what had arrived.
 
+// docs.rs builds with a nightly compiler and shows which feature an item needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 #[cfg(feature = "agent")]
 pub mod agent;
 mod calendar;
