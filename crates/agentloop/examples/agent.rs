@@ -1,4 +1,4 @@
-//! An agent from nothing, with a tool of its own: `cargo run --example agent [MODEL]`.
+//! A first agent, with one tool: `cargo run --example agent [MODEL]`.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use agentloop::agent::{Agent, Tool, ToolError};
@@ -16,7 +16,7 @@ struct City {
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
     let model = std::env::args().nth(1).unwrap_or_else(|| "sim/echo".to_owned());
-    let weather = Tool::new("weather", "The weather of a city", |at: City, _| async move {
+    let weather = Tool::new("weather", "Returns the weather of a city", |at: City, _| async move {
         match at.city.as_str() {
             "" => Err(ToolError::new("which city?")),
             city => Ok(format!("18 °C and sunny in {city}")),
