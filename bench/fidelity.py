@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gives the same bytes to every library, judges what it hands over, and writes docs/fidelity.md.
+"""Gives the same bytes to every library, judges what it returns, and writes docs/fidelity.md.
 
     python3 bench/fidelity.py             builds, runs, writes
     python3 bench/fidelity.py --no-build  with the binaries that are there
@@ -72,8 +72,8 @@ def server_call(seen):
 
 
 def server_result(seen):
-    told = json.dumps(seen["server_results"])
-    return "lost: no such part" if not seen["server_results"] else None if OSLO in told and "RW5jcnlwdGVkUmFpbg==" in told else "wrong: not whole"
+    results = json.dumps(seen["server_results"])
+    return "lost: no such part" if not seen["server_results"] else None if OSLO in results and "RW5jcnlwdGVkUmFpbg==" in results else "wrong: incomplete"
 
 
 def cited(urls, title=None, starts=None, passage=None):
@@ -88,7 +88,7 @@ def cited(urls, title=None, starts=None, passage=None):
         if passage and found[0]["text"] != passage:
             return "wrong: without the cited text"
         if starts and found[0]["start"] is None:
-            return "lost: its place in the text"
+            return "lost: its position in the text"
         if starts and found[0]["start"] not in starts:
             return f"wrong: begins at {found[0]['start']}"
         return None
@@ -111,8 +111,8 @@ def tokens(prompt, completion):
 def refused(words):
     def check(seen):
         if words and words not in (seen["refusal"] or "") and words not in seen["text"]:
-            return "lost: an empty answer"
-        return None if seen["finish"] == "content_filter" or seen["refusal"] else f"wrong: as an answer that ends with {seen['finish']}"
+            return "lost: an empty response"
+        return None if seen["finish"] == "content_filter" or seen["refusal"] else f"wrong: as a response that ends with {seen['finish']}"
 
     return check
 
@@ -127,14 +127,14 @@ def blocked(seen):
 blocked.of_errors = True
 
 
-def is_told(words):
+def is_reported(words):
     """A failure that the caller must learn of."""
 
     def check(seen):
         if seen["error"] is None:
             if seen["finish"] is None:
                 return "lost: no error, only no finish reason"
-            return None if seen["finish"] == "error" else f"wrong: a whole answer, ends with {seen['finish']}"
+            return None if seen["finish"] == "error" else f"wrong: a complete response that ends with {seen['finish']}"
         return None if words in seen["error"] else f"wrong: {shorten(seen['error'])}"
 
     check.of_errors = True
@@ -149,12 +149,12 @@ def either(*wanted):
 # What is looked for, the fixture, the check, and what shows that a raw value carries it.
 ROWS = [
     ("Server tools in a stream (Anthropic)", "anthropic-search.sse", [
-        ("the text before and after", text("I'll look that up.Oslo has light rain."), ()),
+        ("the text before and after the search", text("I'll look that up.Oslo has light rain."), ()),
         ("the call of web_search", server_call, ("srvtoolu_01Lab",)),
-        ("its results, whole", server_result, (OSLO, "RW5jcnlwdGVkUmFpbg==")),
-        ("the citation: address, title, passage", cited([OSLO], "Oslo today", passage="Light rain, 7 degrees."), ("Light rain, 7 degrees.",)),
-        ("the citation's key, for sending back", state("RWo4S0luZGV4"), ("RWo4S0luZGV4",)),
-        ("all tokens read, cached ones too", tokens(400, 61), ()),
+        ("its complete results", server_result, (OSLO, "RW5jcnlwdGVkUmFpbg==")),
+        ("the citation: URL, title, cited text", cited([OSLO], "Oslo today", passage="Light rain, 7 degrees."), ("Light rain, 7 degrees.",)),
+        ("the citation's opaque index", state("RWo4S0luZGV4"), ("RWo4S0luZGV4",)),
+        ("input tokens including cached ones", tokens(400, 61), ()),
     ]),
     ("Thinking with signatures in a stream (Anthropic)", "anthropic-thinking.sse", [
         ("the thinking", thinking("Two cities, so two looks."), ("so two looks",)),
@@ -162,16 +162,16 @@ ROWS = [
         ("redacted thinking", lambda seen: is_in(["UmVkYWN0ZWRUd28="], seen["redacted"], "no such part"), ("UmVkYWN0ZWRUd28=",)),
         ("two calls, one without arguments", calls([("get_weather", {"city": "Oslo"}), ("list_files", {})], ["toolu_01A", "toolu_01B"]), ()),
     ]),
-    ("Blocks and events of tomorrow in a stream (Anthropic)", "anthropic-unknown.sse", [
-        ("the text beside them", text("Here it is."), ()),
+    ("Unknown blocks and events in a stream (Anthropic)", "anthropic-unknown.sse", [
+        ("the text", text("Here it is."), ()),
         ("the unknown block", state("file_lab_7"), ("file_lab_7",)),
     ]),
     ("Parallel calls in a stream (OpenAI)", "openai-calls.sse", [
-        ("two calls, their fragments mixed", calls(CALLS, ["call_A", "call_B"]), ()),
-        ("why it ended", finish("tool_calls"), ()),
+        ("two calls with interleaved fragments", calls(CALLS, ["call_A", "call_B"]), ()),
+        ("the finish reason", finish("tool_calls"), ()),
     ]),
-    ("Parallel calls under one index (OpenAI-compatible hosts)", "openai-calls-one-index.sse", [
-        ("two calls, told apart by id", calls(CALLS, ["call_A", "call_B"]), ("call_A", "call_B")),
+    ("Parallel calls with the same index (OpenAI-compatible providers)", "openai-calls-one-index.sse", [
+        ("two calls, distinguished by id", calls(CALLS, ["call_A", "call_B"]), ("call_A", "call_B")),
     ]),
     ("Gemini's parts in a stream", "gemini-parts.sse", [
         ("text", text("Oslö has light rain."), ()),
@@ -183,38 +183,38 @@ ROWS = [
         ("inlineData", lambda seen: None if [one[:8] for one in seen["images"]] == ["iVBORw0K"] else "lost: no image", ("iVBORw0K",)),
         # An offset of bytes, or of characters.
         ("grounding as a citation", cited([OSLO], "Oslo today", (9, 10)), ("groundingChunks",)),
-        ("that it ended for the calls", finish("tool_calls"), ()),
-        ("tokens, thoughts among them", tokens(25, 41), ()),
+        ("the finish reason `tool_calls`", finish("tool_calls"), ()),
+        ("tokens including thoughts", tokens(25, 41), ()),
     ]),
-    ("Address citations (OpenAI annotations)", "openai-annotations.json", [("whole answer", cited([OSLO], "Oslo today", (20,)), (OSLO,))]),
+    ("URL citations (OpenAI annotations)", "openai-annotations.json", [("complete response", cited([OSLO], "Oslo today", (20,)), (OSLO,))]),
     ("", "openai-annotations.sse", [("stream", cited([OSLO], "Oslo today", (20,)), (OSLO,))]),
-    ("Source lists (Perplexity's citations)", "openai-sources.json", [("whole answer", cited([OSLO, RAIN], "Oslo today"), (RAIN,))]),
-    ("Finish reason `eos`", "openai-eos.json", [("whole answer", either(text("Light rain."), lambda seen: None if seen["finish"] in ("stop", "eos") else is_in("stop", seen["finish"], "no reason")), ("Light rain.", "eos"))]),
+    ("Source lists (Perplexity's citations)", "openai-sources.json", [("complete response", cited([OSLO, RAIN], "Oslo today"), (RAIN,))]),
+    ("Finish reason `eos`", "openai-eos.json", [("complete response", either(text("Light rain."), lambda seen: None if seen["finish"] in ("stop", "eos") else is_in("stop", seen["finish"], "no reason")), ("Light rain.", "eos"))]),
     ("", "openai-eos.sse", [("stream", either(text("Light rain."), lambda seen: None if seen["finish"] in ("stop", "eos") else is_in("stop", seen["finish"], "no reason")), ("eos",))]),
     ("service_tier `on_demand`", "openai-tier.json", [
-        ("whole answer, the text", text("Light rain."), ("Light rain.",)),
-        ("whole answer, the tier", lambda seen: is_in("on_demand", seen["tier"], "no tier"), ("on_demand",)),
+        ("complete response, the text", text("Light rain."), ("Light rain.",)),
+        ("complete response, the tier", lambda seen: is_in("on_demand", seen["tier"], "no tier"), ("on_demand",)),
     ]),
     ("", "openai-tier.sse", [
         ("stream, the text", text("Light rain."), ("rain.",)),
         ("stream, the tier", lambda seen: is_in("on_demand", seen["tier"], "no tier"), ("on_demand",)),
     ]),
-    ("reasoning_content", "openai-reasoning.json", [("whole answer", thinking("I remember the forecast."), ("I remember the forecast.",))]),
+    ("reasoning_content", "openai-reasoning.json", [("complete response", thinking("I remember the forecast."), ("I remember the forecast.",))]),
     ("", "openai-reasoning.sse", [("stream", thinking("I remember the forecast."), (" the forecast.",))]),
-    ("Usage on every chunk", "openai-usage.sse", [("the last counts", tokens(30, 12), ('"completion_tokens": 12',))]),
-    ("A stream cut short, and the connection closed properly", "openai-cut.sse", [("OpenAI: the caller is told", is_told(""), ())]),
-    ("", "anthropic-cut.sse", [("Anthropic: the caller is told", is_told(""), ())]),
-    ("", "gemini-cut.sse", [("Gemini: the caller is told", is_told(""), ())]),
-    ("An error with status 200", "openai-error.json", [("OpenAI, whole", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
-    ("", "openai-error.sse", [("OpenAI, in a stream", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
-    ("", "anthropic-error.json", [("Anthropic, whole", is_told("Overloaded for now"), ("Overloaded for now",))]),
-    ("", "anthropic-error.sse", [("Anthropic, in a stream", is_told("Overloaded for now"), ("Overloaded for now",))]),
-    ("", "gemini-error.json", [("Gemini, whole", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
-    ("", "gemini-error.sse", [("Gemini, in a stream", is_told("overloaded in the lab"), ("overloaded in the lab",))]),
-    ("A refusal", "openai-refusal.json", [("OpenAI, whole: its words, and that it is one", refused("I can't help with that."), ("I can't help with that.",))]),
+    ("Usage on every chunk", "openai-usage.sse", [("the last one counts", tokens(30, 12), ('"completion_tokens": 12',))]),
+    ("A truncated stream on a connection that is closed regularly", "openai-cut.sse", [("OpenAI: an error is returned", is_reported(""), ())]),
+    ("", "anthropic-cut.sse", [("Anthropic: an error is returned", is_reported(""), ())]),
+    ("", "gemini-cut.sse", [("Gemini: an error is returned", is_reported(""), ())]),
+    ("An error with status 200", "openai-error.json", [("OpenAI, complete", is_reported("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("", "openai-error.sse", [("OpenAI, in a stream", is_reported("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("", "anthropic-error.json", [("Anthropic, complete", is_reported("Overloaded for now"), ("Overloaded for now",))]),
+    ("", "anthropic-error.sse", [("Anthropic, in a stream", is_reported("Overloaded for now"), ("Overloaded for now",))]),
+    ("", "gemini-error.json", [("Gemini, complete", is_reported("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("", "gemini-error.sse", [("Gemini, in a stream", is_reported("overloaded in the lab"), ("overloaded in the lab",))]),
+    ("A refusal", "openai-refusal.json", [("OpenAI, complete: the text, and that it is a refusal", refused("I can't help with that."), ("I can't help with that.",))]),
     ("", "openai-refusal.sse", [("OpenAI, in a stream", refused("I can't help with that."), (" with that.",))]),
     ("", "anthropic-refusal.sse", [("Anthropic, in a stream", refused(""), ("refusal",))]),
-    ("", "gemini-blocked.json", [("Gemini, the prompt blocked", blocked, ("PROHIBITED_CONTENT",))]),
+    ("", "gemini-blocked.json", [("Gemini, blocked prompt", blocked, ("PROHIBITED_CONTENT",))]),
 ]
 
 
@@ -328,13 +328,13 @@ def main():
             lines.append(f"| {label} | " + " | ".join(cells) + " |")
     verdicts = ["kept", "raw", "lost", "wrong", "failed", "–"]
     heads = [f"{CRATES[name]} {version(name)}" for name in CONTESTANTS]
-    text = "# Fidelity\n\nWhat libraries hand over of the same bytes. Written by `python3 bench/fidelity.py`"
-    text += f" on {time.strftime('%Y-%m-%d')}; the bytes are bench/fidelity/fixtures, the questions bench/fidelity/src/bin.\n\n"
-    text += "- **kept**: the library's own types have it, as it was sent.\n"
-    text += "- **raw**: they have not, but a raw value or frame that the library hands over does.\n"
-    text += "- **lost**: it is nowhere, and nothing says so.\n- **wrong**: something else is there.\n"
-    text += "- **failed**: the whole call failed, though the answer was a good one.\n- –: the library does not speak the protocol.\n\n"
-    text += "Each library is used as its documentation shows it, with everything captured that it can capture, one OpenAI-compatible, one Anthropic and one Gemini client for all rows. async-openai hands over chunks; they are joined by index, as in its examples. A stream that gives an error is read no further, so that one error can fail several rows. The rows are what AgentLoop set out to keep, which is a choice in its favour; the numbers count rows, not weight.\n\n"
+    text = "# Fidelity\n\nWhat each library returns when it reads the same bytes. Written by `python3 bench/fidelity.py`"
+    text += f" on {time.strftime('%Y-%m-%d')}; the bytes are in bench/fidelity/fixtures, the programs in bench/fidelity/src/bin.\n\n"
+    text += "- **kept**: the library's own types contain it as it was sent.\n"
+    text += "- **raw**: the library's types do not contain it, but a raw value or frame that the library returns does.\n"
+    text += "- **lost**: it is missing, without an error or a warning.\n- **wrong**: the value is different.\n"
+    text += "- **failed**: the call failed although the response was valid.\n- –: the library does not support the protocol.\n\n"
+    text += "Each library is used as its documentation shows, with every option for capturing raw data turned on, and with one OpenAI-compatible, one Anthropic and one Gemini client for all rows. async-openai returns chunks; they are joined by index, as in its examples. A stream is not read further after an error, so one error can fail several rows. The rows are what AgentLoop was designed to keep, which favours it. The totals count rows and do not weigh them.\n\n"
     text += "|  | " + " | ".join(verdicts) + " |\n|" + "---|" * (len(verdicts) + 1) + "\n"
     for name, head in zip(CONTESTANTS, heads):
         text += f"| {head} | " + " | ".join(str(counts[name][verdict]) for verdict in verdicts) + " |\n"
