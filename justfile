@@ -63,6 +63,10 @@ soak minutes="30":
 msrv:
   cargo +1.88 check --locked -p agentloop --all-features
 
+# Lists the public items whose documentation has no example.
+missing-examples crate="agentloop":
+  python3 tools/missing-examples.py {{crate}}
+
 # Packages all crates, and builds each from its package.
 package:
   cargo package --locked -p agentloop-macros -p agentloop -p agentloop-sim -p agentloop-cli

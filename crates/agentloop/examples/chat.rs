@@ -1,6 +1,6 @@
-//! One question, one answer: `cargo run --example chat [MODEL]`.
+//! Sends one request and prints the response: `cargo run --example chat [MODEL]`.
 //!
-//! Without a model, the simulated one answers.
+//! Without a model, the simulated one responds.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -10,8 +10,8 @@ use agentloop::{AgentLoop, ChatRequest};
 async fn main() -> agentloop::Result<()> {
     let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
     let model = std::env::args().nth(1).unwrap_or_else(|| "sim/echo".to_owned());
-    let answer = ai.chat(ChatRequest::new(model).user("Hello")).await?;
-    println!("{}", answer.text());
-    println!("{:?}", answer.usage);
+    let response = ai.chat(ChatRequest::new(model).user("Hello")).await?;
+    println!("{}", response.text());
+    println!("{:?}", response.usage);
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! An endpoint of one's own as a row of data, and a middleware around every call.
+//! Adds a provider for a custom endpoint, and a middleware around every call.
 //!
-//! The endpoint here is the simulator on loopback, over real HTTP.
+//! The endpoint here is the simulator on loopback, over HTTP.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -17,17 +17,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .middleware(|request, next| async move {
             let model = request.model().to_owned();
             let began = std::time::Instant::now();
-            let answer = next.run(request).await?;
-            println!("{model} began to answer after {} ms", began.elapsed().as_millis());
-            Ok(answer)
+            let events = next.run(request).await?;
+            println!("{model} responded after {} ms", began.elapsed().as_millis());
+            Ok(events)
         })
         .build()?;
 
     let mut request = ChatRequest::new("ours").user("Hello");
     request.logit_bias = Some([("50256".to_owned(), -100.0)].into());
-    let answer = ai.chat(request).await?;
-    println!("{}", answer.text());
-    for warning in &answer.warnings {
+    let response = ai.chat(request).await?;
+    println!("{}", response.text());
+    for warning in &response.warnings {
         println!("warning: {warning}");
     }
     server.shutdown().await;

@@ -1,4 +1,4 @@
-//! Texts as vectors, and how near they are: `cargo run --example embeddings [MODEL]`.
+//! Turns texts into vectors and compares them: `cargo run --example embeddings [MODEL]`.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -11,7 +11,11 @@ async fn main() -> agentloop::Result<()> {
     let texts = ["a cat on a mat", "a cat on a mat", "quarterly results"];
     let response = ai.embed(EmbedRequest::new(model, texts)).await?;
     let [first, same, other] = &response.embeddings[..] else { return Ok(()) };
-    println!("itself {:.3}, something else {:.3}", cosine(first, same), cosine(first, other));
+    println!(
+        "similarity to the same text {:.3}, to another text {:.3}",
+        cosine(first, same),
+        cosine(first, other)
+    );
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What failures look like, and what to do about them.
+//! Shows what errors look like, and how to handle them.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -8,7 +8,7 @@ use agentloop::{AgentLoop, ChatRequest, ErrorKind};
 async fn main() -> agentloop::Result<()> {
     let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
 
-    // Before the first content, the call itself fails, and says whether to try again.
+    // A failure before the first content fails the call. The error states whether a retry makes sense.
     let limited = ChatRequest::new("sim/echo!status=429;retry-after=2").user("Hello");
     if let Err(error) = ai.stream(limited).await {
         println!(
@@ -19,15 +19,15 @@ async fn main() -> agentloop::Result<()> {
         );
     }
 
-    // A stream that breaks off is an error with what had arrived, never a short answer.
+    // A truncated stream is an error that contains what arrived, never a short response.
     let cut = ChatRequest::new("sim/long-9!cut-events=4").user("Hello");
     let error = ai.stream(cut).await?.response().await.err();
     if let Some(error) = error.filter(|error| error.kind() == ErrorKind::IncompleteStream) {
         let arrived = error.partial().map(|partial| partial.text()).unwrap_or_default();
-        println!("{error}; it had said {arrived:?}");
+        println!("{error}; received so far: {arrived:?}");
     }
 
-    // A typo says what is known.
+    // An unknown provider produces a hint with the known ones.
     if let Err(error) = ai.chat(ChatRequest::new("gorq/model").user("Hello")).await {
         println!("{error}. {}", error.hint().unwrap_or_default());
     }

@@ -1,4 +1,4 @@
-//! An answer as it comes, thoughts and all: `cargo run --example stream [MODEL]`.
+//! Prints a response, including its thinking, as it arrives: `cargo run --example stream [MODEL]`.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows what it does")]
 

@@ -1,4 +1,4 @@
-//! A tool that the model calls and we run: `cargo run --example tools [MODEL]`.
+//! Runs a tool that the model calls: `cargo run --example tools [MODEL]`.
 
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -17,13 +17,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             "required": ["city"],
         }),
     )
-    .with_description("The weather of a city");
+    .with_description("Returns the weather of a city");
 
     let mut request = ChatRequest::new(model).user("What is the weather in Rome?").tool(weather);
-    let answer = ai.chat(request.clone()).await?;
-    let calls: Vec<_> = answer.tool_calls().cloned().collect();
-    // The whole answer goes back into the conversation, in its place, before the results.
-    request = request.message(answer.into_message());
+    let response = ai.chat(request.clone()).await?;
+    let calls: Vec<_> = response.tool_calls().cloned().collect();
+    // The complete response becomes part of the conversation, before the results.
+    request = request.message(response.into_message());
     for call in calls {
         let arguments: Value = call.parse()?;
         println!("{} {arguments}", call.name);

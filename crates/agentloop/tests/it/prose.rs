@@ -47,7 +47,7 @@ const ALLOWED: [(&str, usize); 10] = [
     ("crates/agentloop-macros", 9),
     ("crates/agentloop-sim", 29),
     ("crates/agentloop/src", 451),
-    ("crates/agentloop", 312),
+    ("crates/agentloop", 311),
     ("docs", 46),
     ("fuzz", 15),
     ("tools", 17),

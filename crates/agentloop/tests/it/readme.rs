@@ -1,4 +1,4 @@
-//! The README's tables are those of the code, and of what was measured.
+//! The README's tables are generated from the code and from the measurements.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use agentloop::Provider;
 use agentloop::provider::{Feature, KeySource};
 
-/// What is generated: the name of its markers, and its text.
+/// Returns the generated parts: the name of the markers, and the text.
 fn generated() -> [(&'static str, String); 3] {
     [("comparison", comparison()), ("providers", table()), ("features", matrix())]
 }
@@ -15,7 +15,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The rows of the first table below a line of a document that begins so, as cells.
+/// Returns the cells of the first table below the line of a document that begins with `below`.
 fn rows(document: &str, below: &str) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(root().join("docs").join(document)).unwrap();
     let lines = text.lines().skip_while(|line| !line.starts_with(below));
@@ -27,20 +27,20 @@ fn rows(document: &str, below: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What each library costs and keeps, a line each, from what the comparisons wrote.
+/// Returns what each library costs and keeps, one line for each, from the pages that the comparisons write.
 fn comparison() -> String {
     let measured = [
-        ("a short chat", "chat, per call"),
-        ("a delta, OpenAI", "stream-openai, per delta"),
+        ("short chat", "chat, per call"),
+        ("one delta, OpenAI", "stream-openai, per delta"),
         ("Anthropic", "stream-anthropic, per delta"),
         ("Gemini", "stream-gemini, per delta"),
-        ("a piece of tool arguments", "tools-500, per fragment"),
+        ("one fragment of tool arguments", "tools-500, per fragment"),
     ];
     let instructions = rows("benchmarks.md", "## Instructions");
     let fidelity = rows("fidelity.md", "# Fidelity");
     let mut table = String::from("| |");
     measured.iter().for_each(|(title, _)| table.push_str(&format!(" {title} |")));
-    table.push_str(" kept of the same bytes |\n|---|");
+    table.push_str(" fidelity |\n|---|");
     table.push_str(&"---|".repeat(measured.len() + 1));
     table.push('\n');
     for (at, name) in instructions[0].iter().enumerate().skip(1) {
@@ -50,7 +50,7 @@ fn comparison() -> String {
         let _ = write!(table, "| {name} |");
         for (_, scenario) in measured {
             let row = instructions.iter().find(|row| row[0] == scenario).unwrap();
-            // `70,328 (1.54)`: the ratio; the one that all are compared with has none.
+            // `70,328 (1.54)`: the ratio. The baseline has none.
             let ratio = row[at].split_once('(').map(|(_, ratio)| ratio.trim_end_matches(')'));
             let cell = ratio.unwrap_or(if row[at] == "–" { "–" } else { "1" });
             let _ = write!(table, " {cell} |");
@@ -66,7 +66,7 @@ fn comparison() -> String {
     table
 }
 
-/// Providers × features.
+/// Returns the table of providers and features.
 fn matrix() -> String {
     let names: Vec<&str> = Feature::ALL.iter().map(|feature| feature.name()).collect();
     let mut matrix = format!("| | {} |\n|---|{}\n", names.join(" | "), "---|".repeat(names.len()));
@@ -81,7 +81,7 @@ fn matrix() -> String {
 }
 
 fn table() -> String {
-    let mut table = String::from("| provider | key | address | embeddings |\n|---|---|---|---|\n");
+    let mut table = String::from("| provider | key | base URL | embeddings |\n|---|---|---|---|\n");
     for provider in Provider::all() {
         let variables = provider.key.variables().join(" or ");
         let key = match provider.key {
@@ -96,7 +96,7 @@ fn table() -> String {
 }
 
 #[test]
-fn the_readme_says_what_the_table_says() {
+fn the_tables_of_the_readme_are_current() {
     let path = root().join("README.md");
     let mut readme = std::fs::read_to_string(&path).unwrap();
     for (name, text) in generated() {

@@ -1,4 +1,4 @@
-//! The page that traces requirements (`docs/seeds.md`) names only folders, files and tests that exist.
+//! The pages that explain the code (`docs/seeds.md`, `docs/architecture.md`) name only folders, files and tests that exist.
 
 use std::path::{Path, PathBuf};
 
@@ -53,4 +53,23 @@ fn every_place_and_test_that_the_page_names_exists() {
     }
     assert!(tests > 60, "only {tests} tests are named");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_module_and_file_that_the_architecture_page_names_exists() {
+    let page = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let library = root().join("crates/agentloop");
+    let is_there =
+        |path: &str| library.join("src").join(path).exists() || library.join(path).exists();
+    let is_module = |name: &str| is_there(name) || is_there(&format!("{name}.rs"));
+    let modules = page.split("## Modules of the library").nth(1).unwrap();
+    let modules = modules.split("\n## ").next().unwrap();
+    let rows = modules.lines().filter(|line| line.starts_with("| `"));
+    let mut named: Vec<&str> =
+        rows.flat_map(|row| quoted(row.split(" | ").next().unwrap())).collect();
+    assert!(named.len() > 20, "only {} modules are named", named.len());
+    named.retain(|name| !is_module(name));
+    let files = quoted(&page).into_iter().filter(|word| word.ends_with(".rs") && !is_there(word));
+    named.extend(files);
+    assert!(named.is_empty(), "these do not exist: {}", named.join(", "));
 }
