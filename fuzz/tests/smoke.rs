@@ -14,7 +14,7 @@ use agentloop_fuzz::{Mutator, Rng, TARGETS, Target};
 /// How many changed seeds each target reads.
 const INPUTS: u64 = 200;
 
-/// How long one input may take: a thousand times what most do, so that a busy machine is no reason.
+/// How long one input may take: a thousand times the usual time, so a busy machine does not fail the test.
 const LONGEST: Duration = Duration::from_secs(10);
 
 fn check(target: Target, input: &[u8], what: &str) {

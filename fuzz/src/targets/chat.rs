@@ -25,7 +25,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         }
     }
     for name in
-        ["echo+status=500", "echo+cut-events=2", "sim/long-20", "nobody/nothing", "echo+stall"]
+        ["echo+status=500", "echo+cut-events=2", "sim/long-20", "unknown/nothing", "echo+stall"]
     {
         seeds.push(input(255, 3, name));
     }

@@ -35,12 +35,12 @@ pub(super) fn check(bytes: &[u8]) {
     };
     let shown = |read: &Decoded| {
         let (events, error) = read.shown();
-        // Where a stream breaks off in the middle of a line, how the line would have ended cannot be known.
+        // If a stream is truncated in the middle of a line, the end of that line cannot be known.
         (events, error.is_some())
     };
     let plain = shown(&read(bytes.to_vec(), u8::MAX));
     assert_eq!(plain, shown(&read(bytes.to_vec(), size)));
-    // A carriage return is an end of a line by itself; and what is no stream of events has no lines.
+    // A carriage return alone ends a line. Input that is not a stream of events has no lines.
     let events = bytes.starts_with(b"data:") || bytes.starts_with(b"event:");
     if bytes.contains(&b'\r') || !events || !bytes.ends_with(b"\n\n") {
         return;

@@ -21,7 +21,7 @@ const MAX_GROWTH: usize = 64;
 /// What every answer may have, in bytes.
 const FREE_GROWTH: usize = 64 << 10;
 
-/// A transport that reaches nobody: what is changed at random may name any host.
+/// A transport that never connects: a mutated input may name any host.
 #[derive(Debug)]
 pub(crate) struct Nowhere;
 
@@ -31,11 +31,11 @@ impl Transport for Nowhere {
         _: http::Request<Bytes>,
         _: SendOptions,
     ) -> BoxFuture<'a, Result<http::Response<Body>>> {
-        Box::pin(async { Err(Error::new(ErrorKind::Connection, "nobody is there")) })
+        Box::pin(async { Err(Error::new(ErrorKind::Connection, "there is no network here")) })
     }
 }
 
-/// A client that needs no key and reaches nobody.
+/// Returns a client that needs no key and never connects.
 pub(crate) fn client() -> &'static AgentLoop {
     static CLIENT: LazyLock<AgentLoop> = LazyLock::new(|| {
         AgentLoop::builder()
@@ -194,7 +194,7 @@ impl Decoded {
         }
     }
 
-    /// All that was read, but for ids that are made up anew each time.
+    /// Returns everything that was read, without the ids that differ each time.
     pub(crate) fn shown(&self) -> (Vec<String>, Option<ErrorKind>) {
         let shown =
             |event: &ChatStreamEvent| without_made_up_ids(&serde_json::to_string(event).unwrap());

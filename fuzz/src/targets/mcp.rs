@@ -24,12 +24,12 @@ const SEED: &str = r#"{"jsonrpc":"2.0","id":$ID,"result":{"protocolVersion":"202
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let lines: Vec<&str> = SEED.split_inclusive('\n').collect();
     let paged = lines[1].replace("]}}", "],\"nextCursor\":\"2\"}}");
-    let told = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
+    let notice = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n";
     [
         SEED.to_owned(),
         lines[..2].concat(),
         [lines[0], &paged, lines[1], lines[3]].concat(),
-        [lines[0], lines[1], told, lines[2]].concat(),
+        [lines[0], lines[1], notice, lines[2]].concat(),
         lines[3].to_owned(),
     ]
     .map(String::into_bytes)
@@ -69,15 +69,15 @@ async fn serve(pipe: DuplexStream, lines: Vec<Vec<u8>>) {
     let (reader, mut writer) = tokio::io::split(pipe);
     let mut reader = BufReader::new(reader);
     let mut lines = lines.into_iter();
-    let mut told = String::new();
-    while reader.read_line(&mut told).await.is_ok_and(|read| read > 0) {
-        let message: HashMap<String, Box<RawValue>> = serde_json::from_str(&told).unwrap();
-        told.clear();
+    let mut received = String::new();
+    while reader.read_line(&mut received).await.is_ok_and(|read| read > 0) {
+        let message: HashMap<String, Box<RawValue>> = serde_json::from_str(&received).unwrap();
+        received.clear();
         let Some(id) = message.get("id") else { continue };
         loop {
             let Some(line) = lines.next() else { return };
             let text = String::from_utf8_lossy(&line).replace(ID, id.get());
-            // What is no UTF-8 is sent as it is.
+            // Bytes that are not UTF-8 are sent unchanged.
             let said = std::str::from_utf8(&line).map_or(line.as_slice(), |_| text.as_bytes());
             if writer.write_all(said).await.is_err() {
                 return;

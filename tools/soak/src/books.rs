@@ -8,7 +8,7 @@ use agentloop::middleware::CostEntry;
 
 use crate::tally::lock;
 
-/// The sums of one provider's calls, as the library told them.
+/// The sums of one provider's calls, as the library reported them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sums {
     /// Calls of which the provider said what they used.

@@ -17,7 +17,7 @@ use crate::tally::more;
 /// Faults after which a provider bills nothing, and says so. Every place without a name is a call that goes well.
 const SURE: &str = "|||status=500||||drip||status=429;retry-after=0.02|||||status=503|||||status=502;html||||status=400|||";
 
-/// Faults after which nobody knows what the provider bills.
+/// Faults after which it is unknown what the provider bills.
 const UNSURE: &str = "|||cut-events=3|||cut-bytes=200;reset||stall-events=2|||malformed-events=1||error-events=2||error-first\
     |||wrong-length||html|||refuse|||status=500||drip;cut-bytes=400||drip||cut-events=0|||";
 
@@ -42,7 +42,7 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// What goes wrong here costs nothing, and nobody goes away: the bill is exact.
+    /// Faults here cost nothing and no call is cancelled: the bill is exact.
     pub(crate) async fn sure() -> Result<Self, Box<dyn std::error::Error>> {
         use ErrorKind::{InvalidRequest, Overloaded, RateLimit, Server};
         let kinds = &[InvalidRequest, Overloaded, RateLimit, Server];

@@ -64,7 +64,7 @@ impl Health {
     }
 }
 
-/// The memory of this process in KiB; 0 where nobody says.
+/// Returns the memory of this process in KiB, or 0 if the system does not report it.
 fn memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -72,7 +72,7 @@ fn memory() -> f64 {
     size.unwrap_or(0.0)
 }
 
-/// How many files and sockets are open; 0 where nobody says.
+/// Returns how many files and sockets are open, or 0 if the system does not report it.
 pub(crate) fn open_files() -> usize {
     std::fs::read_dir("/proc/self/fd").map(Iterator::count).unwrap_or(0)
 }

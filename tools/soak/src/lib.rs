@@ -69,7 +69,7 @@ pub fn run(plan: Plan) -> Result<Report, Box<dyn std::error::Error>> {
     let health = clients.block_on(load(plan, &clients, &groups, &tally));
     let mut report = Report::new(plan, &tally, &health);
     let groups = Arc::into_inner(groups).ok_or("a caller is still there")?;
-    // The books are closed when the answers that nobody waits for any more are made.
+    // The books are closed after the responses of cancelled calls have been produced.
     std::thread::sleep(Duration::from_secs(1));
     for group in groups {
         report.close(&group);
@@ -106,15 +106,15 @@ async fn load(
         workers.spawn_on(work, runtime.handle());
     }
     let mut health = Health::new(began, plan.warm_up);
-    let mut told = Duration::ZERO;
+    let mut reported = Duration::ZERO;
     let mut tick = tokio::time::interval(Duration::from_secs(1));
     while !workers.is_empty() {
         tokio::select! {
             Some(_) = workers.join_next() => {}
             _ = tick.tick() => {
                 health.look(runtime.metrics().num_alive_tasks());
-                if began.elapsed() >= told + plan.every {
-                    told = began.elapsed();
+                if began.elapsed() >= reported + plan.every {
+                    reported = began.elapsed();
                     println!("{}", report::line(began.elapsed(), tally, &health));
                 }
             }
