@@ -224,7 +224,7 @@ fn what_is_served_is_read() {
         let mut streamed = decode(&wire, &bytes).response().unwrap();
         assert_eq!(streamed.usage, response.usage, "{name}");
         streamed.usage = whole.usage.clone();
-        // Who called is told before the arguments come, and a stream is written before it is known.
+        // The caller is named before the arguments arrive, and a stream is written before it is known.
         if !name.contains("call") {
             assert_eq!(whole, streamed, "{name}");
         }
@@ -278,7 +278,7 @@ fn what_is_sent_is_read_by_a_server() {
 }
 
 #[test]
-fn calls_are_told_apart_by_path_and_header() {
+fn calls_are_distinguished_by_path_and_header() {
     use http::{HeaderMap, Method};
     use serve::Operation::{Chat, Count, Models};
     let mut versioned = HeaderMap::new();

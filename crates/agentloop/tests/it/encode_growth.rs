@@ -93,7 +93,7 @@ fn results_in_another_order_than_their_calls_are_found_without_a_search() {
 }
 
 #[test]
-fn calls_without_ids_are_told_apart_by_their_tools_without_a_search() {
+fn calls_without_ids_are_distinguished_by_their_tools_without_a_search() {
     assert_linear("no ids", 100, |calls| {
         let name = |at: usize| if at < calls / 2 { "f" } else { "g" };
         let asked = (0..calls).map(|at| call("", name(at))).collect::<Vec<_>>();

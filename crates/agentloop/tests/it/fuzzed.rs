@@ -14,7 +14,7 @@ fn answered(wire: &Wire, body: &Value) -> ChatResponse {
     response
 }
 
-/// A reason that was kept as a word nobody knows was, once stored, the one that the word names.
+/// A finish reason that was kept as an unknown value became, once stored, the known reason of the same name.
 #[test]
 fn a_reason_in_our_own_words_is_that_reason() {
     for word in ["stop", "length", "content_filter", "error", "tool_calls", "of_tomorrow"] {

@@ -47,7 +47,7 @@ const ALLOWED: [(&str, usize); 9] = [
     ("crates/agentloop-macros", 9),
     ("crates/agentloop-sim", 29),
     ("crates/agentloop/src", 451),
-    ("crates/agentloop", 311),
+    ("crates/agentloop", 221),
     ("docs", 46),
     ("tools/model-data", 8),
 ];

@@ -80,8 +80,8 @@ fn an_error_inside_a_200_has_the_status_of_its_code() {
             stream(std::slice::from_ref(&unnamed)),
         ] {
             let error = read.error.unwrap();
-            let told = (error.kind(), error.status(), error.is_retryable(), error.message());
-            assert_eq!(told, (kind, status, retryable, "no"), "{code}");
+            let reported = (error.kind(), error.status(), error.is_retryable(), error.message());
+            assert_eq!(reported, (kind, status, retryable, "no"), "{code}");
             assert_eq!(error.code(), Some(code));
             assert!(read.events.iter().all(|event| !event.is_content()), "the call itself fails");
         }
@@ -206,7 +206,7 @@ fn items_that_only_the_list_tells_are_read_beside_those_that_were_streamed() {
 }
 
 #[test]
-fn items_that_share_an_id_are_told_apart_by_when_they_end() {
+fn items_that_share_an_id_are_distinguished_by_when_they_end() {
     let item = |encrypted: &str| json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": encrypted});
     let added = || json!({"type": "response.output_item.added", "item": item("")});
     let done = |encrypted| json!({"type": "response.output_item.done", "item": item(encrypted)});
@@ -251,7 +251,7 @@ fn interleaved_calls_stay_apart_whatever_their_ids() {
             (calls[0].arguments.as_str(), calls[1].arguments.as_str()),
             ("{\"n\":1}", "{\"m\":2}")
         );
-        assert_ne!(calls[0].id, calls[1].id, "results could not be told apart");
+        assert_ne!(calls[0].id, calls[1].id, "results could not be distinguished");
     }
 }
 

@@ -73,7 +73,7 @@ fn a_hole_is_mended_with_a_warning_or_refused() {
 }
 
 #[test]
-fn that_a_tool_failed_is_told_in_every_protocol_whether_its_result_is_text_or_parts() {
+fn a_failed_tool_is_reported_in_every_protocol_whether_its_result_is_text_or_parts() {
     let call = json!({"role": "assistant", "content": null, "tool_calls": [
         {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}]});
     let call: ChatMessage = serde_json::from_value(call).unwrap();
@@ -90,11 +90,11 @@ fn that_a_tool_failed_is_told_in_every_protocol_whether_its_result_is_text_or_pa
             let ask = ChatRequest::new(model).user("Where?").message(call.clone());
             let failed = ask.clone().message(ChatMessage::tool_error("a", content.clone()));
             let went_well = ask.message(ChatMessage::tool("a", content.clone()));
-            let told = |request: ChatRequest| {
+            let is_reported = |request: ChatRequest| {
                 encode(&request.protocol(protocol)).1.body.get().contains(mark)
             };
-            assert!(told(failed), "{protocol:?}: {content:?}");
-            assert!(!told(went_well), "{protocol:?}: {content:?}");
+            assert!(is_reported(failed), "{protocol:?}: {content:?}");
+            assert!(!is_reported(went_well), "{protocol:?}: {content:?}");
         }
     }
 }

@@ -108,7 +108,7 @@ fn eighty_thousand_sources_are_matched_with_their_search_results() {
 }
 
 #[test]
-fn eighty_thousand_sources_of_quotes_are_told_apart() {
+fn eighty_thousand_sources_of_quotes_are_distinguished() {
     let source = |at: usize| format!(r#"{{"startIndex":{at},"uri":"u{}"}}"#, at / 2 * 2);
     let sources = hostile::list(80_000, |at| source(at / 2));
     let sent = hostile::gemini(

@@ -42,7 +42,7 @@ async fn a_request_s_own_headers_are_sent_but_never_over_the_key() {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_told_before_anything_is_sent() {
+async fn a_missing_key_is_reported_before_anything_is_sent() {
     let fake = Fake::new([]);
     let lab =
         Provider::openai_compatible("lab", "http://lab.test/v1").key_env("LAB_KEY_OF_THIS_TEST");

@@ -88,9 +88,9 @@ async fn a_middleware_can_answer_by_itself() {
 }
 
 #[tokio::test]
-async fn warnings_are_told_for_chat_stream_and_embed() {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&told);
+async fn warnings_are_reported_for_chat_stream_and_embed() {
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&reported);
     let fake = Fake::new([Reply::text("hi"), Reply::sse(&[STREAM]), Reply::json(VECTORS)]);
     let ai = fake
         .builder()
@@ -106,5 +106,5 @@ async fn warnings_are_told_for_chat_stream_and_embed() {
     ai.chat(request.clone()).await.unwrap();
     ai.stream(request).await.unwrap().response().await.unwrap();
     ai.embed(EmbedRequest::new("together/e", "x").dimensions(3)).await.unwrap();
-    assert_eq!(*told.lock().unwrap(), ["frequency_penalty", "frequency_penalty", "dimensions"]);
+    assert_eq!(*reported.lock().unwrap(), ["frequency_penalty", "frequency_penalty", "dimensions"]);
 }

@@ -48,7 +48,7 @@ async fn an_error_after_content_ends_the_stream_with_the_partial_answer() {
     assert_eq!(text, "Hello");
     assert_eq!(error.partial().unwrap().text(), "Hello");
     assert_eq!(error.partial().unwrap().choices[0].finish_reason, FinishReason::Error);
-    assert!(!error.is_retryable(), "what was handed on cannot be repeated unseen");
+    assert!(!error.is_retryable(), "a response that was returned in part cannot be repeated");
     assert!(stream.next().await.is_none());
 }
 

@@ -67,8 +67,8 @@ fn aliases_and_the_default_model_lead_on_but_not_in_circles() {
 fn what_cannot_work_is_found_when_the_client_is_built() {
     use agentloop::Provider;
     for builder in [
-        AgentLoop::builder().default_provider("nobody"),
-        AgentLoop::builder().alias("a", "nobody/x"),
+        AgentLoop::builder().default_provider("unknown"),
+        AgentLoop::builder().alias("a", "unknown/x"),
         AgentLoop::builder().provider(Provider::openai_compatible("a/b", "http://x")),
         AgentLoop::builder().provider(Provider::openai_compatible("lab", "localhost:8000")),
     ] {

@@ -23,7 +23,7 @@ fn look(model: &str, parts: impl IntoIterator<Item = ContentPart>) -> ChatReques
 }
 
 #[tokio::test]
-async fn an_image_is_fetched_put_in_place_and_told_of() {
+async fn an_image_is_downloaded_inlined_and_reported() {
     // The bytes count, not what the server calls them.
     let server = Server::of("image/jpeg; charset=binary", PNG).await;
     let url = format!("{}/cat.jpg?sig=secret-query", server.url);
@@ -61,7 +61,7 @@ async fn a_password_in_an_address_stays_here() {
 }
 
 #[tokio::test]
-async fn nothing_is_fetched_unless_told_and_needed() {
+async fn nothing_is_downloaded_unless_enabled_and_needed() {
     let server = Server::of("image/png", PNG).await;
     let lab = Lab::default();
     let request = |model| look(model, [ContentPart::image_url(&server.url)]);

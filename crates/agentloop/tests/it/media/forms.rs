@@ -58,7 +58,7 @@ fn images() {
         assert_eq!(sent(model, ContentPart::image_url(PNG)), by_url(PNG), "{model}");
     }
     assert_eq!(sent("ollama/m", ContentPart::image_url(PNG)), by_url(PNG));
-    // A type that is not told is seen; one that nothing tells is not guessed.
+    // A type that is not given is detected; one that cannot be detected is not guessed.
     let untold = "data:;base64,iVBORw0KGgo=";
     assert_eq!(sent("ollama/m", ContentPart::image_url(untold)), by_url(PNG));
     for model in ["ollama/m", "anthropic/m", "google/m"] {

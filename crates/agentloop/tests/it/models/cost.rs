@@ -77,7 +77,7 @@ fn without_a_price_that_is_needed_there_is_no_cost() {
         // The long prompt's line says nothing about caches.
         json!({"promptTokens": 300_000, "completionTokens": 1, "details": {"cachedTokens": 1}}),
         json!({"promptTokens": 1, "completionTokens": 1, "details": {"serverToolRequests": {"dice": 1}}}),
-        // Whether the cache held the sound, nobody says.
+        // Whether the cache held the audio is unknown.
         json!({"promptTokens": 10, "completionTokens": 1, "details": {"audioPromptTokens": 4, "cachedTokens": 4}}),
         // More of a kind than there is.
         json!({"promptTokens": 1, "completionTokens": 1, "details": {"cachedTokens": 2}}),

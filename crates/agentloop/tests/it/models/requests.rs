@@ -105,10 +105,16 @@ fn the_rows_own_rule_counts_before_the_catalog() {
 
 #[test]
 fn the_limit_of_an_answer_is_known_where_no_rule_says_it() {
-    let told =
+    let limit_with =
         |overrides: &str| encode(&client(overrides), &ask("lab-a/m")).0["max_tokens"].clone();
-    let usual = told("");
-    assert_eq!(told("[\"lab-a/m\"]\nmax_output_tokens = 1234\ncontext_window = 9999\n"), 1234);
+    let usual = limit_with("");
+    assert_eq!(
+        limit_with("[\"lab-a/m\"]\nmax_output_tokens = 1234\ncontext_window = 9999\n"),
+        1234
+    );
     // The whole context would leave no room for the prompt.
-    assert_eq!(told("[\"lab-a/m\"]\nmax_output_tokens = 9999\ncontext_window = 9999\n"), usual);
+    assert_eq!(
+        limit_with("[\"lab-a/m\"]\nmax_output_tokens = 9999\ncontext_window = 9999\n"),
+        usual
+    );
 }

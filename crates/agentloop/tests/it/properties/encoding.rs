@@ -175,7 +175,7 @@ proptest! {
                 subject == name || (name == "reasoning_effort" && subject.starts_with("thinking"))
             };
             let warned = encoded.warnings.iter().any(|w| w.subject.as_deref().is_some_and(about));
-            // A wish not to be told how sure the model is needs no word.
+            // A request without log probabilities needs no warning.
             let sent = (name == "logprobs" && params["logprobs"] == false)
                 // One answer is what every host gives.
                 || (name == "n" && params["n"] == 1)

@@ -25,19 +25,19 @@ const LABELS: [Labels; 5] =
 
 /// Which of the events that tell an item whole are sent. One of them always is.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct Sent {
     pieces: bool,
     inputs: bool,
     items: bool,
     list: bool,
 }
 
-fn told() -> impl Strategy<Value = Told> {
-    let of = |(pieces, inputs, items, list)| Told { pieces, inputs, items, list };
+fn sent() -> impl Strategy<Value = Sent> {
+    let of = |(pieces, inputs, items, list)| Sent { pieces, inputs, items, list };
     (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(of)
-        .prop_filter("the answer is told somehow", |told| {
-            told.pieces || told.inputs || told.items || told.list
+        .prop_filter("the response is sent somehow", |sent| {
+            sent.pieces || sent.inputs || sent.items || sent.list
         })
 }
 
@@ -77,7 +77,7 @@ proptest! {
     #[test]
     fn interleaved_items_keep_what_they_say(
         labels in select(&LABELS[..]),
-        told in told(),
+        sent in sent(),
         fragments in vec(vec("[a-z{}\":é]{1,4}", 1..5), 1..5),
         order in vec(any::<Index>(), 0..40),
     ) {
@@ -91,26 +91,26 @@ proptest! {
         let rest = (0..fragments.len()).flat_map(|at| std::iter::repeat_n(at, 5));
         for at in turns.chain(rest) {
             let Some(piece) = left[at].next() else { continue };
-            if told.pieces {
+            if sent.pieces {
                 let kind = if is_call(at) { "function_call_arguments.delta" } else { "output_text.delta" };
                 events.push(event(labels, at, kind, &json!({"delta": piece})));
             }
             if left[at].len() > 0 {
                 continue;
             }
-            if told.inputs && is_call(at) {
+            if sent.inputs && is_call(at) {
                 let whole = json!({"arguments": wholes[at]});
                 events.push(event(labels, at, "function_call_arguments.done", &whole));
-            } else if told.inputs {
+            } else if sent.inputs {
                 events.push(event(labels, at, "output_text.done", &json!({"text": wholes[at]})));
             }
-            if told.items {
+            if sent.items {
                 let whole = json!({"item": item(labels, at, &wholes[at])});
                 events.push(event(labels, at, "output_item.done", &whole));
             }
         }
         let all = wholes.iter().enumerate().map(|(at, whole)| item(labels, at, whole));
-        let list: Vec<Value> = if told.list { all.collect() } else { Vec::new() };
+        let list: Vec<Value> = if sent.list { all.collect() } else { Vec::new() };
         events.push(json!({"type": "response.completed", "response": {"id": "r", "output": list}}));
         let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
         let response = decode(&Wire::of_responses(true), stream.as_bytes()).response().unwrap();
@@ -131,7 +131,7 @@ proptest! {
             }
         }
         prop_assert_eq!(calls, called);
-        // Texts open when they are first told.
+        // Texts open when they are first sent.
         texts.sort();
         said.sort();
         prop_assert_eq!(texts, said);

@@ -38,8 +38,8 @@ fn counts(recording: &Recording) -> Result<(), String> {
     let usage = &decoded.response()?.usage;
     let mut wire = serde_json::Map::new();
     for step in steps(recording) {
-        for told in [&step["usage"], &step["message"]["usage"]] {
-            for (name, value) in told.as_object().into_iter().flatten() {
+        for usage_object in [&step["usage"], &step["message"]["usage"]] {
+            for (name, value) in usage_object.as_object().into_iter().flatten() {
                 if !value.is_null() {
                     wire.insert(name.clone(), value.clone());
                 }

@@ -49,12 +49,12 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     (
         "xai-stream-citations-search-results-98ebabf3",
         "tool_call",
-        "the host ran what it shows as custom tools, which nobody declared: server tool calls",
+        "the provider ran what it shows as custom tools, which the request did not declare: server tool calls",
     ),
     (
         "xai-stream-citations-search-results-98ebabf3",
         "parallel_tool_calls",
-        "the host ran what it shows as custom tools, which nobody declared: server tool calls",
+        "the provider ran what it shows as custom tools, which the request did not declare: server tool calls",
     ),
 ];
 

@@ -69,7 +69,7 @@ mod leaves;
 mod oracle;
 mod replayed;
 mod responses;
-mod told;
+mod shortened;
 mod totals;
 
 use corpus::{Recording, recordings};

@@ -138,8 +138,8 @@ fn of_wire(recording: &Recording) -> Sums {
             }
             "reasoning" => {
                 let (content, summary) = (joined("content", "text"), joined("summary", "text"));
-                let told = if content.is_empty() { summary } else { content };
-                sums.thinking.push(told.join("\n\n"));
+                let text = if content.is_empty() { summary } else { content };
+                sums.thinking.push(text.join("\n\n"));
                 sums.encrypted.extend(item["encrypted_content"].as_str().map(str::to_owned));
             }
             "function_call" => sums.calls.push((text("call_id"), text("name"), text("arguments"))),
@@ -170,7 +170,7 @@ fn events(recording: &Recording) -> Vec<Value> {
         .collect()
 }
 
-/// The answer as it is told at the end.
+/// The response as it is repeated at the end.
 fn answer(recording: &Recording) -> Value {
     if !recording.streaming {
         return serde_json::from_slice(&recording.body).unwrap();

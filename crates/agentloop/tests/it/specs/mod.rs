@@ -136,7 +136,7 @@ fn the_descriptions_refuse_what_they_do_not_know() {
         for (field, value) in [
             ("nonsense", serde_json::json!(1)),
             ("temperature", serde_json::json!("warm")),
-            (turns, serde_json::json!([{"role": "nobody", "content": "hi"}])),
+            (turns, serde_json::json!([{"role": "unknown", "content": "hi"}])),
         ] {
             let mut bad = good.clone();
             bad[field] = value;

@@ -35,7 +35,7 @@ impl Spec {
     }
 }
 
-/// Brings OpenAPI's words into JSON Schema: `nullable` is a union with null, and of variants that are told apart by one
+/// Brings OpenAPI's words into JSON Schema: `nullable` is a union with null, and of variants that are distinguished by one
 /// field several may fit, where that field may be absent.
 fn rewrite(value: &mut Value) {
     match value {

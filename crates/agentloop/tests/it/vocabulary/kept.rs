@@ -46,9 +46,9 @@ fn the_description_of_a_schema_reaches_every_provider() {
         let sent = send(model, format(&own));
         let text = sent.body.to_string();
         assert!(text.contains("Its own words"), "{model}: {text}");
-        let told = text.contains("A word of greeting")
+        let is_described = text.contains("A word of greeting")
             || sent.warned.iter().any(|what| what == "response_format.json_schema.description");
-        assert!(told, "{model}: {text}");
+        assert!(is_described, "{model}: {text}");
     }
 }
 

@@ -214,7 +214,7 @@ fn a_tool_with_a_scope_goes_to_that_provider_only() {
     let sent = send("openai/gpt-4o", json!({"tools": [tool]}));
     assert_eq!(sent.body["tools"], Value::Null);
     assert_eq!(sent.warned, ["tools[0]"]);
-    // A kind that nobody knows is the caller's business.
+    // An unknown kind is the caller's responsibility.
     let sent = send("openai/gpt-4o", json!({"tools": [{"type": "tool_of_tomorrow", "a": 1}]}));
     assert_eq!(sent.body["tools"], json!([{"type": "tool_of_tomorrow", "a": 1}]));
 }

@@ -1,4 +1,4 @@
-//! The same answer told in fewer words: a Responses stream tells everything up to four times, and hosts leave out what
+//! The same response with less repetition: a Responses stream sends everything up to four times, and providers leave out what
 //! they like. Whatever is left out, nothing is lost and nothing doubled.
 
 use agentloop::ChatResponse;
@@ -36,9 +36,9 @@ fn same_after(recording: &Recording, change: impl Fn(&mut Vec<Value>)) -> Result
     if !recording.streaming || !recording.is_answer() {
         return Ok(());
     }
-    let mut told = events(recording);
-    change(&mut told);
-    let text: String = told.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let mut events_left = events(recording);
+    change(&mut events_left);
+    let text: String = events_left.iter().map(|event| format!("data: {event}\n\n")).collect();
     let decoded = recording.decode_bytes(text.as_bytes(), usize::MAX);
     compare(recording.decode().response()?, decoded.response()?)
 }
@@ -53,7 +53,7 @@ fn compare(as_it_came: &ChatResponse, changed: &ChatResponse) -> Result<(), Stri
     if one.len() == other.len() { Ok(()) } else { Err(format!("{one:?}\n{other:?}")) }
 }
 
-/// The parts, and all else of an answer. Of the state only what is the same however often it is told: ids and encrypted
+/// The parts, and all else of an answer. Of the state only what is the same however often it is sent: ids and encrypted
 /// texts are not. Items that run side by side stand in any order.
 fn comparable(response: &ChatResponse) -> Vec<String> {
     let mut response = response.clone();
@@ -131,7 +131,7 @@ fn without_their_beginning_items_begin_as_they_grow_or_end() {
 }
 
 #[test]
-fn items_without_a_place_are_told_apart_by_their_ids() {
+fn items_without_a_place_are_distinguished_by_their_ids() {
     over(WIRE, |recording| {
         same_after(recording, |events| {
             for event in events {
@@ -144,7 +144,7 @@ fn items_without_a_place_are_told_apart_by_their_ids() {
 }
 
 #[test]
-fn items_without_an_id_are_told_apart_by_their_place() {
+fn items_without_an_id_are_distinguished_by_their_place() {
     over(WIRE, |recording| {
         same_after(recording, |events| {
             for event in events {
@@ -155,7 +155,7 @@ fn items_without_an_id_are_told_apart_by_their_place() {
 }
 
 #[test]
-fn items_without_both_are_told_apart_by_their_order() {
+fn items_without_both_are_distinguished_by_their_order() {
     over(WIRE, |recording| {
         // Side by side there is no order.
         if recording.id == "xai-stream-citations-search-results-98ebabf3" {
