@@ -29,9 +29,9 @@ update: update-snapshots update-docs update-readme
 update-snapshots:
   INSTA_UPDATE=always cargo test --workspace
 
-# Writes the generated pages: docs/parameters.md and docs/restrictions.md.
+# Writes the generated pages and tables in docs/.
 update-docs:
-  UPDATE_DOCS=1 INSTA_UPDATE=always cargo test -p agentloop --test it -- wire restrict
+  UPDATE_DOCS=1 INSTA_UPDATE=always cargo test -p agentloop --test it -- wire restrict rows::docs
 
 # Writes the generated tables of the README.
 update-readme:
