@@ -25,7 +25,7 @@ async fn a_call_that_fails_twice_succeeds_at_the_third_attempt_with_a_warning() 
         let seen = ask(&client([&lab], retry()), kind, "lab").await;
         let told = seen.told(WarningKind::Retried);
         assert_eq!(told.len(), 1, "{kind:?} {protocol:?}");
-        for words in ["try 3", "server", "500", "connection"] {
+        for words in ["attempt 3", "server", "500", "connection"] {
             assert!(told[0].message.contains(words), "{}", told[0]);
         }
         assert!(told[0].subject.as_deref().unwrap().starts_with("lab/"));
