@@ -24,7 +24,7 @@ pub(crate) fn embed(served: &ServedEmbed) -> Result<EmbedResponse> {
     let vectors = texts.iter().map(|text| vector(text, dimensions)).collect();
     let tokens = texts.iter().map(|text| count_words(text)).sum();
     let mut response = EmbedResponse::new(model_id(&request.model), "sim", vectors);
-    response.usage = Some(EmbedUsage { prompt_tokens: tokens, total_tokens: tokens });
+    response.usage = Some(EmbedUsage::new(tokens, tokens));
     Ok(response)
 }
 

@@ -43,10 +43,7 @@ fn made() -> Agent {
     let send = Tool::dynamic("send", "Sends", schema(), |_: Value, _| async { Ok("sent") });
     let free =
         Tool::dynamic("free", "Looks", schema(), |_: Value, _| async { Ok(json!({"rain": true})) });
-    let own = Tool::external(FunctionDefinition {
-        name: "own".to_owned(),
-        ..FunctionDefinition::default()
-    });
+    let own = Tool::external(FunctionDefinition::new("own", None));
     Agent::new(client().clone()).tool(send.policy(Policy::Ask)).tool(free).tool(own)
 }
 

@@ -194,13 +194,9 @@ fn cite() -> Turn {
         }
         let start = part.text.chars().count() as u64;
         part.text.push_str(claim);
-        part.citations.push(Citation::Url(UrlCitation {
-            url: format!("https://example.com/{page}"),
-            title: Some(title.to_owned()),
-            start_index: Some(start),
-            end_index: Some(part.text.chars().count() as u64),
-            ..UrlCitation::default()
-        }));
+        let page = UrlCitation::new(format!("https://example.com/{page}")).with_title(title);
+        let end = part.text.chars().count() as u64;
+        part.citations.push(Citation::Url(page.with_range(start, end)));
     }
     part.text.push('.');
     Turn::new([ResponsePart::Text(part)])

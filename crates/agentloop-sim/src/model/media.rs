@@ -14,21 +14,14 @@ const SILENCE: &str = "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAA
 pub(super) fn image() -> Turn {
     Turn::new([
         ResponsePart::Text(TextPart::new("Here is an image of one pixel.")),
-        ResponsePart::Image(ImagePart {
-            mime_type: "image/png".to_owned(),
-            data: PIXEL.to_owned(),
-            ..ImagePart::default()
-        }),
+        ResponsePart::Image(ImagePart::new("image/png", PIXEL)),
     ])
 }
 
 /// Returns silence with a transcript. The bytes are the same whatever format is requested.
 pub(super) fn audio(request: &ChatRequest) -> Turn {
     let format = request.audio.as_ref().map_or("wav", |audio| &audio.format);
-    Turn::new([ResponsePart::Audio(AudioPart {
-        mime_type: format!("audio/{format}"),
-        data: SILENCE.to_owned(),
-        transcript: Some("This audio is silent.".to_owned()),
-        ..AudioPart::default()
-    })])
+    Turn::new([ResponsePart::Audio(
+        AudioPart::new(format!("audio/{format}"), SILENCE).with_transcript("This audio is silent."),
+    )])
 }

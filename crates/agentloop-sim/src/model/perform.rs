@@ -93,15 +93,9 @@ impl Tokens {
     }
 
     fn usage(self, prompt: u64) -> Usage {
-        Usage {
-            prompt_tokens: Some(prompt),
-            completion_tokens: Some(self.all),
-            total_tokens: Some(prompt + self.all),
-            details: UsageDetails {
-                reasoning_tokens: Some(self.thinking).filter(|tokens| *tokens > 0),
-                ..UsageDetails::default()
-            },
-        }
+        let mut details = UsageDetails::default();
+        details.reasoning_tokens = Some(self.thinking).filter(|tokens| *tokens > 0);
+        Usage::new(prompt, self.all).with_details(details)
     }
 }
 

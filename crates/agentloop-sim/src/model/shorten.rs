@@ -1,8 +1,6 @@
 //! Stop sequences and token limits.
 
-use agentloop::{
-    ChatStreamEvent, Citation, Fold, PartDelta, PartStart, ResponsePart, Stop, TextPart,
-};
+use agentloop::{ChatStreamEvent, Citation, Fold, PartDelta, PartStart, ResponsePart, Stop};
 
 use super::split::is_token;
 
@@ -30,10 +28,11 @@ pub(super) fn cut_at_stop(
             _ => true,
         };
         let citations = text.citations.iter().filter(|citation| covered(citation));
-        kept.push(ResponsePart::Text(TextPart {
-            citations: citations.cloned().collect(),
-            text: kept_text,
-            ..text.clone()
+        kept.push(ResponsePart::Text({
+            let mut value = text.clone();
+            value.citations = citations.cloned().collect();
+            value.text = kept_text;
+            value
         }));
     }
     Some(kept)

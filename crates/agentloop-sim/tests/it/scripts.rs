@@ -59,12 +59,7 @@ async fn a_turn_sets_finish_reason_usage_delta_size_and_faults() {
     let whole = ai.chat(request.clone()).await.unwrap();
     assert_eq!(whole, streamed(&ai, request.clone()).await.unwrap());
     assert_eq!(whole.finish_reason(), Some(&FinishReason::Length));
-    let scripted = Usage {
-        prompt_tokens: Some(5),
-        completion_tokens: Some(7),
-        total_tokens: Some(12),
-        ..Usage::default()
-    };
+    let scripted = Usage::new(5, 7);
     assert_eq!(whole.usage, scripted);
     let second = request.assistant("abcdef").user("more");
     let error = streamed(&ai, second).await.unwrap_err();

@@ -45,6 +45,7 @@ impl Citation {
 /// A page on the web.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct UrlCitation {
     /// The address.
     pub url: String,
@@ -71,6 +72,7 @@ pub struct UrlCitation {
 /// Characters of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct DocumentCitation {
     /// Which of the documents, counted from 0.
     pub document_index: u64,
@@ -94,6 +96,7 @@ pub struct DocumentCitation {
 /// Pages of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct PageCitation {
     /// Which of the documents, counted from 0.
     pub document_index: u64,
@@ -117,6 +120,7 @@ pub struct PageCitation {
 /// Content blocks of a document.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct BlockCitation {
     /// Which of the documents, counted from 0.
     pub document_index: u64,
@@ -140,6 +144,7 @@ pub struct BlockCitation {
 /// A search result that was sent along in the request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct SearchResultCitation {
     /// Where the result came from.
     pub source: String,
@@ -195,6 +200,7 @@ pub struct FileCitation {
 /// A citation of a kind that has no unified form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OpaqueCitation {
     /// The provider that sent it.
     pub provider: String,

@@ -53,6 +53,7 @@ pub enum ClientToolKind {
 /// The size of a screen, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Display {
     /// The width.
     pub width: u32,

@@ -253,6 +253,7 @@ impl From<&str> for ContentPart {
 /// An image by address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ImageUrl {
     /// `https://…` or `data:image/png;base64,…`.
     pub url: String,
@@ -286,6 +287,7 @@ pub enum ImageDetail {
 /// Recorded sound: its bytes, or its address for hosts that take one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AudioInput {
     /// The sound in base64; empty when it is given by address.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "String::is_empty")]
@@ -301,6 +303,7 @@ pub struct AudioInput {
 /// A file: its content, its address, or the provider's id of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FileInput {
     /// The content, as a data URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -331,6 +334,7 @@ pub struct FileInput {
 /// Something by address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct MediaUrl {
     /// `https://…` or a data URL.
     pub url: String,

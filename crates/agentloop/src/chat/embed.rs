@@ -9,11 +9,11 @@ use super::read::nullable;
 use crate::chat::{Cost, RawResponse, Warning};
 use crate::timeouts::Timeouts;
 
-/// Texts to turn into vectors.
+/// A request for the vectors (embeddings) of texts.
 ///
-/// More texts than the host takes in one call are sent in several, a few at once; the vectors come in the order of the
-/// texts. The first call that fails fails the whole, and its error says which texts it was about. An empty text is sent
-/// as it is: what hosts make of it differs.
+/// More texts than the provider accepts in one call are sent in several calls, a few at once. The vectors are in the order of the
+/// texts. The first call that fails fails the request, and its error names the texts of that call. An empty text is sent
+/// as it is; providers treat it differently.
 ///
 /// ```
 /// use agentloop::EmbedRequest;
@@ -23,6 +23,7 @@ use crate::timeouts::Timeouts;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct EmbedRequest {
     /// `"provider/model"`, an alias, or a model of the default provider.
     pub model: String,
@@ -34,10 +35,10 @@ pub struct EmbedRequest {
     /// What the vectors are for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_type: Option<EmbedInputType>,
-    /// Tells the provider which of your users is asking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
+    /// Identifies your end user to the provider. In JSON it is `user`.
+    #[serde(default, rename = "user", skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
+    /// Labels that [`Costs`](crate::middleware::Costs) counts the call under. They are not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// More fields for the request's body, under the provider's own names, sent untouched.
@@ -62,7 +63,7 @@ pub struct EmbedRequest {
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub include_raw: bool,
     /// How many calls may be under way at once, where the texts need more than one; else
-    /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). No part of the question: it is not written as JSON.
+    /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). It is not part of the JSON.
     #[serde(skip)]
     pub concurrency: Option<usize>,
     /// How long to wait, where it differs from the client's setting.
@@ -71,50 +72,85 @@ pub struct EmbedRequest {
 }
 
 impl EmbedRequest {
-    /// `input` for `model`.
+    /// Creates a request for the vectors of `input`.
     pub fn new(model: impl Into<String>, input: impl Into<EmbedInput>) -> Self {
         Self { model: model.into(), input: input.into(), ..Self::default() }
     }
 
-    /// Sets `dimensions`.
+    /// Sets the length of the vectors.
     #[must_use]
     pub fn dimensions(mut self, dimensions: u32) -> Self {
         self.dimensions = Some(dimensions);
         self
     }
 
-    /// Sets `input_type`.
+    /// Sets what the vectors are for.
     #[must_use]
     pub fn input_type(mut self, input_type: EmbedInputType) -> Self {
         self.input_type = Some(input_type);
         self
     }
 
-    /// Sets `fallbacks`.
+    /// Identifies your end user to the provider. In JSON it is `user`.
+    #[must_use]
+    pub fn user_id(mut self, id: impl Into<String>) -> Self {
+        self.user_id = Some(id.into());
+        self
+    }
+
+    /// Adds a label that [`Costs`](crate::middleware::Costs) counts the call under. It is not sent.
+    #[must_use]
+    pub fn tag(mut self, tag: impl Into<String>) -> Self {
+        self.tags.push(tag.into());
+        self
+    }
+
+    /// Adds a field to the request's body, under the provider's own name.
+    #[must_use]
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra_body.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a header. It never replaces a header that authenticates.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.extra_headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Sets the models to use when this one fails, for the [`Fallback`](crate::middleware::Fallback) middleware.
     #[must_use]
     pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
         self.fallbacks = models.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets `cache`.
+    /// Sets how a [cache](crate::middleware::Cache) treats this request, if the client has one.
     #[must_use]
     pub fn cache(mut self, mode: CacheMode) -> Self {
         self.cache = Some(mode);
         self
     }
 
-    /// Asks for the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
+    /// Requests the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
     #[must_use]
     pub fn include_raw(mut self) -> Self {
         self.include_raw = true;
         self
     }
 
-    /// Sets `concurrency`.
+    /// Sets how many calls may be in progress at once, where the texts need more than one.
     #[must_use]
     pub fn concurrency(mut self, concurrency: usize) -> Self {
         self.concurrency = Some(concurrency);
+        self
+    }
+
+    /// Sets how long to wait, in place of the client's setting.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = Some(timeouts);
         self
     }
 }
@@ -122,6 +158,7 @@ impl EmbedRequest {
 /// One text or many; a list of one is the same as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum EmbedInput {
     /// One.
     One(String),
@@ -169,7 +206,7 @@ impl<T: Into<String>, const N: usize> From<[T; N]> for EmbedInput {
     }
 }
 
-/// What the vectors are for. Hosts that tell these apart give better vectors for it.
+/// What the vectors are for. Providers that distinguish these return better vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -205,7 +242,7 @@ pub struct EmbedResponse {
     /// The id by which the provider's support knows the call (the last one, when there were several).
     #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Whether they come from a [cache](crate::middleware::Cache). Then nobody was asked, and the usage is that of the
+    /// Whether they come from a [cache](crate::middleware::Cache). The usage is then that of the
     /// call that was stored.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
@@ -220,6 +257,7 @@ pub struct EmbedResponse {
 
 /// The tokens of an embeddings call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct EmbedUsage {
     /// Tokens read.
     pub prompt_tokens: u64,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The log probabilities of the tokens of one choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Logprobs {
     /// Of the text's tokens.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -20,6 +21,7 @@ pub struct Logprobs {
 /// One token and the alternatives to it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TokenLogprob {
     /// The token.
     pub token: String,

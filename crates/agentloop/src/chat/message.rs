@@ -1,4 +1,4 @@
-//! The turns of a conversation.
+//! The messages of a conversation.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,9 +6,10 @@ use serde_json::Value;
 use super::{ContentPart, MessageContent};
 use crate::chat::CacheControl;
 
-/// Who says it.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Role {
     /// Instructions. Providers that call them `developer` get that name.
     #[serde(alias = "developer")]
@@ -23,7 +24,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The word as it stands in JSON.
+    /// Returns the name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -34,10 +35,10 @@ impl Role {
     }
 }
 
-/// One turn of a conversation.
+/// One message of a conversation.
 ///
-/// An assistant's turn can hold every part of a response, so that [`ChatResponse::into_message`] loses
-/// nothing. Tool calls stand among the parts (in their place), or, as OpenAI writes them, in `tool_calls`
+/// An assistant's message can hold every part of a response, so [`ChatResponse::into_message`] loses
+/// nothing. Tool calls are among the parts (in their place), or, as OpenAI writes them, in `tool_calls`
 /// (after the content); both are read.
 ///
 /// A message as OpenAI and compatible providers return it can be read, too: `refusal`, `annotations`, `audio`,
@@ -45,34 +46,36 @@ impl Role {
 ///
 /// [`ChatResponse::into_message`]: crate::ChatResponse::into_message
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ChatMessage {
-    /// Who says it.
+    /// The author of a message.
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: Option<MessageContent>,
-    /// The speaker's name; in a tool's turn, the name of the tool.
+    /// The speaker's name; in a tool's message, the name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Tool calls as OpenAI writes them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// In a tool's turn, the call that it answers.
+    /// In a tool's message, the id of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// In a tool's turn, whether the tool failed.
+    /// In a tool's message, whether the tool failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// Asks the provider to cache the prompt up to and including this turn.
+    /// Asks the provider to cache the prompt up to and including this message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
-    /// Which model said it, for an assistant's turn that was an answer. Thinking goes back only to the
+    /// The model that wrote it, for an assistant's message that was a response. Thinking goes back only to the
     /// provider it came from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
-/// The model that a turn came from.
+/// The model that a message came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Origin {
     /// The provider.
     pub provider: String,
@@ -81,55 +84,70 @@ pub struct Origin {
 }
 
 impl ChatMessage {
-    fn new(role: Role, content: impl Into<MessageContent>) -> Self {
+    /// Creates a message of `role`.
+    pub fn new(role: Role, content: impl Into<MessageContent>) -> Self {
         Self { role, content: Some(content.into()), ..Self::default() }
     }
 
-    /// Instructions.
+    /// Creates a message with instructions.
     pub fn system(content: impl Into<MessageContent>) -> Self {
         Self::new(Role::System, content)
     }
 
-    /// What the user says.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<MessageContent>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the model said.
+    /// Creates a message of the model.
     pub fn assistant(content: impl Into<MessageContent>) -> Self {
         Self::new(Role::Assistant, content)
     }
 
-    /// The result of a tool call.
+    /// Creates a message with the result of a tool call.
     pub fn tool(call_id: impl Into<String>, content: impl Into<MessageContent>) -> Self {
         Self { tool_call_id: Some(call_id.into()), ..Self::new(Role::Tool, content) }
     }
 
-    /// The result of a tool call that failed.
+    /// Creates a message with the error of a tool call that failed.
     pub fn tool_error(call_id: impl Into<String>, content: impl Into<MessageContent>) -> Self {
         Self { is_error: true, ..Self::tool(call_id, content) }
     }
 
-    /// The same, with the speaker's (or the tool's) name.
+    /// Sets the name of the speaker or of the tool.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The same, cached by the provider up to and including this turn.
+    /// Asks the provider to cache the prompt up to and including this message.
     #[must_use]
     pub fn with_cache(mut self, cache: CacheControl) -> Self {
         self.cache_control = Some(cache);
         self
     }
 
-    /// All text, joined.
+    /// Sets the model that the message came from.
+    #[must_use]
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = Some(origin);
+        self
+    }
+
+    /// Adds a tool call as OpenAI writes it, after the content.
+    #[must_use]
+    pub fn with_tool_call(mut self, call: ToolCall) -> Self {
+        self.tool_calls.push(call);
+        self
+    }
+
+    /// Returns all text, joined.
     pub fn text(&self) -> String {
         self.content.as_ref().map(MessageContent::text).unwrap_or_default()
     }
 
-    /// The parts, if the content is given in parts.
+    /// Returns the parts, if the content is given in parts.
     pub fn parts(&self) -> &[ContentPart] {
         match &self.content {
             Some(MessageContent::Parts(parts)) => parts,
@@ -140,6 +158,7 @@ impl ChatMessage {
 
 /// A tool call as OpenAI writes it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolCall {
     /// The call's id.
     pub id: String,
@@ -161,7 +180,7 @@ impl ToolCall {
         Self {
             id: id.into(),
             kind: "function".to_owned(),
-            function: FunctionCall { name: name.into(), arguments: arguments.into() },
+            function: FunctionCall::new(name, arguments),
             extra_content: None,
         }
     }
@@ -169,6 +188,7 @@ impl ToolCall {
 
 /// What a tool call calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FunctionCall {
     /// The tool's name.
     pub name: String,

@@ -3,6 +3,7 @@
 //! The types here are plain data. They depend on no other part of the crate that knows a provider or a protocol, so every
 //! module can use them. A response is the [fold](Fold) of its events; [`ChatResponse::unfold`] is the inverse.
 
+mod build;
 mod cache_control;
 mod cache_mode;
 mod citation;
@@ -29,6 +30,7 @@ mod read;
 mod reasoning;
 mod reconcile;
 mod request;
+mod request_params;
 mod response;
 mod server_tool;
 mod tool;

@@ -65,6 +65,7 @@ impl OutputStrategy {
 /// A named JSON Schema.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct JsonSchemaFormat {
     /// A name for it: letters, digits, `_` and `-`.
     pub name: String,
@@ -81,6 +82,7 @@ pub struct JsonSchemaFormat {
 /// How spoken output shall sound.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct AudioOutput {
     /// The voice: a name, or an object for a voice of one's own.
     pub voice: Value,
@@ -91,6 +93,7 @@ pub struct AudioOutput {
 /// What generated images shall be like.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ImageOutput {
     /// Width to height: `1:1`, `16:9` and the like.
     #[serde(default, skip_serializing_if = "Option::is_none")]

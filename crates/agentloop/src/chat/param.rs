@@ -24,16 +24,16 @@ impl<T> Field for Vec<T> {
     }
 }
 
-/// Each parameter has the name of its field of [`ChatRequest`].
+/// A parameter, its field of [`ChatRequest`], and its name in JSON.
 macro_rules! params {
-    ($($variant:ident = $field:ident,)*) => {
+    ($($variant:ident = $field:ident $name:literal,)*) => {
         /// A parameter of a chat request.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         #[non_exhaustive]
         pub enum Param {
             $(
-                #[doc = concat!("`", stringify!($field), "`")]
+                #[doc = concat!("`", $name, "`")]
                 $variant,
             )*
         }
@@ -42,10 +42,10 @@ macro_rules! params {
             /// Every parameter.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Returns the name, which is also the name of the field of [`ChatRequest`].
+            /// Returns the name that the parameter has in the JSON of a [`ChatRequest`].
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(Self::$variant => stringify!($field),)*
+                    $(Self::$variant => $name,)*
                 }
             }
         }
@@ -93,32 +93,32 @@ macro_rules! params {
 }
 
 params! {
-    Temperature = temperature,
-    TopP = top_p,
-    TopK = top_k,
-    MaxTokens = max_tokens,
-    Stop = stop,
-    Seed = seed,
-    N = n,
-    FrequencyPenalty = frequency_penalty,
-    PresencePenalty = presence_penalty,
-    Tools = tools,
-    ToolChoice = tool_choice,
-    ParallelToolCalls = parallel_tool_calls,
-    ResponseFormat = response_format,
-    Modalities = modalities,
-    Audio = audio,
-    Image = image,
-    Verbosity = verbosity,
-    ReasoningEffort = reasoning_effort,
-    Thinking = thinking,
-    Logprobs = logprobs,
-    TopLogprobs = top_logprobs,
-    LogitBias = logit_bias,
-    ServiceTier = service_tier,
-    PromptCacheKey = prompt_cache_key,
-    User = user,
-    Metadata = metadata,
+    Temperature = temperature "temperature",
+    TopP = top_p "top_p",
+    TopK = top_k "top_k",
+    MaxTokens = max_tokens "max_tokens",
+    Stop = stop "stop",
+    Seed = seed "seed",
+    N = n "n",
+    FrequencyPenalty = frequency_penalty "frequency_penalty",
+    PresencePenalty = presence_penalty "presence_penalty",
+    Tools = tools "tools",
+    ToolChoice = tool_choice "tool_choice",
+    ParallelToolCalls = parallel_tool_calls "parallel_tool_calls",
+    ResponseFormat = response_format "response_format",
+    Modalities = modalities "modalities",
+    Audio = audio "audio",
+    Image = image "image",
+    Verbosity = verbosity "verbosity",
+    ReasoningEffort = reasoning_effort "reasoning_effort",
+    Thinking = thinking "thinking",
+    Logprobs = logprobs "logprobs",
+    TopLogprobs = top_logprobs "top_logprobs",
+    LogitBias = logit_bias "logit_bias",
+    ServiceTier = service_tier "service_tier",
+    PromptCacheKey = prompt_cache_key "prompt_cache_key",
+    User = user_id "user",
+    Metadata = metadata "metadata",
 }
 
 impl Param {
@@ -213,7 +213,7 @@ impl ChatRequest {
     /// Returns the value of a parameter that holds a text.
     pub(crate) fn text(&self, param: Param) -> Option<&str> {
         match param {
-            Param::User => self.user.as_deref(),
+            Param::User => self.user_id.as_deref(),
             Param::PromptCacheKey => self.prompt_cache_key.as_deref(),
             Param::ServiceTier => self.service_tier.as_deref(),
             _ => None,

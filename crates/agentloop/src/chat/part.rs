@@ -56,6 +56,7 @@ pub enum ResponsePart {
 /// provider sent no state, so a part says whose it is wherever it is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ProviderState {
     /// The provider (the name of its row) that made the state.
     pub provider: String,
@@ -77,6 +78,7 @@ impl ProviderState {
 /// Text. In an answer it may carry citations, in a request a cache marker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct TextPart {
     /// The text.
     pub text: String,
@@ -101,6 +103,7 @@ impl TextPart {
 /// A call of a tool that the caller runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolCallPart {
     /// The id by which the result is matched to the call. Never empty in an answer.
     pub id: String,
@@ -138,6 +141,7 @@ impl ToolCallPart {
 /// What the model thought.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ThinkingPart {
     /// The thoughts, or a summary of them. May be empty when the provider keeps them to itself.
     pub thinking: String,
@@ -159,6 +163,7 @@ impl ThinkingPart {
 /// Thinking in encrypted form.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct RedactedThinkingPart {
     /// The encrypted thoughts.
     pub data: String,
@@ -170,6 +175,7 @@ pub struct RedactedThinkingPart {
 /// A generated image: its bytes, or where they can be had.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ImagePart {
     /// `image/png` and the like.
     pub mime_type: String,
@@ -187,6 +193,7 @@ pub struct ImagePart {
 /// Generated speech or sound.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct AudioPart {
     /// `audio/wav`, `audio/L16;rate=24000` and the like.
     pub mime_type: String,
@@ -206,6 +213,7 @@ pub struct AudioPart {
 /// A generated file of another kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct FilePart {
     /// The file's media type.
     pub mime_type: String,
@@ -226,6 +234,7 @@ pub struct FilePart {
 /// Code that the provider runs on its side.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CodeExecutionPart {
     /// The id that the result refers to, where the provider has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,6 +267,7 @@ pub enum CodeOutcome {
 /// What a code run printed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CodeResultPart {
     /// The id of the [`CodeExecutionPart`] that this answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -283,6 +293,7 @@ pub struct CodeResultPart {
 /// A call of a tool that the provider runs itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ServerToolCallPart {
     /// The id that the result refers to.
     pub id: String,
@@ -299,6 +310,7 @@ pub struct ServerToolCallPart {
 /// What a tool of the provider gave back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ServerToolResultPart {
     /// The id of the [`ServerToolCallPart`] that this answers.
     pub tool_call_id: String,
@@ -316,6 +328,7 @@ pub struct ServerToolResultPart {
 /// A piece that has no unified kind. It survives, and goes back to its provider as it came.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct OpaquePart {
     /// The provider that sent it.
     pub provider: String,

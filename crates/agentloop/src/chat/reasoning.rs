@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How hard to think. A provider that knows fewer levels gets the nearest one, with a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Effort {
     /// Not at all.
     None,
@@ -70,6 +71,7 @@ impl FromIterator<Effort> for Efforts {
 /// How many tokens to think for, and whether to show the thoughts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Thinking {
     /// Whether to think at all; absent leaves it to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]

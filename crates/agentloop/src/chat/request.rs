@@ -14,11 +14,10 @@ use super::{
 use crate::chat::Protocol;
 use crate::timeouts::Timeouts;
 
-/// A question to a model, in one shape for every provider.
+/// A chat request, in one shape for every provider.
 ///
-/// Everything but `model` and `messages` is optional. What a provider or a model cannot take is left out
-/// or changed with a [warning](crate::ChatResponse::warnings) on the response, or refused with a typed
-/// error before anything is sent; never silently.
+/// Only `model` and `messages` are required. What a provider or a model does not accept is left out or changed with a
+/// [warning](crate::ChatResponse::warnings) on the response, or fails with a typed error before anything is sent.
 ///
 /// ```
 /// use agentloop::ChatRequest;
@@ -32,113 +31,114 @@ use crate::timeouts::Timeouts;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct ChatRequest {
     /// `"provider/model"`, an alias, or a model of the default provider.
     pub model: String,
     /// The conversation so far.
     pub messages: Vec<ChatMessage>,
 
-    /// How freely to choose words; 0 is the least.
+    /// Scales the randomness of the choice of tokens; 0 is the least random.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
-    /// Choose among the likeliest words that make up this share.
+    /// Samples only from the likeliest tokens whose probabilities add up to this share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
-    /// Choose among so many of the likeliest words.
+    /// Samples only from this many of the likeliest tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_k: Option<u32>,
-    /// The longest answer, in tokens, thinking included.
+    /// Limits the length of the response, in tokens. Thinking counts too.
     #[serde(default, alias = "max_completion_tokens", skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Where to stop.
+    /// The texts that end the response. They are not part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// Makes answers repeatable, as far as the provider can.
+    /// Makes responses repeatable, as far as the provider can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<i64>,
-    /// How many answers.
+    /// The number of choices in the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub n: Option<u32>,
-    /// Against words that were used often.
+    /// Penalizes tokens in proportion to how often they have already appeared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_penalty: Option<f64>,
-    /// Against words that were used at all.
+    /// Penalizes tokens that have already appeared, however often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
 
     /// The tools that the model may call.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolDefinition>,
-    /// Whether it may, must or must not.
+    /// Whether the model may, must or must not call a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether it may call several at once.
+    /// Whether the model may call several tools in one response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
 
-    /// The form of the answer's text.
+    /// The form of the response's text: plain text, JSON, or JSON of a schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
-    /// What kinds of output are wanted: `text`, `audio`, `image`.
+    /// The kinds of output: `text`, `audio`, `image`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub modalities: Vec<String>,
-    /// How spoken output shall sound.
+    /// The voice and the format of spoken output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio: Option<AudioOutput>,
-    /// What generated images shall be like.
+    /// The shape and the size of generated images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageOutput>,
-    /// How wordy the answer shall be: `low`, `medium`, `high`.
+    /// How detailed the response is: `low`, `medium` or `high`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<String>,
 
-    /// How hard to think.
+    /// How much effort the model spends on thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<Effort>,
-    /// How many tokens to think for, and whether to show the thoughts.
+    /// Whether to think, for how many tokens, and whether the thoughts are part of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking: Option<Thinking>,
 
-    /// Whether to say how sure the model was.
+    /// Whether the response has the log probabilities of its tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<bool>,
-    /// Of how many alternatives.
+    /// The number of likely alternatives to report for each token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_logprobs: Option<u32>,
-    /// Likelier and less likely tokens.
+    /// Changes the likelihood of single tokens, by the provider's token id: from -100 (never) to 100 (always).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logit_bias: Option<BTreeMap<String, f64>>,
 
-    /// Whether to stream. The method that is called decides (`chat` or `stream`), not this field; it is here
-    /// so that a request in OpenAI's form can be read.
+    /// Whether to stream. The method that is called decides (`chat` or `stream`), not this field. It exists
+    /// because requests in OpenAI's form have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// Options of the stream. Usage is always asked for, wherever the host can be asked.
+    /// Options of the stream. The usage is always requested where the provider supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_options: Option<StreamOptions>,
 
-    /// Which of the provider's service tiers to use.
+    /// The provider's service tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_tier: Option<String>,
-    /// Groups requests that share a prompt, for the provider's cache.
+    /// Groups requests that share a prompt, for the provider's prompt cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_cache_key: Option<String>,
-    /// Tells the provider which of your users is asking.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
+    /// Identifies your end user to the provider, which uses it to detect abuse. In JSON it is `user`.
+    #[serde(default, rename = "user", skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<String>,
     /// Labels that the provider stores with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
 
-    /// More fields for the request's body, under the provider's own names. They are sent untouched and win
-    /// over everything that the library writes.
+    /// More fields for the request's body, under the provider's own names. They are sent as they are and
+    /// replace fields of the same name.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
-    /// More fields for the body, by the name of the provider that they are for: only that provider gets them, over
-    /// those of `extra_body`.
+    /// More fields for the body, by the name of the provider that they are for. Only that provider gets them; they replace
+    /// fields of `extra_body`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "BTreeMap::is_empty")]
     pub provider_options: BTreeMap<String, Map<String, Value>>,
-    /// More headers. They never replace the ones that authenticate.
+    /// More headers. They never replace the headers that authenticate.
     #[serde(
         default,
         deserialize_with = "nullable",
@@ -146,61 +146,61 @@ pub struct ChatRequest {
     )]
     pub extra_headers: ExtraHeaders,
 
-    /// What the call is counted under, by [`Costs`](crate::middleware::Costs) for example. They are not sent.
+    /// Labels that [`Costs`](crate::middleware::Costs) counts the call under. They are not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Leave out, with a warning, the parts of messages that the host cannot take, instead of refusing them.
+    /// Leaves out, with a warning, the parts of messages that the provider does not accept, instead of failing.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub lenient: bool,
-    /// Refuses what would otherwise be changed with a warning: a conversation that has holes (a tool call without a
-    /// result, a result without a call), a parameter that the provider or the model does not take, and what the table of
+    /// Fails where the request would otherwise be changed with a warning: a tool call without a result, a result without a
+    /// call, a parameter that the provider or the model does not accept, and what the table of
     /// [restrictions](crate::provider::Restriction) would change with a loss.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
-    /// How a schema of `response_format` is asked for, if it shall not be the best way that the model has.
+    /// How a schema of `response_format` is requested. The default is the best way that the model supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_strategy: Option<OutputStrategy>,
-    /// The protocol to speak, if the provider speaks several and it shall not be the default.
+    /// The protocol, if the provider speaks several and the default is not wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
-    /// middleware, which does it: without it this is a warning. It is not sent.
+    /// The models to use when this one fails, in place of those of the [`Fallback`](crate::middleware::Fallback)
+    /// middleware. Without that middleware this is a warning. They are not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
-    /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
+    /// How a [cache](crate::middleware::Cache) treats this request, if the client has one. It is not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
     /// Whether the [response](crate::ChatResponse::raw) also has the status, the headers (rate limits, processing time) and the
-    /// body as the provider sent them. It is never sent, and without it nothing of them is kept.
+    /// body as the provider sent them. It is not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub include_raw: bool,
-    /// How long to wait, where it differs from the client's setting.
+    /// How long to wait, in place of the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
-    /// Whether and how remote media are fetched, where it differs from the client's setting.
+    /// Whether and how remote media are fetched, in place of the client's setting.
     #[serde(skip)]
     pub media: Option<MediaOptions>,
 }
 
 impl ChatRequest {
-    /// A request to `model`, with nothing said yet.
+    /// Creates a request to `model` without messages.
     pub fn new(model: impl Into<String>) -> Self {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// Adds instructions.
+    /// Adds instructions as a system message.
     #[must_use]
     pub fn system(self, content: impl Into<MessageContent>) -> Self {
         self.message(ChatMessage::system(content))
     }
 
-    /// Adds what the user says.
+    /// Adds a message of the user. For the id of the end user see [`user_id`](Self::user_id).
     #[must_use]
     pub fn user(self, content: impl Into<MessageContent>) -> Self {
         self.message(ChatMessage::user(content))
     }
 
-    /// Adds what the assistant said earlier.
+    /// Adds an earlier message of the assistant.
     #[must_use]
     pub fn assistant(self, content: impl Into<MessageContent>) -> Self {
         self.message(ChatMessage::assistant(content))
@@ -219,204 +219,20 @@ impl ChatRequest {
         self.messages.extend(messages);
         self
     }
-
-    /// Adds a tool.
-    #[must_use]
-    pub fn tool(mut self, tool: ToolDefinition) -> Self {
-        self.tools.push(tool);
-        self
-    }
-
-    /// Adds tools.
-    #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolDefinition>) -> Self {
-        self.tools.extend(tools);
-        self
-    }
-
-    /// Sets `tool_choice`.
-    #[must_use]
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.tool_choice = Some(choice);
-        self
-    }
-
-    /// Sets `parallel_tool_calls`.
-    #[must_use]
-    pub fn parallel_tool_calls(mut self, parallel: bool) -> Self {
-        self.parallel_tool_calls = Some(parallel);
-        self
-    }
-
-    /// Sets `temperature`.
-    #[must_use]
-    pub fn temperature(mut self, temperature: f64) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Sets `top_p`.
-    #[must_use]
-    pub fn top_p(mut self, top_p: f64) -> Self {
-        self.top_p = Some(top_p);
-        self
-    }
-
-    /// Sets `max_tokens`.
-    #[must_use]
-    pub fn max_tokens(mut self, max_tokens: u64) -> Self {
-        self.max_tokens = Some(max_tokens);
-        self
-    }
-
-    /// Sets `stop`.
-    #[must_use]
-    pub fn stop(mut self, stop: impl Into<Stop>) -> Self {
-        self.stop = Some(stop.into());
-        self
-    }
-
-    /// Sets `seed`.
-    #[must_use]
-    pub fn seed(mut self, seed: i64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Sets `n`.
-    #[must_use]
-    pub fn n(mut self, n: u32) -> Self {
-        self.n = Some(n);
-        self
-    }
-
-    /// Sets `response_format`.
-    #[must_use]
-    pub fn response_format(mut self, format: ResponseFormat) -> Self {
-        self.response_format = Some(format);
-        self
-    }
-
-    /// Sets `reasoning_effort`.
-    #[must_use]
-    pub fn effort(mut self, effort: Effort) -> Self {
-        self.reasoning_effort = Some(effort);
-        self
-    }
-
-    /// Sets `thinking`.
-    #[must_use]
-    pub fn thinking(mut self, thinking: Thinking) -> Self {
-        self.thinking = Some(thinking);
-        self
-    }
-
-    /// Asks for spoken output beside text.
-    #[must_use]
-    pub fn audio(mut self, audio: AudioOutput) -> Self {
-        self.modalities = vec!["text".to_owned(), "audio".to_owned()];
-        self.audio = Some(audio);
-        self
-    }
-
-    /// Asks for images beside text.
-    #[must_use]
-    pub fn image(mut self, image: ImageOutput) -> Self {
-        self.modalities = vec!["text".to_owned(), "image".to_owned()];
-        self.image = Some(image);
-        self
-    }
-
-    /// Adds a field to the request's body, under the provider's own name.
-    #[must_use]
-    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra_body.insert(name.into(), value.into());
-        self
-    }
-
-    /// Adds a field to the request's body, under the provider's own name, for that provider only.
-    ///
-    /// ```
-    /// use agentloop::ChatRequest;
-    ///
-    /// let request = ChatRequest::new("openrouter/openai/gpt-5")
-    ///     .user("Hi")
-    ///     .provider_option("openrouter", "transforms", serde_json::json!(["middle-out"]));
-    /// ```
-    #[must_use]
-    pub fn provider_option(
-        mut self,
-        provider: impl Into<String>,
-        name: impl Into<String>,
-        value: impl Into<Value>,
-    ) -> Self {
-        let options = self.provider_options.entry(provider.into()).or_default();
-        options.insert(name.into(), value.into());
-        self
-    }
-
-    /// Adds a header.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.extra_headers.insert(name.into(), value.into());
-        self
-    }
-
-    /// Refuses what would otherwise be changed with a warning: see [`strict`](Self::strict).
-    #[must_use]
-    pub fn strict(mut self) -> Self {
-        self.strict = true;
-        self
-    }
-
-    /// Speaks this protocol.
-    #[must_use]
-    pub fn protocol(mut self, protocol: Protocol) -> Self {
-        self.protocol = Some(protocol);
-        self
-    }
-
-    /// Sets `fallbacks`.
-    #[must_use]
-    pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
-        self.fallbacks = models.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets `cache`.
-    #[must_use]
-    pub fn cache(mut self, mode: CacheMode) -> Self {
-        self.cache = Some(mode);
-        self
-    }
-
-    /// Asks for the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
-    #[must_use]
-    pub fn include_raw(mut self) -> Self {
-        self.include_raw = true;
-        self
-    }
-
-    /// Leaves out what the host cannot take, with a warning.
-    #[must_use]
-    pub fn lenient(mut self) -> Self {
-        self.lenient = true;
-        self
-    }
 }
 
 /// One stop sequence, or several.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Stop {
-    /// One.
+    /// One sequence.
     One(String),
-    /// Several.
+    /// Several sequences.
     Many(Vec<String>),
 }
 
 impl Stop {
-    /// The sequences.
+    /// Returns the sequences.
     pub fn as_slice(&self) -> &[String] {
         match self {
             Self::One(one) => std::slice::from_ref(one),
@@ -446,8 +262,9 @@ impl<T: Into<String>> From<Vec<T>> for Stop {
 /// Options of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct StreamOptions {
-    /// Whether to end with the usage.
+    /// Whether the stream ends with the usage.
     #[serde(default, deserialize_with = "nullable")]
     pub include_usage: bool,
 }

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    AudioPart, ChatMessage, ChatStreamEvent, Citation, ContentPart, Cost, FinishReason, ImagePart,
-    Logprobs, Origin, OutputStrategy, RawResponse, ResponsePart, ToolCallPart, Usage, Warning,
-    finish, unfold,
+    AudioPart, ChatMessage, ChatStreamEvent, Citation, ContentPart, Cost, FinishReason, Fold,
+    ImagePart, Logprobs, Origin, OutputStrategy, RawResponse, ResponsePart, ToolCallPart, Usage,
+    Warning, finish, unfold,
 };
 
 /// The answer of a model, in one shape for every provider.
 ///
-/// It is the [fold](Fold) of the events of its stream and has no other constructor, so that `chat` and
-/// `stream` cannot disagree.
+/// It is the [fold](crate::Fold) of the events of its stream, so `chat` and `stream` cannot disagree. For tests and mocks,
+/// [`from_parts`](Self::from_parts) folds the events of given parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -147,6 +147,48 @@ impl Choice {
 }
 
 impl ChatResponse {
+    /// Creates a response from its parts, for tests and mocks.
+    ///
+    /// `model` is `"provider/model"`; without a slash the provider is empty. The response is the fold of the events that
+    /// such a response has in a stream. Its finish reason is `tool_calls` if a part is a tool call, else `stop`. All fields
+    /// can be changed afterwards.
+    ///
+    /// ```
+    /// use agentloop::{ChatResponse, ResponsePart, ThinkingPart, ToolCallPart};
+    ///
+    /// let hello = ChatResponse::from_parts("openai/gpt-5", ["Hello"]);
+    /// assert_eq!((hello.provider.as_str(), hello.text().as_str()), ("openai", "Hello"));
+    ///
+    /// let parts: [ResponsePart; 2] =
+    ///     [ThinkingPart::new("Hm.").into(), ToolCallPart::new("call_1", "weather", "{}").into()];
+    /// let call = ChatResponse::from_parts("openai/gpt-5", parts);
+    /// assert_eq!(call.tool_calls().count(), 1);
+    /// ```
+    pub fn from_parts<P: Into<ResponsePart>>(
+        model: &str,
+        parts: impl IntoIterator<Item = P>,
+    ) -> Self {
+        let (provider, model) = model.split_once('/').unwrap_or(("", model));
+        let content: Vec<ResponsePart> = parts.into_iter().map(Into::into).collect();
+        let finish_reason =
+            match content.iter().any(|part| matches!(part, ResponsePart::ToolCall(_))) {
+                true => FinishReason::ToolCalls,
+                false => FinishReason::Stop,
+            };
+        let choice = Choice { content, finish_reason, ..Choice::default() };
+        let outline = Self {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            choices: vec![choice],
+            ..Self::default()
+        };
+        let mut fold = Fold::new();
+        let pushed = outline.unfold().iter().try_for_each(|event| fold.push(event));
+        let folded = pushed.and_then(|()| fold.finish());
+        debug_assert!(folded.is_ok(), "an outline unfolds to the events of a response");
+        folded.unwrap_or(outline)
+    }
+
     /// The text of the first choice.
     pub fn text(&self) -> String {
         self.choices.first().map(Choice::text).unwrap_or_default()

@@ -45,6 +45,7 @@ pub enum ToolDefinition {
 /// A function that the caller runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct FunctionDefinition {
     /// Its name: letters, digits, `_` and `-`.
     pub name: String,

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 /// - `total_tokens` is their sum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Usage {
     /// Everything that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,6 +54,7 @@ impl Usage {
 /// Tokens of a special kind. Each is a share of the prompt or of the completion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct UsageDetails {
     /// Thought, but not part of the answer's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]

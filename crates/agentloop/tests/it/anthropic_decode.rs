@@ -261,7 +261,7 @@ fn what_is_sent_is_read_by_a_server() {
         .temperature(0.5)
         .max_tokens(100)
         .stop(vec!["END"]);
-    request.user = Some("u1".to_owned());
+    request.user_id = Some("u1".to_owned());
     let encoded = inspect::encode(&AgentLoop::from_env(), &request, true).unwrap();
     let served =
         serve::read_chat(Protocol::Anthropic, "/v1/messages", encoded.body.get().as_bytes())

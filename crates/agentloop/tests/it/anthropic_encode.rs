@@ -59,7 +59,7 @@ fn call(id: &str, name: &str, arguments: &str) -> ContentPart {
 
 fn own(mut message: ChatMessage) -> ChatMessage {
     let (provider, model) = ("anthropic".to_owned(), "claude-sonnet-4-5".to_owned());
-    message.origin = Some(Origin { provider, model });
+    message.origin = Some(Origin::new(provider, model));
     message
 }
 
@@ -315,7 +315,11 @@ fn what_cannot_be_taken_is_an_error_or_a_warning() {
 fn thinking_goes_back_signed_or_not_at_all() {
     let thought = |text: &str, signature: Option<&str>| {
         let signature = signature.map(str::to_owned);
-        ContentPart::Thinking(ThinkingPart { signature, ..ThinkingPart::new(text) })
+        ContentPart::Thinking({
+            let mut value = ThinkingPart::new(text);
+            value.signature = signature;
+            value
+        })
     };
     let turn = |part: ContentPart| ChatMessage::assistant(vec![part, ContentPart::text("Hi.")]);
     let content = |message: ChatMessage| {
@@ -329,7 +333,7 @@ fn thinking_goes_back_signed_or_not_at_all() {
         assert_eq!(warned, Vec::<String>::new());
     }
     let mut foreign = turn(thought("Hm.", Some("Sig==")));
-    foreign.origin = Some(Origin { provider: "google".to_owned(), model: "m".to_owned() });
+    foreign.origin = Some(Origin::new("google", "m"));
     let unknown = turn(thought("Hm.", Some("Sig==")));
     for message in
         [turn(thought("Hm.", None)), own(turn(thought("Hm.", Some("")))), foreign, unknown]
@@ -408,7 +412,7 @@ fn an_answer_has_a_limit_always() {
 fn sampling_is_kept_where_it_is_taken() {
     let mut request = ask("anthropic/claude-sonnet-4").temperature(1.5).top_p(0.5).stop("END");
     request.top_k = Some(5);
-    request.user = Some("u1".to_owned());
+    request.user_id = Some("u1".to_owned());
     let sent = send(&request);
     assert_eq!(sent.body["temperature"], 1.0);
     assert_eq!(sent.body["top_p"], 0.5);
@@ -491,7 +495,7 @@ fn effort_and_thinking_have_the_form_of_the_model() {
     assert_eq!(sent.body["thinking"], enabled(4096));
     assert_eq!(sent.body["output_config"], json!({"effort": "low"}));
     let mut shown = ask(NEWEST).effort(Effort::High);
-    shown.thinking = Some(Thinking { include: Some(true), ..Thinking::default() });
+    shown.thinking = Some(Thinking::default().with_include(true));
     let sent = send(&shown);
     assert_eq!(sent.body["thinking"], json!({"type": "adaptive", "display": "summarized"}));
 }
@@ -537,10 +541,7 @@ fn a_longer_conversation_only_adds_to_the_end() {
     let turns = [
         ChatMessage::user("Hello"),
         own(ChatMessage::assistant(vec![
-            ContentPart::Thinking(ThinkingPart {
-                signature: Some("S".to_owned()),
-                ..ThinkingPart::new("Hm.")
-            }),
+            ContentPart::Thinking(ThinkingPart::new("Hm.").with_signature("S")),
             call("a", "weather", r#"{"z": 1, "city":"Rome"}"#),
         ])),
         ChatMessage::tool("a", "sunny"),

@@ -171,19 +171,19 @@ fn images_in_results_stand_inside_or_beside_them() {
 #[test]
 fn signatures_go_back_on_their_own_parts() {
     let text = |text: &str, signature: Option<&str>| {
-        ContentPart::Text(TextPart {
-            provider_state: signature.and_then(|it| of_us(json!({"thoughtSignature": it}))),
-            ..TextPart::new(text)
+        ContentPart::Text({
+            let mut value = TextPart::new(text);
+            value.provider_state = signature.and_then(|it| of_us(json!({"thoughtSignature": it})));
+            value
         })
     };
     let mut thinking = ThinkingPart::new("hm");
     let unsigned = ContentPart::Thinking(thinking.clone());
     thinking.provider_state = of_us(json!({"thoughtSignature": "T"}));
-    let image = ContentPart::Image(ImagePart {
-        mime_type: "image/png".to_owned(),
-        data: "AAAA".to_owned(),
-        provider_state: of_us(json!({"thoughtSignature": "I"})),
-        ..ImagePart::default()
+    let image = ContentPart::Image({
+        let mut value = ImagePart::new("image/png", "AAAA");
+        value.provider_state = of_us(json!({"thoughtSignature": "I"}));
+        value
     });
     let request = ask(NEW)
         .message(ChatMessage::assistant(vec![
@@ -217,7 +217,7 @@ fn signatures_go_back_on_their_own_parts() {
 #[test]
 fn calls_from_elsewhere_get_the_placeholder_where_signatures_are_demanded() {
     let mut turn = ChatMessage::assistant([call("a", "f", None), call("b", "g", None)]);
-    turn.origin = Some(Origin { provider: "openai".to_owned(), model: "m".to_owned() });
+    turn.origin = Some(Origin::new("openai", "m"));
     let signatures = |model: &str| -> Vec<Value> {
         let request = ask(model)
             .message(turn.clone())
@@ -336,13 +336,9 @@ fn media_go_in_place_or_by_address_with_a_known_type() {
     );
     let file = |file| ContentPart::File { file, cache_control: None };
     let url = "https://x.test/download";
-    let typed = FileInput {
-        file_url: Some(url.to_owned()),
-        mime_type: Some("text/csv".to_owned()),
-        ..FileInput::default()
-    };
+    let typed = FileInput::from_url(url).with_mime_type("text/csv");
     assert_eq!(sent(file(typed)), by_address("text/csv", url));
-    let uploaded = FileInput { file_id: Some("files/abc".to_owned()), ..FileInput::default() };
+    let uploaded = FileInput::from_id("files/abc");
     assert_eq!(sent(file(uploaded)), json!({"fileData": {"fileUri": "files/abc"}}));
     for url in ["https://x.test/image", "https://x.test/a.xyz", "data:;base64,AAAA"] {
         let request = ChatRequest::new(OLD).user([ContentPart::image_url(url)]);
@@ -391,7 +387,7 @@ fn settings_stand_in_the_generation_config() {
 fn what_has_no_place_is_left_out_with_a_warning() {
     let mut request = ask(OLD).parallel_tool_calls(false).extra("contents", json!([]));
     request.logit_bias = Some([("1".to_owned(), 1.0)].into());
-    request.user = Some("u".to_owned());
+    request.user_id = Some("u".to_owned());
     request.service_tier = Some("flex".to_owned());
     request.prompt_cache_key = Some("k".to_owned());
     request.metadata = Some(serde_json::Map::new());
@@ -486,7 +482,7 @@ fn thinking_is_a_budget_or_a_level() {
         ),
         (
             model("gemini-4-argon")
-                .thinking(Thinking { include: Some(false), ..Thinking::default() })
+                .thinking(Thinking::default().with_include(false))
                 .effort(Effort::High),
             json!({"thinkingLevel": "high"}),
             vec![],

@@ -131,7 +131,7 @@ impl Route<'_> {
             stream_options: _, // as above
             service_tier: _,
             prompt_cache_key: _,
-            user: _,     // the response of one user is not shown to another
+            user_id: _,  // the response of one user is not shown to another
             metadata: _, // nor that of one label under another
             extra_body: _,
             provider_options: _,
@@ -156,7 +156,7 @@ impl Route<'_> {
             input: _,
             dimensions: _,
             input_type: _,
-            user: _,
+            user_id: _,
             extra_body: _,
             extra_headers,
             tags: _,

@@ -178,7 +178,7 @@ impl Dice {
         request.temperature = [None, Some(0.0), Some(1.0)][self.below(3)];
         request.top_p = [None, Some(0.0), Some(1.0)][self.below(3)];
         request.seed = [None, Some(0), Some(1)][self.below(3)];
-        request.user = [None, Some("a".to_owned())][self.below(2)].clone();
+        request.user_id = [None, Some("a".to_owned())][self.below(2)].clone();
         request
     }
 }
@@ -292,7 +292,7 @@ fn embeddings_have_keys_of_their_own() {
     let one = EmbedRequest::new("lab/m", "a");
     assert_eq!(key(&one), key(&EmbedRequest::new("lab/m", ["a"]).concurrency(2)));
     let mut with_user = one.clone();
-    with_user.user = Some("u".to_owned());
+    with_user.user_id = Some("u".to_owned());
     let mut with_extra = one.clone();
     with_extra.extra_body.insert("a".to_owned(), json!(1));
     let mut with_header = one.clone();

@@ -207,7 +207,7 @@ fn labels(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
     for (name, value) in request.metadata.iter().flatten() {
         if name != "user_id" {
             params.lose(&format!("metadata.{name}"));
-        } else if request.user.is_none() && value.is_string() {
+        } else if request.user_id.is_none() && value.is_string() {
             params.merge(Param::Metadata, Map::from_iter([(name.clone(), value.clone())]));
         }
     }

@@ -20,7 +20,7 @@ pub(crate) fn encode(
     texts: &[String],
 ) -> Result<Encoded> {
     let mut warnings = Vec::new();
-    if request.user.is_some() {
+    if request.user_id.is_some() {
         let why = format!("user: {} does not take it", provider.name);
         warnings.push(Warning::new(WarningKind::Dropped, "user", why));
     }

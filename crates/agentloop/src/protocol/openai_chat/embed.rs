@@ -109,7 +109,7 @@ impl Body<'_> {
     }
 
     fn user(&mut self, provider: &Provider) -> Result<()> {
-        let Some(user) = &self.request.user else {
+        let Some(user) = &self.request.user_id else {
             return Ok(());
         };
         match params::path(provider, Param::User) {

@@ -23,11 +23,7 @@ fn schema() -> serde_json::Value {
 async fn a_run_waits_for_the_result_of_an_external_tool() {
     everywhere(turns(), async |lab| {
         let ran = Count::default();
-        let external = Tool::external(FunctionDefinition {
-            name: "ask_user".into(),
-            parameters: Some(schema()),
-            ..FunctionDefinition::default()
-        });
+        let external = Tool::external(FunctionDefinition::new("ask_user", schema()));
         let agent = lab.agent().tool(external).tool(weather(&ran));
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!((outcome.stop, ran.get()), (StopReason::Waiting, 0));

@@ -66,12 +66,7 @@ async fn a_final_response_with_calls_ends_the_run() {
 }
 
 fn with_usage(mut turn: Turn, tokens: u64) -> Turn {
-    turn.usage = Some(Usage {
-        prompt_tokens: Some(tokens - 1),
-        completion_tokens: Some(1),
-        total_tokens: Some(tokens),
-        ..Usage::default()
-    });
+    turn.usage = Some(Usage::new(tokens - 1, 1));
     turn
 }
 

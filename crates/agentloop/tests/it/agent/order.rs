@@ -177,17 +177,12 @@ async fn calls_that_share_an_id_each_run_and_each_have_a_result() {
 /// Returns a response with a search by the provider and a call of an agent's tool.
 fn search_response() -> Turn {
     Turn::new([
-        ResponsePart::ServerToolCall(ServerToolCallPart {
-            id: "srv_1".into(),
-            name: "web_search".into(),
-            arguments: json!({ "query": "weather" }),
-            ..ServerToolCallPart::default()
-        }),
-        ResponsePart::ServerToolResult(ServerToolResultPart {
-            tool_call_id: "srv_1".into(),
-            content: json!([]),
-            ..ServerToolResultPart::default()
-        }),
+        ResponsePart::ServerToolCall(ServerToolCallPart::new(
+            "srv_1",
+            "web_search",
+            json!({ "query": "weather" }),
+        )),
+        ResponsePart::ServerToolResult(ServerToolResultPart::new("srv_1", json!([]))),
         text("I found something."),
         call("c1", "weather", r#"{"city":"Rome"}"#),
     ])

@@ -49,7 +49,7 @@ async fn invalid_arguments_are_repaired() {
         let ran = Count::default();
         let agent = agent(lab, &ran, |broken| {
             assert_eq!(broken.problem, ToolStatus::InvalidArguments);
-            Some(ToolCallPart { arguments: r#"{"city":"Rome"}"#.into(), ..broken.call.clone() })
+            Some(broken.call.clone().with_arguments(r#"{"city":"Rome"}"#))
         });
         let outcome = lab.run(&agent, lab.question()).await;
         assert_eq!(outcome.steps[0].results[0].status, ToolStatus::Completed);

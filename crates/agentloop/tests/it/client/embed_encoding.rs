@@ -23,7 +23,7 @@ fn encoded(provider: &str, request: &EmbedRequest) -> (String, Value, Vec<String
 
 fn full() -> EmbedRequest {
     let mut request = EmbedRequest::new("e", ["a"]).dimensions(8).input_type(EmbedInputType::Query);
-    request.user = Some("u".to_owned());
+    request.user_id = Some("u".to_owned());
     request.extra_body.insert("truncate".to_owned(), json!("END"));
     request
 }

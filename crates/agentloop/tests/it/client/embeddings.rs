@@ -35,7 +35,7 @@ async fn texts_are_split_at_the_host_s_limit_and_come_back_in_order() {
     let request = EmbedRequest::new("lab/e", ["a", "b", "c", "d", "e"]);
     let response = batched(&fake).embed(request).await.unwrap();
     assert_eq!(response.embeddings, [[1.0], [2.0], [3.0], [4.0], [5.0]]);
-    assert_eq!(response.usage, Some(EmbedUsage { prompt_tokens: 12, total_tokens: 12 }));
+    assert_eq!(response.usage, Some(EmbedUsage::new(12, 12)));
     let sent: Vec<Value> = fake.bodies().iter().map(|body| body["input"].clone()).collect();
     assert_eq!(sent, [json!(["a", "b"]), json!(["c", "d"]), json!(["e"])]);
 }

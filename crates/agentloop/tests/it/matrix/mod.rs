@@ -3,9 +3,8 @@
 mod check;
 
 use agentloop::{
-    AgentLoop, ChatMessage, ChatRequest, Citation, ContentPart, Origin, ProviderState,
-    RedactedThinkingPart, TextPart, ThinkingPart, ToolCallPart, ToolDefinition, UrlCitation,
-    inspect,
+    AgentLoop, ChatMessage, ChatRequest, ContentPart, Origin, ProviderState, RedactedThinkingPart,
+    TextPart, ThinkingPart, ToolCallPart, ToolDefinition, UrlCitation, inspect,
 };
 use serde_json::{Value, json};
 
@@ -60,45 +59,42 @@ fn kept(provider: &str) -> Vec<String> {
 }
 
 fn cited(provider: &str, text: &str) -> ContentPart {
-    ContentPart::Text(TextPart {
-        citations: vec![Citation::Url(UrlCitation {
-            url: SOURCE.to_owned(),
-            ..UrlCitation::default()
-        })],
-        provider_state: state(provider, "text"),
-        ..TextPart::new(text)
+    ContentPart::Text({
+        let mut value = TextPart::new(text).with_citation(UrlCitation::new(SOURCE));
+        value.provider_state = state(provider, "text");
+        value
     })
 }
 
 fn said(provider: &str, parts: Vec<ContentPart>) -> ChatMessage {
     let model = MODELS.iter().find(|(name, _)| *name == provider).unwrap().1;
-    let origin = Some(Origin { provider: provider.to_owned(), model: model.to_owned() });
-    ChatMessage { origin, ..ChatMessage::assistant(parts) }
+    ChatMessage::assistant(parts).with_origin(Origin::new(provider, model))
 }
 
 /// A round of tools and an answer, as that provider would have given them.
 fn answers(provider: &str) -> Vec<ChatMessage> {
     let call = |number: usize, city: &str| {
-        ContentPart::ToolCall(ToolCallPart {
-            provider_state: (number == 0).then(|| state(provider, "call")).flatten(),
-            ..ToolCallPart::new(
+        ContentPart::ToolCall({
+            let mut value = ToolCallPart::new(
                 format!("call.{provider}|{number}"),
                 "get_weather",
                 json!({ "city": city }).to_string(),
-            )
+            );
+            value.provider_state = (number == 0).then(|| state(provider, "call")).flatten();
+            value
         })
     };
     let in_items = provider == "xai";
-    let mut parts = vec![ContentPart::Thinking(ThinkingPart {
-        signature: (!in_items).then(|| mark(provider, "thinking")),
-        provider_state: if in_items { state(provider, "thinking") } else { None },
-        ..ThinkingPart::new(THOUGHT)
+    let mut parts = vec![ContentPart::Thinking({
+        let mut value = ThinkingPart::new(THOUGHT);
+        value.signature = (!in_items).then(|| mark(provider, "thinking"));
+        value.provider_state = if in_items { state(provider, "thinking") } else { None };
+        value
     })];
     if provider == "anthropic" {
-        parts.push(ContentPart::RedactedThinking(RedactedThinkingPart {
-            data: mark(provider, "redacted"),
-            ..RedactedThinkingPart::default()
-        }));
+        parts.push(ContentPart::RedactedThinking(RedactedThinkingPart::new(mark(
+            provider, "redacted",
+        ))));
     }
     parts.extend([cited(provider, "Let me look."), call(0, "Rome"), call(1, "Oslo")]);
     vec![

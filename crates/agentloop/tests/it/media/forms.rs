@@ -46,7 +46,12 @@ fn file(file: FileInput) -> ContentPart {
 
 fn typed(url: &str, mime: &str) -> ContentPart {
     let (file_url, mime_type) = (Some(url.to_owned()), Some(mime.to_owned()));
-    file(FileInput { file_url, mime_type, ..FileInput::default() })
+    file({
+        let mut value = FileInput::default();
+        value.file_url = file_url;
+        value.mime_type = mime_type;
+        value
+    })
 }
 
 #[test]
@@ -92,11 +97,11 @@ fn images_in_other_parts() {
     assert_eq!(sent("groq/m", ContentPart::file_url(url)), by_url(url));
     assert_eq!(sent("anthropic/m", ContentPart::file_url(url))["type"], "image");
     let (mime_type, data) = ("image/png".to_owned(), "iVBORw0KGgo=".to_owned());
-    let made = ImagePart { mime_type, data, ..ImagePart::default() };
+    let made = ImagePart::new(mime_type, data);
     assert_eq!(sent("openai/m", ContentPart::Image(made.clone())), by_url(PNG));
     assert_eq!(sent("anthropic/m", ContentPart::Image(made))["source"]["media_type"], "image/png");
     let (mime_type, data) = ("audio/mpeg".to_owned(), "SUQzBA==".to_owned());
-    let spoken = AudioPart { mime_type, data, ..AudioPart::default() };
+    let spoken = AudioPart::new(mime_type, data);
     assert_eq!(
         sent("openai/m", ContentPart::Audio(spoken)),
         json!({"type": "input_audio", "input_audio": {"data": "SUQzBA==", "format": "mp3"}})
@@ -107,7 +112,9 @@ fn images_in_other_parts() {
 #[test]
 fn an_image_of_an_earlier_answer_that_cannot_be_sent_is_left_out_with_a_warning() {
     let url = Some("https://x.test/picture".to_owned());
-    let made = ImagePart { mime_type: "image/*".to_owned(), url, ..ImagePart::default() };
+    let mut made = ImagePart::default();
+    made.mime_type = "image/*".to_owned();
+    made.url = url;
     let answer = [ContentPart::text("Here."), ContentPart::Image(made)];
     for model in ["openai/m", "anthropic/m", "google/m"] {
         let request = ChatRequest::new(model).user("Draw.").assistant(answer.clone()).user("More.");
@@ -129,11 +136,7 @@ fn files() {
         assert!(error.hint().unwrap().contains("when_needed"), "{error:?}");
     }
     // The host demands a name and a data URL.
-    let bare = FileInput {
-        file_data: Some("JVBERi0x".to_owned()),
-        mime_type: Some("application/pdf".to_owned()),
-        ..FileInput::default()
-    };
+    let bare = FileInput::from_data("JVBERi0x").with_mime_type("application/pdf");
     assert_eq!(
         sent("openai/m", file(bare)),
         json!({"type": "file", "file": {"file_data": PDF, "filename": "file.pdf"}})

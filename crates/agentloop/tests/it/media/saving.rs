@@ -12,20 +12,20 @@ fn place(name: &str) -> PathBuf {
 
 fn audio(mime_type: &str, data: &str) -> AudioPart {
     let (mime_type, data) = (mime_type.to_owned(), data.to_owned());
-    AudioPart { mime_type, data, ..AudioPart::default() }
+    AudioPart::new(mime_type, data)
 }
 
 #[test]
 fn images_and_files_are_written_as_they_are() {
     let mime_type = "image/png".to_owned();
-    let image = ImagePart { mime_type, data: "iVBORw0KGgo=".to_owned(), ..ImagePart::default() };
+    let image = ImagePart::new(mime_type, "iVBORw0KGgo=");
     let path = place("a.png");
     assert_eq!(image.save(&path).unwrap(), 8);
     assert_eq!(std::fs::read(path).unwrap(), b"\x89PNG\r\n\x1a\n");
     assert_eq!(image.extension(), Some("png"));
 
     // Padding may be missing; the name of the kind too.
-    let file = FilePart { data: "JVBERi0xLg".to_owned(), ..FilePart::default() };
+    let file = FilePart::new("", "JVBERi0xLg");
     let part = ResponsePart::File(file);
     assert_eq!(part.bytes().unwrap(), b"%PDF-1.");
     assert_eq!(part.extension(), Some("pdf"));
@@ -64,7 +64,8 @@ fn a_wav_file_stays_what_it_is_whatever_it_is_called() {
 #[test]
 fn what_has_no_bytes_says_so() {
     let url = Some("https://x.test/a.png?sig=abc".to_owned());
-    let image = ImagePart { url, ..ImagePart::default() };
+    let mut image = ImagePart::default();
+    image.url = url;
     let error = ResponsePart::Image(image).save(place("b.png")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("https://x.test/a.png"), "{error}");

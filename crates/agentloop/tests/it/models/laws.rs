@@ -38,22 +38,19 @@ fn model(prices: &Prices, without: Option<usize>) -> ModelData {
 
 fn usage(tokens: &Tokens) -> Usage {
     let [plain, read, written, hour, heard, words, thought, spoken, drawn] = *tokens;
-    let mut details = UsageDetails {
-        reasoning_tokens: Some(thought),
-        cached_tokens: Some(read),
-        cache_write_tokens: Some(written + hour),
-        cache_write_hour_tokens: Some(hour),
-        audio_prompt_tokens: Some(heard),
-        audio_completion_tokens: Some(spoken),
-        ..UsageDetails::default()
-    };
+    let mut details = UsageDetails::default();
+    details.reasoning_tokens = Some(thought);
+    details.cached_tokens = Some(read);
+    details.cache_write_tokens = Some(written + hour);
+    details.cache_write_hour_tokens = Some(hour);
+    details.audio_prompt_tokens = Some(heard);
+    details.audio_completion_tokens = Some(spoken);
+
     details.completion_tokens_by_modality.insert("IMAGE".to_owned(), drawn);
-    Usage {
-        prompt_tokens: Some(plain + read + written + hour + heard),
-        completion_tokens: Some(words + thought + spoken + drawn),
-        details,
-        ..Usage::default()
-    }
+    let mut usage = Usage::default().with_details(details);
+    usage.prompt_tokens = Some(plain + read + written + hour + heard);
+    usage.completion_tokens = Some(words + thought + spoken + drawn);
+    usage
 }
 
 fn picos(model: &ModelData, tokens: &Tokens) -> Option<i128> {
@@ -110,16 +107,16 @@ proptest! {
         prices in prices(),
     ) {
         let [prompt, completion, reasoning, cached, written, hour, heard, spoken] = numbers;
-        let details = UsageDetails {
-            reasoning_tokens: reasoning,
-            cached_tokens: cached,
-            cache_write_tokens: written,
-            cache_write_hour_tokens: hour,
-            audio_prompt_tokens: heard,
-            audio_completion_tokens: spoken,
-            ..UsageDetails::default()
-        };
-        let usage = Usage { prompt_tokens: prompt, completion_tokens: completion, details, ..Usage::default() };
+        let mut details = UsageDetails::default();
+        details.reasoning_tokens = reasoning;
+        details.cached_tokens = cached;
+        details.cache_write_tokens = written;
+        details.cache_write_hour_tokens = hour;
+        details.audio_prompt_tokens = heard;
+        details.audio_completion_tokens = spoken;
+        let mut usage = Usage::default().with_details(details);
+        usage.prompt_tokens = prompt;
+        usage.completion_tokens = completion;
         if let Some(cost) = model(&prices, None).cost(&usage, today(), None) {
             prop_assert!(cost.usd.picos() >= 0);
         }

@@ -59,7 +59,7 @@ fn a_model_that_does_not_think_is_not_asked_to_and_that_is_said() {
         assert_eq!(subjects(&encoded), ["reasoning_effort"], "{model}");
 
         let mut request = ask(model);
-        request.thinking = Some(Thinking { enabled: Some(true), ..Thinking::default() });
+        request.thinking = Some(Thinking::enabled());
         let (body, encoded) = encode(&ai, &request);
         assert!(!asks_to_think(&body), "{model}: {body}");
         assert_eq!(subjects(&encoded), ["thinking"], "{model}");
@@ -72,7 +72,7 @@ fn not_to_think_is_what_such_a_model_does() {
     for model in MODELS {
         let mut request = ask(model);
         request.reasoning_effort = Some(Effort::None);
-        request.thinking = Some(Thinking { enabled: Some(false), ..Thinking::default() });
+        request.thinking = Some(Thinking::disabled());
         let (body, encoded) = encode(&ai, &request);
         assert!(!asks_to_think(&body), "{model}: {body}");
         assert_eq!(subjects(&encoded), [""; 0], "{model}");

@@ -34,29 +34,28 @@ fn requests(levels: usize) -> Vec<(&'static str, ChatRequest)> {
         request.messages.push(ChatMessage::assistant(part));
         request
     };
-    let opaque = OpaquePart { data: deep(levels), ..OpaquePart::default() };
+    let with = |change: &dyn Fn(&mut ChatRequest)| {
+        let mut request = ask();
+        change(&mut request);
+        request
+    };
+    let opaque = OpaquePart::new("", "", deep(levels));
     let state = ProviderState::new("openai", deep(levels));
-    let text = TextPart { provider_state: Some(Box::new(state)), ..TextPart::new("Hi") };
+    let text = TextPart::new("Hi").with_provider_state(state);
     let tool = ToolDefinition::function("f", deep(levels));
     let format = ResponseFormat::json_schema("s", deep(levels));
     let mut voice = AudioOutput::new("v", "wav");
     voice.voice = deep(levels);
     vec![
-        ("tools[0]", ChatRequest { tools: vec![tool], ..ask() }),
-        (
-            "tools[0]",
-            ChatRequest { tools: vec![ToolDefinition::Provider(fields(levels))], ..ask() },
-        ),
+        ("tools[0]", ask().tool(tool)),
+        ("tools[0]", ask().tool(ToolDefinition::Provider(fields(levels)))),
         ("messages[1]", part(ContentPart::Opaque(opaque))),
         ("messages[1]", part(ContentPart::Text(text))),
-        (
-            "tool_choice",
-            ChatRequest { tool_choice: Some(ToolChoice::Provider(fields(levels))), ..ask() },
-        ),
-        ("response_format", ChatRequest { response_format: Some(format), ..ask() }),
-        ("audio", ChatRequest { audio: Some(voice), ..ask() }),
-        ("metadata", ChatRequest { metadata: Some(fields(levels)), ..ask() }),
-        ("extra_body", ChatRequest { extra_body: fields(levels), ..ask() }),
+        ("tool_choice", ask().tool_choice(ToolChoice::Provider(fields(levels)))),
+        ("response_format", ask().response_format(format)),
+        ("audio", ask().audio(voice)),
+        ("metadata", with(&|request| request.metadata = Some(fields(levels)))),
+        ("extra_body", with(&|request| request.extra_body = fields(levels))),
     ]
 }
 

@@ -10,12 +10,12 @@ use serde_json::json;
 use crate::nesting::nested;
 
 fn simulated(levels: usize) -> AgentLoop {
-    let opaque = ResponsePart::Opaque(OpaquePart {
-        provider: "sim".to_owned(),
-        kind: "of_tomorrow".to_owned(),
-        data: json!({ "type": "of_tomorrow",
+    let opaque = ResponsePart::Opaque(OpaquePart::new(
+        "sim",
+        "of_tomorrow",
+        json!({ "type": "of_tomorrow",
             "deep": serde_json::from_str::<serde_json::Value>(&nested(levels)).unwrap() }),
-    });
+    ));
     let call = ResponsePart::ToolCall(ToolCallPart::new("c1", "own", "{}"));
     let script = Script::new([Turn::new([opaque, call]), Turn::text("Done.")]);
     let simulator = Simulator::new().with_model(Model::from_script(script));
@@ -26,7 +26,7 @@ fn simulated(levels: usize) -> AgentLoop {
 #[tokio::test]
 async fn a_run_with_deep_answers_is_stored_and_goes_on() {
     for levels in [20, 95, 96, 97, 110, 120] {
-        let own = FunctionDefinition { name: "own".to_owned(), ..FunctionDefinition::default() };
+        let own = FunctionDefinition::new("own", None);
         let agent = Agent::new(simulated(levels)).tool(Tool::external(own));
         let outcome = agent.run(ChatRequest::new("sim/any").user("Hello")).await.unwrap();
         let stored = serde_json::to_string(&json!({ "outcome": outcome })).unwrap();

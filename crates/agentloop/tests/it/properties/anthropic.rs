@@ -33,14 +33,13 @@ fn models() -> impl Strategy<Value = &'static str> {
 fn exchange() -> impl Strategy<Value = Vec<ChatMessage>> {
     let words = "[a-z ]{0,6}[a-z][ \n]{0,2}";
     let own = |parts: Vec<ContentPart>| {
-        let origin = Origin { provider: "anthropic".to_owned(), model: "m".to_owned() };
-        ChatMessage { origin: Some(origin), ..ChatMessage::assistant(parts) }
+        let origin = Origin::new("anthropic", "m");
+        ChatMessage::assistant(parts).with_origin(origin)
     };
     (words, words, words, any::<bool>()).prop_map(move |(asked, result, answer, calls)| {
         let mut turns = vec![ChatMessage::user(asked)];
         if calls {
-            let thought =
-                ThinkingPart { signature: Some("S".to_owned()), ..ThinkingPart::new("hm") };
+            let thought = ThinkingPart::new("hm").with_signature("S");
             let call = ToolCallPart::new("toolu_1", "f", r#"{"b": 1, "a": 2}"#);
             turns.push(own(vec![ContentPart::Thinking(thought), ContentPart::ToolCall(call)]));
             turns.push(ChatMessage::tool("toolu_1", result));

@@ -98,7 +98,7 @@ fn plain_usage(body: &Value) -> Option<EmbedUsage> {
         .or_else(|| said("/meta/billed_units/input_tokens"))
         .or_else(|| said("/prompt_eval_count"))
         .or(total)?;
-    Some(EmbedUsage { prompt_tokens, total_tokens: total.unwrap_or(prompt_tokens) })
+    Some(EmbedUsage::new(prompt_tokens, total.unwrap_or(prompt_tokens)))
 }
 
 /// Base64 by hand: floats of four bytes, or signed bytes.

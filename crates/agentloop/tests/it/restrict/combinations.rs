@@ -163,11 +163,7 @@ fn grok_4_6_keeps_the_effort_that_others_have_not() {
 
 #[test]
 fn fireworks_gets_at_most_five_likely_tokens() {
-    let request = ChatRequest {
-        logprobs: Some(true),
-        top_logprobs: Some(20),
-        ..ask("fireworks/accounts/fireworks/models/m")
-    };
+    let request = ask("fireworks/accounts/fireworks/models/m").top_logprobs(20);
     let (body, warnings) = sent(&request);
     assert_eq!(body["top_logprobs"], 5);
     assert!(warnings[0].contains("20 is sent as 5"), "{warnings:?}");
@@ -277,7 +273,7 @@ fn a_reasoning_model_of_openai_samples_only_while_it_does_not_think() {
 #[test]
 fn strict_mode_refuses_what_a_provider_never_takes_too() {
     let request = ask("groq/openai/gpt-oss-120b");
-    let request = ChatRequest { frequency_penalty: Some(1.0), ..request };
+    let request = request.frequency_penalty(1.0);
     assert!(sent(&request).1[0].contains("frequency_penalty"));
     let error = refused(&request);
     assert_eq!(error.kind(), ErrorKind::Unsupported);

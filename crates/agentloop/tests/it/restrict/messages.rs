@@ -28,7 +28,8 @@ fn mistral_sees_the_assistant_between_a_tool_and_the_user() {
     assert!(warnings[0].contains("after a tool's result"), "{warnings:?}");
     assert_eq!(refused(&request).kind(), ErrorKind::Unsupported);
     // Others take it as it is.
-    let elsewhere = agentloop::ChatRequest { model: "openai/gpt-4.1".to_owned(), ..request };
+    let mut elsewhere = request;
+    elsewhere.model = "openai/gpt-4.1".to_owned();
     assert_eq!(roles(&sent(&elsewhere).0), ["user", "assistant", "tool", "user"]);
 }
 

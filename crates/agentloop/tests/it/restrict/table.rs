@@ -47,7 +47,11 @@ impl Case {
         let model = format!("{}/{}", self.provider.name, self.model);
         let request = trigger::request(&self.row, &model);
         match self.row.then {
-            Action::Speak(_) => ChatRequest { protocol: None, ..request },
+            Action::Speak(_) => {
+                let mut request = request;
+                request.protocol = None;
+                request
+            }
             _ => request.protocol(self.protocol),
         }
     }

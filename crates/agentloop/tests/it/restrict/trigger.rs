@@ -67,7 +67,7 @@ fn provoke(request: &mut ChatRequest, action: &Action) {
             set_number(request, *param, value);
         }
         Action::Longest { param: Param::User, bytes } => {
-            request.user = Some("u".repeat(bytes + 1));
+            request.user_id = Some("u".repeat(bytes + 1));
         }
         Action::Metadata { entries, .. } => {
             let labels = (0..=*entries).map(|n| (format!("k{n}"), json!("v")));

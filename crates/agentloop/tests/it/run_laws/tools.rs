@@ -42,11 +42,7 @@ impl Tools {
             })
             .status(|args| Some(format!("with {}", args.get("n")?)))
         };
-        let outside = FunctionDefinition {
-            name: "outside".to_owned(),
-            parameters: Some(schema.clone()),
-            ..FunctionDefinition::default()
-        };
+        let outside = FunctionDefinition::new("outside", schema.clone());
         vec![
             tool("ok"),
             tool("fail"),

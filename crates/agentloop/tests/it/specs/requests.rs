@@ -29,7 +29,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
     everything.logprobs = Some(true);
     everything.top_logprobs = Some(3);
     everything.logit_bias = Some([("50256".to_owned(), -100.0)].into());
-    everything.user = Some("u1".to_owned());
+    everything.user_id = Some("u1".to_owned());
     everything.metadata = Some([("k".to_owned(), json!("v"))].into_iter().collect());
     everything.service_tier = Some("auto".to_owned());
     everything.prompt_cache_key = Some("k".to_owned());
@@ -48,7 +48,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         ])
     };
     let mut foreign = answered();
-    foreign.origin = Some(Origin { provider: "elsewhere".to_owned(), model: "m".to_owned() });
+    foreign.origin = Some(Origin::new("elsewhere", "m"));
     let data = "data:image/png;base64,iVBORw0KGgo=";
     let mut requests = vec![
         ("plain", ask()),
@@ -89,13 +89,9 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         ),
         (
             "an answer with sources",
-            ask().message(ChatMessage::assistant(vec![ContentPart::Text(TextPart {
-                citations: vec![Citation::Url(UrlCitation {
-                    url: "https://x.test".to_owned(),
-                    ..UrlCitation::default()
-                })],
-                ..TextPart::new("It is so.")
-            })])),
+            ask().message(ChatMessage::assistant(vec![ContentPart::Text(
+                TextPart::new("It is so.").with_citation(UrlCitation::new("https://x.test")),
+            )])),
         ),
         (
             "a search of the web",
@@ -155,14 +151,20 @@ fn of_items(model: &str) -> ChatRequest {
                       "status": "completed", "phase": "commentary"});
     let called = json!({"type": "function_call", "id": "fc_1", "status": "completed"});
     let answer = ChatMessage::assistant(vec![
-        ContentPart::Thinking(ThinkingPart {
-            provider_state: state(reasoning),
-            ..ThinkingPart::default()
+        ContentPart::Thinking({
+            let mut value = ThinkingPart::default();
+            value.provider_state = state(reasoning);
+            value
         }),
-        ContentPart::Text(TextPart { provider_state: state(said), ..TextPart::new("I look.") }),
-        ContentPart::ToolCall(ToolCallPart {
-            provider_state: state(called),
-            ..ToolCallPart::new("call_1", "get_weather", "{}")
+        ContentPart::Text({
+            let mut value = TextPart::new("I look.");
+            value.provider_state = state(said);
+            value
+        }),
+        ContentPart::ToolCall({
+            let mut value = ToolCallPart::new("call_1", "get_weather", "{}");
+            value.provider_state = state(called);
+            value
         }),
     ]);
     let tool = ToolDefinition::function("get_weather", json!({"type": "object", "properties": {}}));
@@ -185,10 +187,7 @@ fn of_anthropic(model: &str) -> Vec<(&'static str, ChatRequest)> {
         serde_json::from_value(json!({"type": "web_search_20250305", "name": "web_search"}))
             .unwrap();
     let thought = ChatMessage::assistant(vec![
-        ContentPart::Thinking(ThinkingPart {
-            signature: Some("Sig==".to_owned()),
-            ..ThinkingPart::new("Hm.")
-        }),
+        ContentPart::Thinking(ThinkingPart::new("Hm.").with_signature("Sig==")),
         ContentPart::text("Well."),
     ]);
     let marked = ChatMessage::system("Be brief.").with_cache(CacheControl::Ephemeral);
@@ -209,7 +208,7 @@ fn of_anthropic(model: &str) -> Vec<(&'static str, ChatRequest)> {
                 .message(thought)
                 .user("Go on")
                 .tool(search)
-                .thinking(Thinking { include: Some(true), ..Thinking::budget(2000) }),
+                .thinking(Thinking::budget(2000).with_include(true)),
         ),
         ("no thinking", ChatRequest::new(model).user("Hello").effort(Effort::None)),
     ]

@@ -1,5 +1,6 @@
 //! The words of requests: what they mean at each provider, and that nothing is lost on the way without a warning.
 
+mod build;
 mod kept;
 mod server_tools;
 
