@@ -12,7 +12,7 @@ use crate::chat::{ChatRequest, EmbedRequest, EmbedResponse, Warning};
 use crate::client::{AgentLoop, Reading, Reply, prepare_chat, prepare_embed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
-use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol};
+use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol, codec};
 use crate::provider::{KeySource, Provider, Registry, join};
 use crate::secret::mask;
 pub use crate::secret::mask::url as shown_url;
@@ -64,7 +64,8 @@ pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<Encode
     let texts = request.input.as_slice();
     let batch = |range: std::ops::Range<usize>| {
         let texts = &texts[range];
-        protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)
+        codec(provider.protocol)
+            .encode_embed(provider, &target.model, request, texts)
             .and_then(|encoded| shown(registry, provider, encoded))
             .map_err(|error| error.with_provider(provider.name.as_ref()))
     };
@@ -133,8 +134,8 @@ impl RawAnswer {
         let failed = !(200..300).contains(&self.status);
         failed.then(|| {
             let body = self.pieces.concat();
-            let (protocol, name) = (provider.protocol, &provider.name);
-            let error = protocol::decode_error(protocol, name, self.status, &self.headers, &body);
+            let codec = codec(provider.protocol);
+            let error = codec.decode_error(&provider.name, self.status, &self.headers, &body);
             match model {
                 Some(model) => error.with_model(model),
                 None => error,
@@ -171,7 +172,6 @@ impl DecodeOptions {
 /// When the answer says that the call failed.
 pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Result<ChatStream> {
     let provider = provider(ai, options, &answer)?;
-    let protocol = provider.protocol;
     if let Some(error) = answer.error(&provider, options.model.as_deref()) {
         return Err(error);
     }
@@ -186,7 +186,7 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
             .reproducibly();
     let context = DecodeContext { provider, model: options.model.clone(), audio_format: None };
     let body = Body::stream(Pieces(answer.pieces.into_iter()));
-    let decoder = ChatDecoder::new(protocol, context);
+    let decoder = ChatDecoder::new(context);
     let reply = Reply::new(body, reading, decoder, Box::new(emitter));
     Ok(ChatStream::new(Box::new(reply).with_model(options.model.as_deref())))
 }
@@ -202,11 +202,10 @@ pub fn decode_embed(
     answer: &RawAnswer,
 ) -> Result<EmbedResponse> {
     let provider = provider(ai, options, answer)?;
-    let protocol = provider.protocol;
     if let Some(error) = answer.error(&provider, options.model.as_deref()) {
         return Err(error);
     }
-    let embedded = protocol::decode_embed(protocol, &provider, &answer.pieces.concat())?;
+    let embedded = codec(provider.protocol).decode_embed(&provider, &answer.pieces.concat())?;
     let model = embedded.model.or_else(|| options.model.clone()).unwrap_or_default();
     let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
     response.usage = embedded.usage;

@@ -69,6 +69,7 @@ pub use part::{
     TextPart, ThinkingPart, ToolCallPart,
 };
 pub use protocol::Protocol;
+pub(crate) use protocol::{Support, ToolDialect, UrlSupport};
 pub(crate) use raw::RawParts;
 pub use raw::RawResponse;
 pub(crate) use read::vendor_state;

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::headers::ExtraHeaders;
+use super::protocol::Protocol;
 use super::read::nullable;
 use super::{
     AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MediaOptions, MessageContent,
     OutputStrategy, ResponseFormat, Thinking, ToolChoice, ToolDefinition,
 };
-use crate::chat::Protocol;
 use crate::timeouts::Timeouts;
 
 /// A chat request, in one shape for every provider.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
-use super::{Inner, Reading, Reply, prepare_embed};
+use super::{Inner, Reading, Reply, encode, prepare_embed};
 use crate::chat::{
     ChatRequest, ChatResponse, EmbedRequest, Protocol, RawParts, Warning, WarningKind,
 };
@@ -21,8 +21,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::middleware::{Answer, Dispatch, Middleware, Request};
 use crate::models::Pricing;
-use crate::protocol::{self, AnswerForm, ChatDecoder, DecodeContext, Emitter, Encoded};
-use crate::provider::{Provider, Registry, Target};
+use crate::protocol::{
+    self, AnswerForm, Call, ChatDecoder, DecodeContext, Emitter, Encoded, codec,
+};
+use crate::provider::{Feature, Provider, Registry, Target};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, BoxFuture, SendOptions, is_this_machine};
@@ -62,7 +64,8 @@ fn encode_chat(
     stream: bool,
 ) -> Result<(Encoded, AnswerForm)> {
     let provider = &target.provider;
-    protocol::encode_chat(provider.protocol, provider, &target.model, request, stream)
+    let call = if stream { Call::Stream } else { Call::Chat };
+    encode::encode_chat(call, provider, &target.model, request)
         .map_err(|error| error.with_provider(provider.name.as_ref()))
 }
 
@@ -256,7 +259,7 @@ impl Inner {
             audio_format: request.audio.as_ref().map(|audio| audio.format.clone()),
         };
         let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
-        let decoder = ChatDecoder::new(provider.protocol, context);
+        let decoder = ChatDecoder::new(context);
         // The name of the model is added to what fails before the answer is handed on.
         let model = stream.then_some(target.model.as_str());
         Box::new(Reply::new(body, reading, decoder, emitter)).with_model(model)
@@ -269,14 +272,12 @@ impl Inner {
             |error: Error| error.with_provider(provider.name.as_ref()).with_model(&target.model);
         let (request, _) = self.fetcher.fetch(request, provider).await?;
         let request = request.as_ref();
-        let encoded = protocol::encode_count(provider.protocol, provider, &target.model, request)
-            .map_err(named)?
-            .ok_or_else(|| {
-                named(Error::new(
-                    ErrorKind::Unsupported,
-                    format!("{} does not count tokens", provider.name),
-                ))
-            })?;
+        if !provider.supports(Feature::TokenCount) {
+            let message = format!("{} does not count tokens", provider.name);
+            return Err(named(Error::new(ErrorKind::Unsupported, message)));
+        }
+        let (encoded, _) =
+            encode::encode_chat(Call::Count, provider, &target.model, request).map_err(named)?;
         let (http, _) = self.http_request(provider, encoded).map_err(named)?;
         let hidden = Hidden::of(&http);
         let named = |error: Error| named(hidden.hide(error));
@@ -287,7 +288,7 @@ impl Inner {
             response.into_body().collect(MAX_BODY_BYTES).await
         };
         let body = limit.within(counting).await.map_err(named)?;
-        protocol::decode_count(provider.protocol, provider, &body).map_err(named)
+        codec(provider.protocol.facts().counted_in).decode_count(provider, &body).map_err(named)
     }
 
     /// The request with its address and its key.
@@ -357,7 +358,7 @@ async fn refusal(provider: &Provider, response: HttpResponse<Body>, deadline: In
     let (head, body) = response.into_parts();
     let body = body.head(MAX_ERROR_BODY_BYTES, deadline).await;
     let status = head.status.as_u16();
-    protocol::decode_error(provider.protocol, &provider.name, status, &head.headers, &body)
+    codec(provider.protocol).decode_error(&provider.name, status, &head.headers, &body)
 }
 
 /// Begins to keep the response as it comes.

@@ -14,7 +14,7 @@ use crate::chat::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{EMBED_BATCH, EMBED_BATCH_BYTES, EMBED_CONCURRENCY, MAX_BODY_BYTES};
 use crate::models::Pricing;
-use crate::protocol;
+use crate::protocol::{self, codec};
 use crate::provider::quirks::EmbeddingQuirks;
 use crate::provider::{Registry, Target};
 use crate::timeouts::Timeouts;
@@ -120,7 +120,7 @@ impl Inner {
     ) -> Result<Batch> {
         let provider = &target.provider;
         let encoded =
-            protocol::encode_embed(provider.protocol, provider, &target.model, request, texts)?;
+            codec(provider.protocol).encode_embed(provider, &target.model, request, texts)?;
         let (http, warnings) = self.http_request(provider, encoded)?;
         let hidden = Hidden::of(&http);
         let limit = Limit::new("the vectors", timeouts.first_content);
@@ -135,7 +135,7 @@ impl Inner {
             limit.within(embedding).await.map_err(|error| hidden.hide(error))?;
         let named =
             |error: Error| hidden.hide(error.with_request_id(request_id.clone()).with_began(true));
-        let embedded = protocol::decode_embed(provider.protocol, provider, &body).map_err(named)?;
+        let embedded = codec(provider.protocol).decode_embed(provider, &body).map_err(named)?;
         if embedded.vectors.len() != texts.len() {
             let (sent, came) = (texts.len(), embedded.vectors.len());
             let message = format!("{sent} texts were sent, {came} vectors came");

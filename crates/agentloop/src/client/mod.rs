@@ -4,6 +4,7 @@ mod builder;
 mod call;
 mod download;
 mod embed;
+mod encode;
 mod hidden;
 mod limit;
 mod models;

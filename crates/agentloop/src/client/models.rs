@@ -7,7 +7,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIST_TIMEOUT};
 use crate::models::ModelInfo;
 use crate::pace;
-use crate::protocol;
+use crate::protocol::codec;
 use crate::provider::Provider;
 
 impl Inner {
@@ -26,11 +26,12 @@ impl Inner {
     }
 
     async fn model_pages(&self, provider: &Provider, all: Limit) -> Result<Vec<ModelInfo>> {
+        let codec = codec(provider.protocol);
         let mut models = Vec::new();
         let mut next: Option<String> = None;
         let mut bytes_left = MAX_MODEL_LIST_BYTES;
         for _ in 0..MAX_MODEL_PAGES {
-            let encoded = protocol::encode_models(provider.protocol, provider, next.as_deref())?;
+            let encoded = codec.encode_models(provider, next.as_deref())?;
             let (http, _) = self.http_request(provider, encoded)?;
             let hidden = Hidden::of(&http);
             let limit = Limit::new("a page of the list of models", self.timeouts.first_content);
@@ -44,8 +45,7 @@ impl Inner {
             };
             let body = limit.within(page).await.map_err(|error| hidden.hide(error))?;
             bytes_left -= body.len();
-            let page = protocol::decode_models(provider.protocol, provider, &body)
-                .map_err(|error| hidden.hide(error))?;
+            let page = codec.decode_models(provider, &body).map_err(|error| hidden.hide(error))?;
             models.extend(page.models);
             if models.len() > MAX_MODELS {
                 return Err(too_large(&format!("{MAX_MODELS} models")));

@@ -1,9 +1,8 @@
 //! Reads a stream that is one JSON list, each element of which is a frame.
 
-use super::Frame;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_EVENT_BYTES;
-use crate::protocol::Flow;
+use crate::protocol::{Flow, Frame};
 
 /// Splits a list into its elements, however the bytes are split.
 ///

@@ -2,10 +2,9 @@
 
 use memchr::memchr2;
 
-use super::Frame;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_EVENT_BYTES, MAX_LINE_BYTES};
-use crate::protocol::Flow;
+use crate::protocol::{Flow, Frame};
 
 /// Reads events from bytes, however they are split.
 ///

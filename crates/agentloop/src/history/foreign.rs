@@ -4,12 +4,12 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Rules, Turn};
+use super::Turn;
 use crate::chat::{
     ChatMessage, CodeExecutionPart, CodeOutcome, CodeResultPart, ContentPart, MessageContent,
     ProviderState, Role, Warning, WarningKind,
 };
-use crate::protocol::openai_responses::is_item;
+use crate::protocol::{Rules, is_item};
 
 /// What becomes of a part.
 enum Fate {
@@ -105,7 +105,7 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
         // What only its maker understands is taken for another provider's. Thinking without a signature is text, which
         // every provider that takes thinking back as text understands.
         None => match part {
-            ContentPart::Thinking(part) => rules.thoughts && part.signature.is_none(),
+            ContentPart::Thinking(part) => rules.thinking_as_text && part.signature.is_none(),
             ContentPart::RedactedThinking(_)
             | ContentPart::CodeExecution(_)
             | ContentPart::CodeResult(_)

@@ -4,17 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{Turn, hash};
 use crate::chat::{ContentPart, MessageContent};
-
-/// What ids of tool calls must look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IdPattern {
-    /// Anything.
-    Any,
-    /// Exactly nine letters or digits.
-    NineAlphanumeric,
-    /// Letters, digits, `_` and `-`.
-    Word,
-}
+use crate::protocol::IdPattern;
 
 impl IdPattern {
     /// Whether an id can be sent as it is.

@@ -23,9 +23,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-pub(crate) use ids::IdPattern;
-pub(crate) use names::{NamePattern, ToolNames};
-pub(crate) use shown::{Shown, Shows};
+use shown::Shows;
 
 use crate::chat::{
     ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, ToolCall,
@@ -33,63 +31,13 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
-use crate::provider::Provider;
+use crate::protocol::{Prepared, Rules, ToolNames};
 
 /// What a call that never got a result is answered with.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
 
 /// The provider whose form calls of tools without a schema have, where the message does not name its origin.
 const CUSTOM_PROVIDER: &str = "openai";
-
-/// What a target takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rules<'a> {
-    /// The provider that the conversation goes to: its own state stays, all other goes.
-    pub(crate) provider: &'a Provider,
-    /// The model that it goes to, which may take only its own thinking.
-    pub(crate) model: &'a str,
-    /// What ids of tool calls must look like.
-    pub(crate) ids: IdPattern,
-    /// What names of tools must look like.
-    pub(crate) names: NamePattern,
-    /// Whether thinking goes back as text, so that thinking of an unknown provider can, too.
-    pub(crate) thoughts: bool,
-    /// Whether it speaks in items, and takes them back: another protocol of the same provider cannot read them.
-    pub(crate) items: bool,
-    /// What the order of messages and the ids of calls must be like, for the model.
-    pub(crate) order: &'a Order,
-}
-
-/// What a model wants of a conversation, where it wants something.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Order {
-    /// Why only the assistant may speak after the result of a tool, where that is so.
-    pub(crate) assistant_after_tool: Option<Cow<'static, str>>,
-    /// The most bytes of a call's id, and why.
-    pub(crate) longest_id: Option<(usize, Cow<'static, str>)>,
-}
-
-/// A conversation that the target takes.
-#[derive(Debug)]
-pub(crate) struct Prepared<'a> {
-    /// The turns. Tool calls stand among the parts of an assistant's turn and nowhere else; every call is followed by
-    /// its result, in the order of the calls; ids and names are the ones to send.
-    pub(crate) messages: Cow<'a, [ChatMessage]>,
-    /// The names under which tools are sent.
-    pub(crate) names: ToolNames,
-    /// What was repaired or left out.
-    pub(crate) warnings: Vec<Warning>,
-    /// For each turn its place in the request, where they differ.
-    places: Option<Vec<usize>>,
-}
-
-impl Prepared<'_> {
-    /// Where a turn stands in the request, for warnings and errors that name it. A result that was made up stands where
-    /// its call does.
-    pub(crate) fn place(&self, at: usize) -> usize {
-        self.places.as_ref().and_then(|places| places.get(at)).copied().unwrap_or(at)
-    }
-}
 
 /// A turn on its way, with its place in the request.
 struct Turn<'a> {
@@ -121,6 +69,10 @@ pub(crate) fn prepare<'a>(
     rules: &Rules<'_>,
     shows: Shows<'_>,
 ) -> Result<Prepared<'a>> {
+    if request.messages.is_empty() {
+        return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
+            .with_hint("add at least one, with `.user(…)`"));
+    }
     let mut warnings = Vec::new();
     if is_plain(request) {
         let messages = Cow::Borrowed(&request.messages[..]);
@@ -142,7 +94,7 @@ pub(crate) fn prepare<'a>(
         true => turns,
         false => shown::place(turns, shows, &mut warnings),
     };
-    if turns.is_empty() && !request.messages.is_empty() {
+    if turns.is_empty() {
         return Err(empty(&warnings));
     }
     if let Some(reason) = &rules.order.assistant_after_tool {
@@ -180,20 +132,6 @@ fn is_plain(request: &ChatRequest) -> bool {
     request.tools.is_empty()
         && !matches!(request.tool_choice, Some(ToolChoice::Function(_)))
         && request.messages.iter().all(text)
-}
-
-/// That anything is asked at all.
-///
-/// # Errors
-///
-/// When the request has no messages.
-pub(crate) fn require_messages(provider: &Provider, request: &ChatRequest) -> Result<()> {
-    match request.messages.is_empty() {
-        false => Ok(()),
-        true => Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
-            .with_provider(provider.name.as_ref())
-            .with_hint("add at least one, with `.user(…)`")),
-    }
 }
 
 fn empty(warnings: &[Warning]) -> Error {

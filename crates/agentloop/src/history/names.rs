@@ -1,6 +1,6 @@
 //! The names under which tools are sent, and the way back.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -8,17 +8,7 @@ use super::hash;
 use crate::chat::{
     ChatMessage, ChatRequest, ContentPart, Role, ToolChoice, ToolDefinition, Warning, WarningKind,
 };
-
-/// What names of tools must look like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NamePattern {
-    /// Letters, digits, `_` and `-`, at most 64.
-    Word64,
-    /// Letters, digits, `_` and `-`, at most 128.
-    Word128,
-    /// The same with `.` and `:`, at most 128, and a letter or `_` first.
-    Dotted128,
-}
+use crate::protocol::{NamePattern, ToolNames};
 
 impl NamePattern {
     fn longest(self) -> usize {
@@ -50,15 +40,6 @@ impl NamePattern {
         // The hash follows a `_`, so that only the first character can be wrong.
         if named.starts_with(|c| self.begins(c)) { named } else { format!("_{named}") }
     }
-}
-
-/// The names that had to be changed, with the ones that were sent in their place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct ToolNames {
-    /// The name that was sent for each original.
-    sent: BTreeMap<String, String>,
-    /// The original of each name that was sent.
-    original: BTreeMap<String, String>,
 }
 
 impl ToolNames {
@@ -99,21 +80,6 @@ impl ToolNames {
             }
         }
     }
-
-    /// The name to send.
-    pub(crate) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
-        self.sent.get(original).map_or(original, String::as_str)
-    }
-
-    /// The name that the caller knows.
-    pub(crate) fn original<'a>(&'a self, sent: &'a str) -> &'a str {
-        self.original.get(sent).map_or(sent, String::as_str)
-    }
-
-    /// Whether nothing had to be changed.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.sent.is_empty()
-    }
 }
 
 struct Known<'a> {
@@ -141,10 +107,9 @@ impl<'a> Known<'a> {
             turn += 1;
             sent = self.pattern.name(name, turn);
         }
-        self.taken.insert(sent.clone());
+        changed.replace(name, &sent);
+        self.taken.insert(sent);
         self.seen.insert(name);
-        changed.original.insert(sent.clone(), name.to_owned());
-        changed.sent.insert(name.to_owned(), sent);
     }
 }
 

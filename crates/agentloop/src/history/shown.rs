@@ -4,29 +4,7 @@ use std::borrow::Cow;
 
 use super::Turn;
 use crate::chat::{ChatMessage, ContentPart, MessageContent, Role, Warning, WarningKind};
-use crate::media::Refusal;
-
-/// Where a host takes a part of a tool's result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
-    InResult,
-    /// Not there, but in a turn of the user.
-    InTurn,
-    Nowhere,
-}
-
-impl Shown {
-    /// Where a part stands that is refused for a reason in results of tools (`true`) or in turns of the user (`false`). One
-    /// whose bytes have to be fetched first is not refused.
-    pub(crate) fn unless(refused: impl Fn(bool) -> Option<Refusal>) -> Self {
-        let refused = |of_tool| refused(of_tool).is_some_and(|refusal| !refusal.wants_bytes);
-        match (refused(true), refused(false)) {
-            (false, _) => Self::InResult,
-            (true, false) => Self::InTurn,
-            (true, true) => Self::Nowhere,
-        }
-    }
-}
+use crate::protocol::Shown;
 
 /// What a host does with the parts of tools' results.
 pub(crate) type Shows<'a> = &'a dyn Fn(&ContentPart) -> Shown;
@@ -83,7 +61,7 @@ fn split(
         let kind = part.kind();
         match place {
             Shown::InResult => {}
-            Shown::InTurn => {
+            Shown::InMessage => {
                 let number = shown.len() / 2 + 1;
                 let whose = tool.as_ref().map_or(String::new(), |tool| format!(" of `{tool}`"));
                 let told = ContentPart::text(format!("[{number}: see the next turn]"));

@@ -12,12 +12,12 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash;
-use crate::history::ToolNames;
 use crate::limits::{
     MAX_CHOICES, MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_PARTS, MAX_RESPONSE_BYTES,
 };
 use crate::models::{Pricing, served_tier};
 use crate::nesting::{self, OBJECT_ENTRY};
+use crate::protocol::ToolNames;
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
 

@@ -1,61 +1,92 @@
-//! Reads requests and writes responses as a server does, in every protocol. Needs the feature `serve`.
+//! The server's side of every protocol: reads requests and writes responses.
 //!
-//! The simulator is built on these functions, and so can be any server that offers models under one of the protocols.
+//! A server that calls these functions speaks all protocols without naming any of them. The simulator is one.
+
+use std::fmt;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
-use super::{Protocol, anthropic, gemini, openai_chat, openai_responses};
+use super::{Protocol, codec};
 use crate::chat::{ChatRequest, ChatResponse, ChatStreamEvent, EmbedRequest, EmbedResponse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
 
-/// A chat request as a server received it.
+/// Returns the error of a request that is not one of the protocol's.
+pub(super) fn refused(why: impl fmt::Display) -> Error {
+    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {why}"))
+        .with_status(400)
+}
+
+/// How a server of a protocol reads requests and writes responses.
+pub(crate) trait Serve: Sync {
+    fn route(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation>;
+
+    fn read_chat(&self, path: &str, body: &[u8]) -> Result<ServedChat>;
+
+    fn read_embed(&self, _path: &str, _body: &[u8]) -> Result<ServedEmbed> {
+        let message = "this protocol has no embeddings";
+        Err(Error::new(ErrorKind::Unsupported, message).with_status(404))
+    }
+
+    fn write_body(&self, response: &ChatResponse) -> Bytes;
+
+    fn write_error(&self, error: &Error) -> Bytes;
+
+    fn write_models(&self, models: &[ModelInfo]) -> Bytes;
+
+    fn write_count(&self, _tokens: u64) -> Bytes {
+        Bytes::new()
+    }
+
+    fn stream_writer(&self, include_usage: bool) -> Box<dyn WriteStream>;
+}
+
+/// Writes a stream in the wire format of one protocol.
+pub(crate) trait WriteStream: fmt::Debug + Send + Sync {
+    /// Returns the bytes of an event; none if the protocol has no such event.
+    fn write(&mut self, event: &ChatStreamEvent) -> Bytes;
+}
+
+/// A chat request that a server received.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServedChat {
     /// The request. Fields that have no unified name are in `extra_body`.
     pub request: ChatRequest,
-    /// Whether the client asks for a stream.
+    /// Whether the response is to be streamed.
     pub stream: bool,
-    /// Whether a stream ends with the usage.
+    /// Whether a stream is to end with the usage.
     pub include_usage: bool,
 }
 
-/// An embeddings request as a server received it.
+/// An embeddings request that a server received.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServedEmbed {
     /// The request.
     pub request: EmbedRequest,
-    /// The form in which the client expects the vectors.
+    /// How the vectors are to be written.
     pub form: VectorForm,
 }
 
-/// Returns the error for a request that cannot be read.
-pub(super) fn refused(why: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("the request cannot be read: {why}"))
-        .with_status(400)
-}
-
-/// The operation that a call asks a server for.
+/// The calls that a server can be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Operation {
-    /// Respond to a conversation.
+    /// To respond to a conversation.
     Chat,
-    /// Turn texts into vectors.
+    /// To turn texts into vectors.
     Embed,
-    /// List the models.
+    /// To list the models.
     Models,
-    /// Count the tokens of a conversation.
+    /// To count the tokens of a conversation.
     Count,
 }
 
-/// Returns the operation that a call asks for, by its method, the end of its path and (where two protocols share a path) its
-/// headers. Returns `None` if the protocol has no such call.
+/// Returns what a call asks for, by its method, the end of its path and (if two protocols share a path) its headers;
+/// `None` if the protocol has no such call.
 ///
 /// ```
 /// use agentloop::Protocol;
@@ -72,15 +103,10 @@ pub fn route(
     path: &str,
     headers: &HeaderMap,
 ) -> Option<Operation> {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::route(method, path),
-        Protocol::OpenAiResponses => openai_responses::serve::route(method, path),
-        Protocol::Anthropic => anthropic::serve::route(method, path, headers),
-        Protocol::Gemini => gemini::serve::route(method, path, headers),
-    }
+    codec(protocol).server().route(method, path, headers)
 }
 
-/// Returns the key that a request carries, from whichever header holds it.
+/// Returns the key of a request, in whichever header it is.
 pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     crate::provider::AUTH_HEADERS.iter().find_map(|name| {
         let value = headers.get(*name)?.to_str().ok()?;
@@ -88,113 +114,61 @@ pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Reads a chat request from its path (with the query) and its body.
+/// Reads a chat request: its path (with its query) and its body.
 ///
 /// # Errors
 ///
-/// Returns an error if it is not a request of this protocol.
+/// When it is not a request of this protocol.
 pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedChat> {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::read_chat(body),
-        Protocol::OpenAiResponses => openai_responses::serve::read_chat(body),
-        Protocol::Anthropic => anthropic::serve::read_chat(path, body),
-        Protocol::Gemini => gemini::serve::read_chat(path, body),
-    }
+    codec(protocol).server().read_chat(path, body)
 }
 
-/// Reads an embeddings request from its path and its body.
+/// Reads an embeddings request: its path and its body.
 ///
 /// # Errors
 ///
-/// Returns an error if it is not a request of this protocol.
+/// When it is not a request of this protocol.
 pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedEmbed> {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::read_embed(path, body),
-        Protocol::OpenAiResponses => openai_responses::serve::read_embed(path, body),
-        Protocol::Anthropic => anthropic::serve::read_embed(path, body),
-        Protocol::Gemini => gemini::serve::read_embed(path, body),
-    }
+    codec(protocol).server().read_embed(path, body)
 }
 
-/// Writes the body of a complete response.
+/// Writes a complete response.
 pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::write_body(response),
-        Protocol::OpenAiResponses => openai_responses::serve::write_body(response),
-        Protocol::Anthropic => anthropic::serve::write_body(response),
-        Protocol::Gemini => gemini::serve::write_body(response),
-    }
+    codec(protocol).server().write_body(response)
 }
 
-/// Writes the body of a response that reports an error. Its status is the error's, or 500.
+/// Writes the body of a failed call. Its status is the error's, or 500.
 pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::write_error(error),
-        Protocol::OpenAiResponses => openai_responses::serve::write_error(error),
-        Protocol::Anthropic => anthropic::serve::write_error(error),
-        Protocol::Gemini => gemini::serve::write_error(error),
-    }
+    codec(protocol).server().write_error(error)
 }
 
-/// Writes the body of an embeddings response in the requested form.
+/// Writes an embeddings response in the form that was asked for.
 pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
     super::embed::write(response, form)
 }
 
-/// Writes the body of a list of models.
+/// Writes a list of models.
 pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
-    match protocol {
-        Protocol::OpenAiChat => openai_chat::serve::write_models(models),
-        Protocol::OpenAiResponses => openai_responses::serve::write_models(models),
-        Protocol::Anthropic => anthropic::serve::write_models(models),
-        Protocol::Gemini => gemini::serve::write_models(models),
-    }
+    codec(protocol).server().write_models(models)
 }
 
-/// Writes the body of a token count. It is empty if the protocol has no such call.
+/// Writes a number of tokens. The body is empty if the protocol has no such call.
 pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
-    match protocol {
-        Protocol::OpenAiChat => Bytes::new(),
-        Protocol::OpenAiResponses => openai_responses::serve::write_count(tokens),
-        Protocol::Anthropic => anthropic::serve::write_count(tokens),
-        Protocol::Gemini => gemini::serve::write_count(tokens),
-    }
+    codec(protocol).server().write_count(tokens)
 }
 
 /// Writes a stream in the wire format of a protocol, event by event.
-#[derive(Clone, Debug)]
-pub struct StreamWriter(Writer);
-
-#[derive(Clone, Debug)]
-enum Writer {
-    OpenAiChat(openai_chat::serve::StreamWriter),
-    OpenAiResponses(openai_responses::serve::StreamWriter),
-    Anthropic(anthropic::serve::StreamWriter),
-    Gemini(gemini::serve::StreamWriter),
-}
+#[derive(Debug)]
+pub struct StreamWriter(Box<dyn WriteStream>);
 
 impl StreamWriter {
-    /// Creates a writer. With `include_usage`, the stream ends with the usage.
+    /// Creates a writer. The stream ends with the usage if `include_usage` is set and the protocol leaves it to the caller.
     pub fn new(protocol: Protocol, include_usage: bool) -> Self {
-        Self(match protocol {
-            Protocol::OpenAiChat => {
-                Writer::OpenAiChat(openai_chat::serve::StreamWriter::new(include_usage))
-            }
-            Protocol::OpenAiResponses => {
-                Writer::OpenAiResponses(openai_responses::serve::StreamWriter::new())
-            }
-            Protocol::Anthropic => Writer::Anthropic(anthropic::serve::StreamWriter::new()),
-            Protocol::Gemini => Writer::Gemini(gemini::serve::StreamWriter::new()),
-        })
+        Self(codec(protocol).server().stream_writer(include_usage))
     }
 
-    /// Returns the bytes of an event. They are empty for an event that the protocol does not have.
+    /// Returns the bytes of an event; none if the protocol has no such event.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        match &mut self.0 {
-            Writer::OpenAiChat(writer) => writer.write(event),
-            Writer::OpenAiResponses(writer) => writer.write(event),
-            Writer::Anthropic(writer) => writer.write(event),
-            Writer::Gemini(writer) => writer.write(event),
-        }
+        self.0.write(event)
     }
 }

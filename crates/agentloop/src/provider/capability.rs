@@ -9,7 +9,7 @@ use super::quirks::{
     VideoInput,
 };
 use super::{Param, Provider};
-use crate::chat::Protocol;
+use crate::chat::Support;
 
 macro_rules! features {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
@@ -97,31 +97,39 @@ impl Provider {
             | Feature::AudioOutput
             | Feature::CodeExecution
             | Feature::ServerTools => self.makes.contains(&feature),
-            other => match self.protocol {
-                Protocol::OpenAiChat | Protocol::OpenAiResponses => self.chat_takes(other),
-                Protocol::Anthropic => !matches!(other, Feature::AudioInput | Feature::VideoInput),
-                Protocol::Gemini => other != Feature::CacheMarkers,
-            },
+            Feature::JsonSchema
+            | Feature::ImageInput
+            | Feature::AudioInput
+            | Feature::FileInput
+            | Feature::VideoInput
+            | Feature::CacheMarkers
+            | Feature::TokenCount => self.takes_feature(feature),
         }
     }
 
-    /// Returns whether a provider that speaks one of OpenAI's protocols supports a feature, by its quirks.
-    fn chat_takes(&self, feature: Feature) -> bool {
-        let quirks = &self.quirks;
-        match feature {
-            Feature::JsonSchema => quirks.json_schema != JsonSchemaSupport::InInstructions,
-            Feature::ImageInput => quirks.images != ImageInput::Refused,
-            Feature::AudioInput => quirks.audio != AudioInputForm::Refused,
-            Feature::FileInput => quirks.files != FileInputForm::Refused,
-            Feature::VideoInput => {
-                quirks.video != VideoInput::Refused && self.protocol == Protocol::OpenAiChat
+    /// Returns whether the protocol, or the quirk that decides in its place, has the feature.
+    fn takes_feature(&self, feature: Feature) -> bool {
+        let (facts, quirks) = (self.protocol.facts(), &self.quirks);
+        let (support, by_quirk) = match feature {
+            Feature::JsonSchema => {
+                (facts.json_schema, quirks.json_schema != JsonSchemaSupport::InInstructions)
             }
+            Feature::ImageInput => (facts.image_input, quirks.images != ImageInput::Refused),
+            Feature::AudioInput => (facts.audio_input, quirks.audio != AudioInputForm::Refused),
+            Feature::FileInput => (facts.file_input, quirks.files != FileInputForm::Refused),
+            Feature::VideoInput => (facts.video_input, quirks.video != VideoInput::Refused),
             Feature::CacheMarkers => {
-                quirks.cache_markers == CacheMarkers::OnParts
-                    && self.protocol == Protocol::OpenAiChat
+                (facts.cache_markers, quirks.cache_markers == CacheMarkers::OnParts)
             }
-            Feature::TokenCount => quirks.token_count == TokenCount::InputTokens,
-            _ => false,
+            Feature::TokenCount => {
+                (facts.token_count, quirks.token_count == TokenCount::InputTokens)
+            }
+            _ => return false,
+        };
+        match support {
+            Support::Never => false,
+            Support::ByQuirk => by_quirk,
+            Support::Always => true,
         }
     }
 

@@ -213,11 +213,16 @@ impl Provider {
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
-        match protocol {
-            Protocol::OpenAiChat => Self::openai_compatible(name, base_url),
-            Protocol::OpenAiResponses => Self::responses_compatible(name, base_url),
-            Protocol::Anthropic => Self::anthropic_compatible(name, base_url),
-            Protocol::Gemini => Self::gemini_compatible(name, base_url),
+        type Text = Cow<'static, str>;
+        const CREATE: [(Protocol, fn(Text, Text) -> Provider); 3] = [
+            (Protocol::OpenAiResponses, Provider::responses_compatible),
+            (Protocol::Anthropic, Provider::anthropic_compatible),
+            (Protocol::Gemini, Provider::gemini_compatible),
+        ];
+        let (name, base_url) = (name.into(), base_url.into());
+        match CREATE.into_iter().find(|(known, _)| *known == protocol) {
+            Some((_, create)) => create(name, base_url),
+            None => Self::openai_compatible(name, base_url),
         }
     }
 

@@ -35,7 +35,7 @@ const ORDER: &[&str] = &[
 ];
 
 /// Imports against the order that still exist. Each must still be needed.
-const EXCEPTIONS: &[(&str, &str)] = &[("protocol", "framing"), ("protocol", "history")];
+const EXCEPTIONS: &[(&str, &str)] = &[];
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {

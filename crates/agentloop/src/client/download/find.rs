@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::chat::{ChatRequest, ContentPart, MessageContent, Protocol, Role};
+use crate::chat::{ChatRequest, ContentPart, MessageContent, Role};
 use crate::media::medium::{is_remote, is_uploaded, is_video_page};
 use crate::media::name::{audio_format, file_name};
 use crate::media::{DataUrl, Download, MediaKind, Medium, Source};
@@ -42,7 +42,7 @@ pub(super) fn wanted(
     for (message, turn) in request.messages.iter().enumerate() {
         let of_answer = turn.role == Role::Assistant;
         // Elsewhere what a model made is not sent back at all.
-        if of_answer && provider.protocol != Protocol::Gemini {
+        if of_answer && !provider.protocol.facts().sends_made_media {
             continue;
         }
         for (part, content) in turn.parts().iter().enumerate() {
@@ -81,7 +81,7 @@ pub(super) fn wanted(
 fn is_the_hosts(url: &str, provider: &Provider) -> bool {
     let origin = |url: &str| url.split('/').take(3).collect::<Vec<_>>().join("/");
     origin(url).eq_ignore_ascii_case(&origin(&provider.base_url))
-        || (provider.protocol == Protocol::Gemini && (is_video_page(url) || is_uploaded(url)))
+        || (provider.protocol.facts().reads_own_urls && (is_video_page(url) || is_uploaded(url)))
 }
 
 /// Puts bytes in the place of an address.

@@ -121,11 +121,11 @@ fn thinking_without_a_signature_and_a_maker_is_text_where_thinking_is_text() {
         ContentPart::Thinking(ThinkingPart::new("Hm")),
         ContentPart::text("a"),
     ])]);
-    for thoughts in [true, false] {
-        let rules = Rules { thoughts, ..*RULES };
+    for thinking_as_text in [true, false] {
+        let rules = Rules { thinking_as_text, ..*RULES };
         let prepared = prepared(&request, &rules);
-        assert_eq!(prepared.messages[1].parts().len(), if thoughts { 2 } else { 1 });
-        assert_eq!(prepared.warnings.is_empty(), thoughts);
+        assert_eq!(prepared.messages[1].parts().len(), if thinking_as_text { 2 } else { 1 });
+        assert_eq!(prepared.warnings.is_empty(), thinking_as_text);
     }
 }
 

@@ -76,12 +76,12 @@ fn rules() -> impl Strategy<Value = Rules<'static>> {
     let names = select(vec![NamePattern::Word64, NamePattern::Word128, NamePattern::Dotted128]);
     let order = select(vec![0, 1, 2, 3]);
     let rest = (any::<bool>(), any::<bool>(), order);
-    (ids, names, rest).prop_map(|(ids, names, (items, thoughts, order))| Rules {
+    (ids, names, rest).prop_map(|(ids, names, (items, thinking_as_text, order))| Rules {
         provider: &HERE,
         model: "m",
         ids,
         names,
-        thoughts,
+        thinking_as_text,
         items,
         order: &ORDERS[order],
     })
@@ -202,7 +202,7 @@ proptest! {
                 prop_assert!(tag.is_none_or(|tag| tag == "here"), "{}", value);
                 if value["type"] == "thinking" {
                     let own = tag.or(origin) == Some("here");
-                    let text = rules.thoughts && origin.is_none() && value["signature"].is_null();
+                    let text = rules.thinking_as_text && origin.is_none() && value["signature"].is_null();
                     prop_assert!(own || text, "{}", value);
                 }
             }

@@ -9,8 +9,9 @@ mod shown;
 
 use std::sync::LazyLock;
 
-use super::{IdPattern, NamePattern, Order, Prepared, Rules, Shown, prepare};
+use super::prepare;
 use crate::chat::{ChatMessage, ChatRequest, ContentPart, Origin, ToolCallPart, WarningKind};
+use crate::protocol::{IdPattern, NamePattern, Order, Prepared, Rules, Shown};
 use crate::provider::Provider;
 
 static ANY_ORDER: Order = Order { assistant_after_tool: None, longest_id: None };
@@ -23,7 +24,7 @@ static RULES: LazyLock<Rules<'static>> = LazyLock::new(|| Rules {
     model: "m",
     ids: IdPattern::Any,
     names: NamePattern::Word64,
-    thoughts: true,
+    thinking_as_text: true,
     items: false,
     order: &ANY_ORDER,
 });

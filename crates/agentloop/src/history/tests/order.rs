@@ -49,7 +49,7 @@ fn an_image_that_moves_behind_a_result_is_separated_from_it() {
     let rules = Rules { order: &order, ..*RULES };
     let image = ContentPart::image_url("data:image/png;base64,AA==");
     let request = request([calls(&["a"]), ChatMessage::tool("a", vec![image])]);
-    let prepared = prepare(&request, &rules, &|_| Shown::InTurn).unwrap();
+    let prepared = prepare(&request, &rules, &|_| Shown::InMessage).unwrap();
     let (user, assistant, tool) = (Role::User, Role::Assistant, Role::Tool);
     assert_eq!(roles(&prepared), [user, assistant, tool, assistant, user]);
 }

@@ -28,7 +28,7 @@ fn conversation() -> ChatRequest {
 /// A host that takes images of the user's, and no sound at all.
 fn shows(part: &ContentPart) -> Shown {
     match part {
-        ContentPart::ImageUrl { .. } => Shown::InTurn,
+        ContentPart::ImageUrl { .. } => Shown::InMessage,
         _ => Shown::Nowhere,
     }
 }

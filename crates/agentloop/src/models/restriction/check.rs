@@ -65,9 +65,12 @@ fn check_path(path: &str, protocol: Option<Protocol>) -> Result<()> {
     if !is_path(path) {
         return Err(wrong(format!("`{path}` is not the name of a field")));
     }
-    if path.contains('.') && protocol != Some(Protocol::Gemini) {
+    if path.contains('.') && !protocol.is_some_and(|protocol| protocol.facts().merges_extra_body) {
+        let merging = Protocol::ALL.iter().filter(|protocol| protocol.facts().merges_extra_body);
+        let names: Vec<String> =
+            merging.map(|protocol| format!("`protocol = \"{}\"`", protocol.name())).collect();
         return Err(wrong(format!("`{path}` is a nested field"))
-            .with_hint("that is possible with `protocol = \"gemini\"` only"));
+            .with_hint(format!("that is possible with {} only", names.join(" or "))));
     }
     Ok(())
 }

@@ -3,20 +3,20 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::block::Blocks;
+use super::growing::Blocks;
 use super::usage::Tally;
 use super::wire::{Delta, Message};
 use crate::chat::FinishReason;
 use crate::error::Result;
 use crate::protocol::rest::Kept;
-use crate::protocol::{DecodeContext, Emitter, ReportedCost};
+use crate::protocol::{Decode as _, DecodeContext, Emitter};
 
 /// Reads one answer.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
     pub(super) blocks: Blocks,
-    tally: Tally,
+    pub(super) tally: Tally,
     metadata: Map<String, Value>,
     /// Fields that the protocol does not name.
     rest: Kept,
@@ -104,14 +104,6 @@ impl Decoder {
             self.tally.add(usage.get(), &mut self.metadata, emitter)?;
         }
         Ok(())
-    }
-
-    /// Hands over the usage. It comes with several events, and a copy for each of them would add up.
-    pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
-        let (usage, cost) = self.tally.usage();
-        if !usage.is_empty() || cost != ReportedCost::Absent {
-            emitter.usage(usage, cost);
-        }
     }
 
     /// A host may leave the beginning out.

@@ -7,14 +7,13 @@ use serde_json::{Map, json};
 
 use super::message::{Conversation, Messages};
 use super::parts::{Block, Content};
-use super::{beta, markers};
-use super::{parts, thinking, tools};
+use super::{beta, cache_markers};
+use super::{thinking, tools};
 use crate::chat::{ChatRequest, ResponseFormat, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{self, IdPattern, NamePattern, Rules};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{self, Extra, ParamWriter};
-use crate::protocol::{Encoded, headers};
+use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
@@ -24,13 +23,6 @@ pub(crate) const DEFAULT_MAX_TOKENS: u64 = 8_192;
 
 /// The most tokens of a complete response when the request has no number: a longer response may outlast the connection.
 const MOST_UNSTREAMED: u64 = 32_000;
-
-/// What the provider is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
-    Chat { stream: bool },
-    Count,
-}
 
 /// Fields of `extra_body` that a count of tokens accepts.
 const COUNTED: [&str; 8] = [
@@ -44,35 +36,17 @@ const COUNTED: [&str; 8] = [
     "context_management",
 ];
 
-/// Encodes a chat call.
-pub(crate) fn chat(
-    provider: &Provider,
-    model: &str,
-    shaped: &Shaped<'_>,
-    stream: bool,
-) -> Result<Encoded> {
-    encode(provider, model, shaped, Call::Chat { stream })
-}
-
+/// Writes a chat call, or one that counts its tokens.
 pub(super) fn encode(
+    call: Call,
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
-    call: Call,
+    prepared: Prepared<'_>,
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
-    let rules = Rules {
-        provider,
-        model,
-        ids: IdPattern::Word,
-        names: NamePattern::Word128,
-        thoughts: false,
-        items: false,
-        order: shaped.order,
-    };
-    let prepared = history::prepare(request, &rules, &|part| parts::shown(part, provider))?;
     let traits = provider.model_traits(model);
-    let stream = call == Call::Chat { stream: true };
+    let stream = call == Call::Stream;
     let fixed = &["model", "messages"];
     let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.extend(prepared.warnings);
@@ -115,7 +89,7 @@ pub(super) fn encode(
     }
     system.extend(shaped.instructions.as_deref().map(Block::text));
     let automatic = usize::from(request.extra_body.contains_key("cache_control"));
-    markers::limit(&mut wire_tools, &mut system, &mut turns, automatic, &mut warnings);
+    cache_markers::limit(&mut wire_tools, &mut system, &mut turns, automatic, &mut warnings);
     params.warnings = warnings;
 
     params.put(Param::Tools, (!wire_tools.is_empty()).then_some(&wire_tools))?;

@@ -13,7 +13,7 @@ use crate::chat::{
     ServerToolCallPart, ServerToolResultPart, TextPart, ToolCallPart, Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::ToolNames;
+use crate::protocol::ToolNames;
 use crate::provider::Provider;
 
 /// A turn on the wire.

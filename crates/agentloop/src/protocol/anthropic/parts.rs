@@ -6,10 +6,10 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::markers::WireCache;
+use super::cache_markers::WireCache;
 use crate::chat::ContentPart;
-use crate::history::Shown;
 use crate::media::{MediaKind, Medium, Refusal, Source as From};
+use crate::protocol::Shown;
 use crate::provider::Provider;
 use crate::provider::quirks::ImageInput;
 

@@ -4,9 +4,8 @@ use super::decode::Decoder;
 use super::wire::{Event, Message};
 use crate::chat::Warning;
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
-use crate::protocol::{Emitter, Flow, error_body};
+use crate::protocol::{Decode, Emitter, Flow, Frame, ReportedCost, error_body};
 
 /// The events of a stream. All others are skipped unread.
 const EVENTS: [&str; 8] = [
@@ -20,8 +19,8 @@ const EVENTS: [&str; 8] = [
     "message",
 ];
 
-impl Decoder {
-    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+impl Decode for Decoder {
+    fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         let data = frame.data.trim_ascii();
         let known = frame.event.is_empty() || EVENTS.contains(&frame.event);
         if data.is_empty() || !known {
@@ -44,6 +43,35 @@ impl Decoder {
         self.event(&mut event, &data, frame.event, emitter)
     }
 
+    fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.end(self.stop.is_some(), emitter)
+    }
+
+    fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let body = bare(body);
+        if body.starts_with(b"[") {
+            return Err(error_body::of_list(&self.context.provider.name, body));
+        }
+        let mut message = Message::default();
+        let Err(error) = fill_json_body(body, &mut message) else {
+            return self.whole(message, body, emitter);
+        };
+        let body = mended(body, &error).ok_or(error)?;
+        let mut message = Message::default();
+        fill_json(&body, &mut message)?;
+        self.whole(message, &body, emitter)
+    }
+
+    // The usage comes with several events. It is emitted once, because each event would copy all of it.
+    fn settle(&mut self, emitter: &mut Emitter) {
+        let (usage, cost) = self.tally.usage();
+        if !usage.is_empty() || cost != ReportedCost::Absent {
+            emitter.usage(usage, cost);
+        }
+    }
+}
+
+impl Decoder {
     fn event(
         &mut self,
         event: &mut Event<'_>,
@@ -82,26 +110,6 @@ impl Decoder {
             _ => {}
         }
         Ok(Flow::Continue)
-    }
-
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
-        self.end(self.stop.is_some(), emitter)
-    }
-
-    /// A whole body: the same steps as a stream's.
-    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
-        let body = bare(body);
-        if body.starts_with(b"[") {
-            return Err(error_body::of_list(&self.context.provider.name, body));
-        }
-        let mut message = Message::default();
-        let Err(error) = fill_json_body(body, &mut message) else {
-            return self.whole(message, body, emitter);
-        };
-        let body = mended(body, &error).ok_or(error)?;
-        let mut message = Message::default();
-        fill_json(&body, &mut message)?;
-        self.whole(message, &body, emitter)
     }
 
     fn whole(&mut self, message: Message<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {

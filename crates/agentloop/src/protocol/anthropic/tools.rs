@@ -5,15 +5,14 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::markers::WireCache;
+use super::cache_markers::WireCache;
 use super::thinking;
 use crate::chat::{
     CacheControl, ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind,
 };
 use crate::error::Result;
-use crate::history::ToolNames;
-use crate::protocol::client_tools;
 use crate::protocol::params::ParamWriter;
+use crate::protocol::{ToolNames, client_tools};
 use crate::provider::model::ModelTraits;
 use crate::provider::{ForcedTools, NativeSchema, Param, ThinkingControl};
 use crate::schema::{self, Dialect, Sent};

@@ -15,6 +15,7 @@ pub(crate) use write::write;
 
 use super::ReportedCost;
 use crate::chat::EmbedUsage;
+use crate::error::{Error, ErrorKind, Result};
 
 /// The vectors of one call, as they came.
 #[derive(Debug, Default)]
@@ -23,4 +24,21 @@ pub(crate) struct Embedded {
     pub(crate) vectors: Vec<Vec<f32>>,
     pub(crate) usage: Option<EmbedUsage>,
     pub(crate) cost: ReportedCost,
+}
+
+/// Checks that all vectors have the same length: others cannot be compared.
+pub(crate) fn check_lengths(vectors: &[Vec<f32>]) -> Result<()> {
+    let Some(first) = vectors.first().map(Vec::len) else {
+        return Ok(());
+    };
+    match vectors.iter().position(|vector| vector.len() != first) {
+        None => Ok(()),
+        Some(at) => Err(Error::new(
+            ErrorKind::Protocol,
+            format!(
+                "the vectors have different lengths: the first has {first} numbers, embeddings[{at}] has {}",
+                vectors.get(at).map_or(0, Vec::len)
+            ),
+        )),
+    }
 }

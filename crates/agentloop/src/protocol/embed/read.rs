@@ -98,20 +98,20 @@ struct BilledUnits {
     input_tokens: Int,
 }
 
-/// The vectors, in the order of the texts. An error that stands in their place is read by `in_answer`.
+/// The vectors, in the order of the texts. An error that stands in their place is read by `error_in`.
 pub(crate) fn decode(
     provider: &Provider,
     body: &[u8],
-    in_answer: fn(&str, &[u8]) -> Error,
+    error_in: &dyn Fn(&[u8]) -> Error,
 ) -> Result<Embedded> {
     let body = body.trim_ascii();
     let name = provider.name.as_ref();
     if body.starts_with(b"[") && error_body::is_listed_error(body) {
-        return Err(in_answer(name, body));
+        return Err(error_in(body));
     }
     let wire: Wire<'_> = read_json_body(body).map_err(|error| error.with_provider(name))?;
     if wire.error.is_some_and(|error| error.get() != "{}") {
-        return Err(in_answer(name, body));
+        return Err(error_in(body));
     }
     let usage = usage(&wire);
     let broken =
@@ -124,7 +124,7 @@ pub(crate) fn decode(
             let ticks = ReportedCost::of_ticks(told.cost_in_usd_ticks);
             Ok(Embedded { model, vectors, usage, cost: ReportedCost::read(told.cost).or(ticks) })
         }
-        None if error_body::is_bare_error(body) => Err(in_answer(name, body)),
+        None if error_body::is_bare_error(body) => Err(error_in(body)),
         None => Err(broken("the answer has no vectors".to_owned())),
     }
 }
@@ -229,7 +229,7 @@ mod tests {
 
     fn read(body: &str) -> Result<Embedded> {
         let provider = Provider::openai_compatible("p", "http://x.test/v1");
-        decode(&provider, body.as_bytes(), error_body::in_answer)
+        decode(&provider, body.as_bytes(), &|body| error_body::in_answer("p", body))
     }
 
     #[test]

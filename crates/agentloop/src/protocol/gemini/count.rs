@@ -7,12 +7,17 @@ use super::{encode, error, model_name, model_path};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::ObjectWriter;
 use crate::protocol::output::Shaped;
-use crate::protocol::{Encoded, error_body, headers};
+use crate::protocol::{Encoded, Prepared, error_body, headers};
 use crate::provider::Provider;
 
-/// The call: the chat's own request, wrapped.
-pub(crate) fn encode(provider: &Provider, model: &str, shaped: &Shaped<'_>) -> Result<Encoded> {
-    let (body, mut warnings, prepared) = encode::body(provider, model, shaped)?;
+/// Writes the call: the request of a chat call, wrapped.
+pub(super) fn encode(
+    provider: &Provider,
+    model: &str,
+    shaped: &Shaped<'_>,
+    prepared: Prepared<'_>,
+) -> Result<Encoded> {
+    let (body, mut warnings, names) = encode::body(provider, model, shaped, prepared)?;
     // Where models stand below a publisher, the call takes the request as it is.
     let body = if provider.base_url.contains("/publishers/") {
         body.finish()
@@ -29,7 +34,7 @@ pub(crate) fn encode(provider: &Provider, model: &str, shaped: &Shaped<'_>) -> R
         headers,
         body,
         warnings,
-        names: prepared.names,
+        names,
     })
 }
 
@@ -63,30 +68,4 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
     Err(Error::new(ErrorKind::Protocol, "the answer has no count")
         .with_provider(provider.name.as_ref())
         .with_raw(body))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::chat::ChatRequest;
-    use crate::protocol::{output, restrict};
-
-    #[test]
-    fn the_request_is_wrapped_with_its_model_or_sent_as_it_is() {
-        let request = ChatRequest::new("p/m").system("s").user("u");
-        let path = "/models/m:countTokens";
-        let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
-        let restricted = restrict::apply(&provider, "m", &request).unwrap();
-        let shaped = output::shape(&provider, "m", &restricted).unwrap();
-        let wrapped = encode(&provider, "m", &shaped).unwrap();
-        let body: Value = serde_json::from_slice(&wrapped.body).unwrap();
-        assert_eq!(body["generateContentRequest"]["model"], "models/m");
-        assert_eq!(body["generateContentRequest"]["contents"][0]["parts"][0]["text"], "u");
-        let provider = Provider::gemini_compatible("p", "http://x.test/publishers/p");
-        let bare = encode(&provider, "m", &shaped).unwrap();
-        let body: Value = serde_json::from_slice(&bare.body).unwrap();
-        assert_eq!(body["contents"][0]["parts"][0]["text"], "u");
-        assert_eq!((wrapped.path.as_str(), bare.path.as_str()), (path, path));
-        assert_eq!(decode(&provider, br#"{"totalTokens":31}"#).unwrap(), 31);
-    }
 }

@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::candidate::{CallIds, CandidateState};
+use super::growing::{CallIds, CandidateState};
 use super::usage::Said;
 use super::wire::{Candidate, Chunk};
 use crate::calendar;
@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::hash;
 use crate::nesting;
 use crate::protocol::rest::Kept;
-use crate::protocol::{DecodeContext, Emitter, ReportedCost};
+use crate::protocol::{DecodeContext, Emitter};
 
 /// Reads one answer.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Decoder {
     pub(super) blocked: Option<String>,
     ids: CallIds,
     /// The last that was said of the tokens.
-    tokens: Said,
+    pub(super) tokens: Said,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -107,13 +107,6 @@ impl Decoder {
             self.candidate(candidate, mode, emitter)?;
         }
         Ok(())
-    }
-
-    /// Tells the usage.
-    pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
-        if let Some(usage) = std::mem::take(&mut self.tokens).usage() {
-            emitter.usage(usage, ReportedCost::Absent);
-        }
     }
 
     fn candidate(

@@ -6,10 +6,9 @@ use serde_json::{Map, Value, json};
 use super::{model_name, model_path};
 use crate::chat::{EmbedRequest, Warning, WarningKind};
 use crate::error::Result;
-use crate::history::ToolNames;
 use crate::protocol::embed::purpose_in_capitals;
 use crate::protocol::json::ObjectWriter;
-use crate::protocol::{Encoded, headers};
+use crate::protocol::{Encoded, ToolNames, headers};
 use crate::provider::Provider;
 
 /// The call for some of the request's texts: one by itself, several as a batch.

@@ -10,18 +10,18 @@ use crate::chat::{
     WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shown};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, headers};
+use crate::protocol::{Encoded, Prepared, ToolNames, headers};
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
 /// Encodes a chat call.
-pub(crate) fn chat(
+pub(super) fn chat(
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
+    prepared: Prepared<'_>,
     stream: bool,
 ) -> Result<Encoded> {
     let method = if stream { "streamGenerateContent" } else { "generateContent" };
@@ -29,16 +29,9 @@ pub(crate) fn chat(
     if stream {
         path.push_str("?alt=sse");
     }
-    let (body, mut warnings, prepared) = body(provider, model, shaped)?;
+    let (body, mut warnings, names) = body(provider, model, shaped, prepared)?;
     let headers = headers::build(provider, &shaped.request.extra_headers, stream, &mut warnings)?;
-    Ok(Encoded {
-        method: Method::POST,
-        path,
-        headers,
-        body: body.finish(),
-        warnings,
-        names: prepared.names,
-    })
+    Ok(Encoded { method: Method::POST, path, headers, body: body.finish(), warnings, names })
 }
 
 /// Encodes the body. The messages come last, so a conversation that grows only adds to the end of what was sent before.
@@ -46,19 +39,9 @@ pub(super) fn body<'a>(
     provider: &'a Provider,
     model: &str,
     shaped: &'a Shaped<'_>,
-) -> Result<(ParamWriter<'a>, Vec<Warning>, Prepared<'a>)> {
+    mut prepared: Prepared<'_>,
+) -> Result<(ParamWriter<'a>, Vec<Warning>, ToolNames)> {
     let request = shaped.request.as_ref();
-    history::require_messages(provider, request)?;
-    let rules = Rules {
-        provider,
-        model,
-        ids: IdPattern::Any,
-        names: NamePattern::Dotted128,
-        thoughts: false,
-        items: false,
-        order: shaped.order,
-    };
-    let mut prepared = history::prepare(request, &rules, &|_| Shown::InResult)?;
     let fixed = &["model", "contents"];
     let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Merges, fixed);
     params.warnings.append(&mut prepared.warnings);
@@ -93,7 +76,7 @@ pub(super) fn body<'a>(
     params.reserve_for(&prepared.messages);
     params.field("contents", &contents)?;
     drop(contents);
-    Ok((params, warnings, prepared))
+    Ok((params, warnings, prepared.names))
 }
 
 /// The texts of the instructions.

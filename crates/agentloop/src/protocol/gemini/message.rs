@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use super::parts;
-use super::piece::{
-    Arguments, Call, CallResult, Content, Fields, Part, arguments, part, plain, response,
+use super::parts::{
+    self, Arguments, Call, CallResult, Content, Fields, Part, arguments, part, plain, response,
 };
 use super::thinking;
 use crate::chat::{
@@ -14,8 +13,8 @@ use crate::chat::{
     Warning, WarningKind,
 };
 use crate::error::Result;
-use crate::history::ToolNames;
 use crate::media::Refusal;
+use crate::protocol::ToolNames;
 use crate::provider::Provider;
 
 /// What the documentation gives for calls that the model did not make itself.

@@ -1,31 +1,127 @@
 //! Google's generateContent, and everyone who speaks it.
 
-mod candidate;
-mod characters;
-pub(crate) mod count;
-pub(crate) mod decode;
-pub(crate) mod embed;
-pub(crate) mod encode;
-pub(crate) mod error;
-mod grounding;
+mod citations;
+mod count;
+mod decode;
+mod embed;
+mod encode;
+mod error;
+mod growing;
 mod message;
-pub(crate) mod models;
+mod models;
 mod params;
-mod partial_args;
 mod parts;
-mod piece;
 #[cfg(feature = "serve")]
-pub(in crate::protocol) mod serve;
+mod serve;
 mod stream;
 mod thinking;
 mod tools;
 mod usage;
 mod wire;
 
-pub(crate) use decode::Decoder;
-pub(in crate::protocol) use params::place;
+use decode::Decoder;
+use http::HeaderMap;
 
+use super::output::Shaped;
+use super::params::Place;
+#[cfg(feature = "serve")]
+use super::serve::Serve;
+use super::{
+    Call, Codec, Decode, DecodeContext, Encoded, IdPattern, ModelPage, NamePattern, Order,
+    Prepared, Rules, Shown,
+};
+use crate::chat::{ContentPart, EmbedRequest, Param};
+use crate::error::{Error, Result};
 use crate::percent;
+use crate::provider::Provider;
+
+/// Google's generateContent.
+pub(super) struct Gemini;
+
+impl Codec for Gemini {
+    fn conversation_rules<'a>(
+        &self,
+        provider: &'a Provider,
+        model: &'a str,
+        order: &'a Order,
+    ) -> Rules<'a> {
+        Rules {
+            provider,
+            model,
+            ids: IdPattern::Any,
+            names: NamePattern::Dotted128,
+            thinking_as_text: false,
+            items: false,
+            order,
+        }
+    }
+
+    fn shows(&self, _: &ContentPart, _: &Provider) -> Shown {
+        Shown::InResult
+    }
+
+    fn encode(
+        &self,
+        call: Call,
+        provider: &Provider,
+        model: &str,
+        shaped: &Shaped<'_>,
+        prepared: Prepared<'_>,
+    ) -> Result<Encoded> {
+        match call {
+            Call::Chat => encode::chat(provider, model, shaped, prepared, false),
+            Call::Stream => encode::chat(provider, model, shaped, prepared, true),
+            Call::Count => count::encode(provider, model, shaped, prepared),
+        }
+    }
+
+    fn place(&self, _: &Provider, param: Param) -> Place {
+        params::place(param)
+    }
+
+    fn decoder(&self, context: DecodeContext) -> Box<dyn Decode> {
+        Box::new(Decoder::new(context))
+    }
+
+    fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64> {
+        count::decode(provider, body)
+    }
+
+    fn encode_embed(
+        &self,
+        provider: &Provider,
+        model: &str,
+        request: &EmbedRequest,
+        texts: &[String],
+    ) -> Result<Encoded> {
+        embed::encode(provider, model, request, texts)
+    }
+
+    #[cfg(feature = "serve")]
+    fn server(&self) -> &'static dyn Serve {
+        &serve::Server
+    }
+
+    fn encode_models(&self, provider: &Provider, next: Option<&str>) -> Result<Encoded> {
+        models::encode(provider, next)
+    }
+
+    fn decode_models(&self, provider: &Provider, body: &[u8]) -> Result<ModelPage> {
+        models::decode(provider, body)
+    }
+
+    fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
+        error::decode(provider, status, headers, body)
+    }
+
+    fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
+        error::in_answer(provider, body)
+    }
+
+    fn takes_any_root(&self) -> bool {
+        true
+    }
+}
 
 /// The path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as it is.
 fn model_path(model: &str, method: &str) -> String {

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::error;
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::ToolNames;
 use crate::models::ModelInfo;
 use crate::percent;
+use crate::protocol::ToolNames;
 use crate::protocol::{Encoded, ModelPage, error_body, headers};
 use crate::provider::Provider;
 

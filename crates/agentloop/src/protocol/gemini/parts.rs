@@ -1,11 +1,173 @@
-//! Images, sound, video and files: bytes in place, or an address with a media type that is known.
+//! The parts of a message, as Gemini takes them.
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::wire::{compact, is_compact};
+
+#[derive(Debug, Serialize)]
+pub(super) struct Content<'a> {
+    pub(super) role: &'static str,
+    pub(super) parts: Vec<Part<'a>>,
+}
+
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Fields<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thought: Option<bool>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) media: Option<Media<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) function_call: Option<Call<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) function_response: Option<CallResult<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) executable_code: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) code_execution_result: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_call: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_response: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) thought_signature: Option<Cow<'a, str>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Part<'a> {
+    Fields(Box<Fields<'a>>),
+    /// As it came.
+    Raw(&'a Value),
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<&'a str>,
+    pub(super) name: &'a str,
+    pub(super) args: Arguments<'a>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CallResult<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) id: Option<&'a str>,
+    pub(super) name: &'a str,
+    pub(super) response: Outcome<'a>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) parts: Vec<Media<'a>>,
+}
+
+pub(super) fn part(fields: Fields<'_>) -> Part<'_> {
+    Part::Fields(Box::new(fields))
+}
+
+pub(super) fn plain(text: &str) -> Part<'_> {
+    part(Fields { text: Some(Cow::Borrowed(text)), ..Fields::default() })
+}
 use crate::chat::ContentPart;
 use crate::media::{Medium, Refusal, Source, is_uploaded, is_video_page};
+
+/// JSON text without white space between its tokens, borrowed where it has none; `None` if the text is not JSON.
+fn compacted(text: &str) -> Option<Cow<'_, RawValue>> {
+    let raw = serde_json::from_str::<&RawValue>(text).ok()?;
+    match is_compact(text) {
+        true => Some(Cow::Borrowed(raw)),
+        false => RawValue::from_string(compact(text)).ok().map(Cow::Owned),
+    }
+}
+
+/// The arguments of a call: an object. What a model wrote wrongly is sent under a name.
+#[derive(Debug)]
+pub(super) enum Arguments<'a> {
+    None,
+    Object(Cow<'a, RawValue>),
+    Text(&'a str),
+}
+
+/// Arguments as they are sent.
+pub(super) fn arguments(text: &str) -> Arguments<'_> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Arguments::None;
+    }
+    match text.starts_with('{').then(|| compacted(text)).flatten() {
+        Some(object) => Arguments::Object(object),
+        None => Arguments::Text(text),
+    }
+}
+
+impl Serialize for Arguments<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::None => serializer.serialize_map(Some(0))?.end(),
+            Self::Object(object) => object.serialize(serializer),
+            Self::Text(text) => named("arguments", text, serializer),
+        }
+    }
+}
+
+/// What a tool returned: an object. One that is an object goes as it is, anything else under a name.
+///
+/// It is written straight into the body: results can be large, and each form in between would be a copy.
+#[derive(Debug)]
+pub(super) struct Outcome<'a> {
+    name: Option<&'static str>,
+    value: Returned<'a>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Returned<'a> {
+    Json(Cow<'a, RawValue>),
+    Text(Cow<'a, str>),
+}
+
+/// A result as it is sent.
+pub(super) fn response(text: Cow<'_, str>, is_error: bool) -> Outcome<'_> {
+    fn json(text: &str) -> Option<Cow<'_, RawValue>> {
+        let trimmed = text.trim();
+        trimmed.starts_with(['{', '[']).then(|| compacted(trimmed)).flatten()
+    }
+    let json = match &text {
+        Cow::Borrowed(text) => json(text),
+        Cow::Owned(text) => json(text).map(|json| Cow::Owned(json.into_owned())),
+    };
+    let name = match (&json, is_error) {
+        (_, true) => Some("error"),
+        (Some(json), false) if json.get().starts_with('{') => None,
+        _ => Some("output"),
+    };
+    Outcome { name, value: json.map_or(Returned::Text(text), Returned::Json) }
+}
+
+impl Serialize for Outcome<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.name {
+            Some(name) => named(name, &self.value, serializer),
+            None => self.value.serialize(serializer),
+        }
+    }
+}
+
+/// Writes an object with one field.
+fn named<S: Serializer, T: Serialize + ?Sized>(
+    name: &str,
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut object = serializer.serialize_map(Some(1))?;
+    object.serialize_entry(name, value)?;
+    object.end()
+}
 
 /// Bytes, or where they are.
 #[derive(Debug, Serialize)]

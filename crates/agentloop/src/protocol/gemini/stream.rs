@@ -7,12 +7,11 @@ use super::error;
 use super::wire::Chunk;
 use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json_body};
-use crate::protocol::{Emitter, Flow, error_body};
+use crate::protocol::{Decode, Emitter, Flow, Frame, ReportedCost, error_body};
 
-impl Decoder {
-    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+impl Decode for Decoder {
+    fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         let data = frame.data.trim_ascii();
         if data.is_empty() {
             return Ok(Flow::Continue);
@@ -37,11 +36,11 @@ impl Decoder {
         Ok(Flow::Continue)
     }
 
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+    fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.end(false, emitter)
     }
 
-    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+    fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let body = bare(body);
         if body.starts_with(b"[") {
             // A stream that was not asked for, as one list.
@@ -60,6 +59,18 @@ impl Decoder {
         self.end(true, emitter)
     }
 
+    fn settle(&mut self, emitter: &mut Emitter) {
+        if let Some(usage) = std::mem::take(&mut self.tokens).usage() {
+            emitter.usage(usage, ReportedCost::Absent);
+        }
+    }
+
+    fn streams_lists(&self) -> bool {
+        true
+    }
+}
+
+impl Decoder {
     /// Steps in a list: a stream in its older form, or one error.
     fn list(&mut self, data: &[u8], emitter: &mut Emitter) -> Result<()> {
         let steps: Vec<&RawValue> = read_json_body(data)?;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, WarningKind};
 use crate::error::Result;
-use crate::history::ToolNames;
+use crate::protocol::ToolNames;
 use crate::protocol::params::ParamWriter;
 use crate::provider::{ForcedTools, Param, Provider};
 use crate::schema::{self, Dialect, Sent};

@@ -4,12 +4,13 @@ use std::cell::OnceCell;
 
 use serde_json::{Map, Value};
 
-use super::choice::{ChoiceState, MadeUpIds, Step};
+use super::growing::{ChoiceState, MadeUpIds, Step};
+use super::usage;
 use super::wire::{Chunk, ChunkChoice};
-use super::{annotations, usage};
 use crate::chat::{Warning, WarningKind};
 use crate::error::Result;
 use crate::nesting;
+use crate::protocol::openai::logprobs;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
 use crate::provider::ThinkTags;
@@ -219,7 +220,7 @@ impl Decoder {
         }
         if let Some(logprobs) = choice.logprobs {
             let top = choice.top_logprobs.map(|raw| raw.get());
-            emitter.logprobs(index, annotations::logprobs(logprobs.get(), top));
+            emitter.logprobs(index, logprobs::read(logprobs.get(), top));
         }
         if let Some(reason) = choice.finish_reason.non_empty() {
             state.finish = Some(reason.to_owned());

@@ -7,15 +7,12 @@ use serde_json::{Value, json};
 
 use super::image_output;
 use super::message::Messages;
-use super::{parts, thinking, tools};
-use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Role, Warning, WarningKind,
-};
+use super::{thinking, tools};
+use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat, Role, Warning, WarningKind};
 use crate::error::Result;
-use crate::history::{self, IdPattern, NamePattern, Prepared, Rules, Shows};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, headers};
+use crate::protocol::{Encoded, IdPattern, NamePattern, Order, Prepared, Rules, headers};
 use crate::provider::quirks::{
     JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, ToolCallIds,
 };
@@ -27,11 +24,10 @@ pub(crate) fn chat(
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
+    mut prepared: Prepared<'_>,
     stream: bool,
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
-    let shows = |part: &ContentPart| parts::shown(part, provider);
-    let mut prepared = conversation(provider, model, shaped, false, &shows)?;
     let fixed = &["model", "messages"];
     let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.append(&mut prepared.warnings);
@@ -144,17 +140,15 @@ fn sampling(
     Ok(())
 }
 
-/// The conversation as the host takes it; `items` says whether state of the Responses protocol goes along.
-pub(in crate::protocol) fn conversation<'a>(
-    provider: &Provider,
-    model: &str,
-    shaped: &'a Shaped<'_>,
+/// Returns the conversations that the provider takes. `items` is set for the Responses protocol, whose state is sent as
+/// items.
+pub(in crate::protocol) fn conversation_rules<'a>(
+    provider: &'a Provider,
+    model: &'a str,
+    order: &'a Order,
     items: bool,
-    shows: Shows<'_>,
-) -> Result<Prepared<'a>> {
-    let request = shaped.request.as_ref();
-    history::require_messages(provider, request)?;
-    let rules = Rules {
+) -> Rules<'a> {
+    Rules {
         provider,
         model,
         ids: match provider.quirks.tool_call_ids {
@@ -162,12 +156,10 @@ pub(in crate::protocol) fn conversation<'a>(
             ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
         },
         names: NamePattern::Word64,
-        thoughts: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
+        thinking_as_text: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
         items,
-        order: shaped.order,
-    };
-    history::prepare(request, &rules, shows)
-        .map_err(|error| error.with_provider(provider.name.as_ref()))
+        order,
+    }
 }
 
 /// Writes the form of the text.

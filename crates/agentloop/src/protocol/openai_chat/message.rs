@@ -6,16 +6,15 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::choice::REFERENCES;
+use super::growing::REFERENCES;
 use super::parts::{self, Piece, WirePart};
 use crate::chat::{
     ChatMessage, ChatRequest, Citation, ContentPart, MessageContent, Role, Warning, WarningKind,
     file_citation,
 };
 use crate::error::Result;
-use crate::history::Prepared;
-use crate::protocol::free_text;
 use crate::protocol::tool_calls::WIRE_TYPE;
+use crate::protocol::{Prepared, free_text};
 use crate::provider::Provider;
 use crate::provider::quirks::{
     CacheMarkers, ParsedFiles, ReasoningEcho, SpeakerName, ToolResultName,

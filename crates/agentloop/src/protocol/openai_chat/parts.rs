@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::choice::REFERENCES;
+use super::growing::REFERENCES;
 use crate::chat::{CacheControl, ContentPart, ImageDetail, ProviderState, ThinkingPart};
-use crate::history::Shown;
 use crate::media::{DataUrl, MediaKind, Medium, Refusal, Source, audio_format};
+use crate::protocol::Shown;
 use crate::provider::Provider;
 use crate::provider::quirks::{
     AudioInputForm, CacheMarkers, FileInputForm, ImageInput, ToolResultImages, VideoInput,

@@ -2,20 +2,19 @@
 
 use serde_json::value::RawValue;
 
-use super::annotations;
+use super::citations::Sources;
 use super::decode::{Decoder, Mode};
 use super::wire::Chunk;
 use crate::chat::{FinishReason, Warning};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
-use crate::protocol::{Emitter, Flow, error_body};
+use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
 
 /// What ends a stream, by convention.
 const DONE: &[u8] = b"[DONE]";
 
-impl Decoder {
-    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+impl Decode for Decoder {
+    fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         let data = frame.data.trim_ascii();
         if data.starts_with(DONE) {
             self.end(true, emitter)?;
@@ -39,24 +38,11 @@ impl Decoder {
         Ok(Flow::Continue)
     }
 
-    fn step(
-        &mut self,
-        chunk: &mut Chunk<'_>,
-        data: &[u8],
-        event: &str,
-        emitter: &mut Emitter,
-    ) -> Result<()> {
-        let error = self.error_in(chunk, data, event);
-        // What stands beside an error still belongs to the answer.
-        self.chunk(chunk, Mode::Stream, emitter)?;
-        error.map_or(Ok(()), Err)
-    }
-
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+    fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
         self.end(false, emitter)
     }
 
-    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+    fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let body = bare(body);
         if body.starts_with(b"[") {
             return Err(error_body::of_list(&self.context.provider.name, body));
@@ -69,6 +55,21 @@ impl Decoder {
         let mut chunk = Chunk::default();
         fill_json(&body, &mut chunk)?;
         self.whole(&mut chunk, &body, emitter)
+    }
+}
+
+impl Decoder {
+    fn step(
+        &mut self,
+        chunk: &mut Chunk<'_>,
+        data: &[u8],
+        event: &str,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let error = self.error_in(chunk, data, event);
+        // What stands beside an error still belongs to the answer.
+        self.chunk(chunk, Mode::Stream, emitter)?;
+        error.map_or(Ok(()), Err)
     }
 
     fn whole(&mut self, chunk: &mut Chunk<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
@@ -164,7 +165,7 @@ impl Decoder {
         if self.citations.is_empty() && self.search_results.is_empty() {
             return Ok(());
         }
-        let sources = annotations::Sources::read(&self.citations, &self.search_results);
+        let sources = Sources::read(&self.citations, &self.search_results);
         let mut attached = false;
         for state in self.choices.iter().filter(|state| state.has_text()) {
             attached = true;

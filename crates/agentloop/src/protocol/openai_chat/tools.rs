@@ -10,9 +10,8 @@ use crate::chat::{
     ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, Warning, WarningKind,
 };
 use crate::error::Result;
-use crate::history::ToolNames;
 use crate::protocol::params::ParamWriter;
-use crate::protocol::{Protocol, client_tools};
+use crate::protocol::{ToolNames, client_tools};
 use crate::provider::{Param, Provider};
 use crate::schema::Sent;
 
@@ -34,12 +33,14 @@ pub(in crate::protocol) enum Declared<'a> {
     Provider(Cow<'a, Map<String, Value>>),
 }
 
-/// Puts the tools as `tool` writes them, and with them what is said of calling them, the choice as `choice` writes it.
+/// Writes the tools with `tool`, the choice with `choice`, and the other parameters of tool calls. `client_tools` sets
+/// whether tools that the provider defines are declared in its own form.
 pub(in crate::protocol) fn put<'a, Tool: Serialize, Choice: Serialize>(
     params: &mut ParamWriter<'_>,
     provider: &Provider,
     request: &'a ChatRequest,
     names: &'a ToolNames,
+    client_tools: bool,
     tool: impl Fn(Declared<'a>) -> Tool,
     choice: impl Fn(&'a ToolChoice) -> Choice,
 ) -> Result<()> {
@@ -47,8 +48,9 @@ pub(in crate::protocol) fn put<'a, Tool: Serialize, Choice: Serialize>(
         params.drop_without_tools(request);
         return Ok(());
     }
-    let declare =
-        |definition| declared(definition, provider, names, &mut params.warnings).map(&tool);
+    let declare = |definition| {
+        declared(definition, provider, names, client_tools, &mut params.warnings).map(&tool)
+    };
     let wire: Vec<Tool> = request.tools.iter().filter_map(declare).collect();
     params.put(Param::Tools, Some(&wire))?;
     params.put(Param::ToolChoice, request.tool_choice.as_ref().map(choice).as_ref())?;
@@ -59,6 +61,7 @@ fn declared<'a>(
     definition: &'a ToolDefinition,
     provider: &Provider,
     names: &'a ToolNames,
+    client_tools: bool,
     warnings: &mut Vec<Warning>,
 ) -> Option<Declared<'a>> {
     let (function, cache_control) = match definition {
@@ -67,9 +70,7 @@ fn declared<'a>(
         ToolDefinition::Server(_) => return None,
         ToolDefinition::Provider(fields) => return Some(Declared::Provider(Cow::Borrowed(fields))),
     };
-    if provider.protocol == Protocol::OpenAiResponses
-        && let Some(form) = client_tools::declaration(provider, function)
-    {
+    if client_tools && let Some(form) = client_tools::declaration(provider, function) {
         return Some(Declared::Provider(form));
     }
     let FunctionDefinition { name, description, parameters, strict, .. } = function;
@@ -105,7 +106,7 @@ pub(super) fn tools(
         Declared::Function(function) => Wire::Function { r#type: "function", function },
         Declared::Provider(fields) => Wire::Provider(fields),
     };
-    put(params, provider, request, names, tool, |choice| match choice {
+    put(params, provider, request, names, false, tool, |choice| match choice {
         ToolChoice::Function(name) => Cow::Owned(ToolChoice::function(names.sent(name))),
         choice => Cow::Borrowed(choice),
     })

@@ -16,7 +16,7 @@
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::items::Items;
+use super::growing::Items;
 use super::usage;
 use super::wire::Response;
 use crate::chat::{FinishReason, Warning};

@@ -6,49 +6,29 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::message::Items;
-use super::{parts, thinking, tools};
-use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, Effort, ResponseFormat, Warning, WarningKind,
-};
+use super::{thinking, tools};
+use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::openai_chat::encode::{conversation, strictly, system_role};
+use crate::protocol::openai_chat::encode::{strictly, system_role};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, headers};
+use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::quirks::{IncludeForm, JsonSchemaSupport, StoreForm, TextFormat};
 use crate::provider::{Param, Provider, Sampling};
 
-/// What the provider is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Call {
-    Chat { stream: bool },
-    Count,
-}
-
-/// Encodes a chat call.
-pub(crate) fn chat(
-    provider: &Provider,
-    model: &str,
-    shaped: &Shaped<'_>,
-    stream: bool,
-) -> Result<Encoded> {
-    encode(provider, model, shaped, Call::Chat { stream })
-}
-
+/// Writes a chat call, or one that counts its tokens.
 pub(super) fn encode(
+    call: Call,
     provider: &Provider,
     model: &str,
     shaped: &Shaped<'_>,
-    call: Call,
+    mut prepared: Prepared<'_>,
 ) -> Result<Encoded> {
     let request = shaped.request.as_ref();
-    let shows = |part: &ContentPart| parts::shown(part, provider);
-    let mut prepared = conversation(provider, model, shaped, true, &shows)?;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
     // A stream of a background response is read like any other.
-    if call == (Call::Chat { stream: false }) && extra.get("background") == Some(&Value::Bool(true))
-    {
+    if call == Call::Chat && extra.get("background") == Some(&Value::Bool(true)) {
         let message = "`extra_body.background` asks for a response that is not waited for";
         return Err(Error::new(ErrorKind::Unsupported, message)
             .with_hint("ask without `background`, or stream the response"));
@@ -58,7 +38,7 @@ pub(super) fn encode(
     if !shaped.model.is_empty() {
         params.field("model", shaped.model)?;
     }
-    let stream = call == Call::Chat { stream: true };
+    let stream = call == Call::Stream;
     if call != Call::Count {
         sampling(&mut params, provider, model, request)?;
         if provider.quirks.store == StoreForm::Said {

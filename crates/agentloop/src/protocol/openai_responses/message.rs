@@ -7,14 +7,13 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::parts::{self, WirePart};
-use super::{replay, results};
+use super::{replay, tool_results};
 use crate::chat::{
     AudioPart, ChatMessage, ChatRequest, ContentPart, MessageContent, Role, TextPart, ToolCallPart,
     Warning, WarningKind,
 };
 use crate::error::Result;
-use crate::history::Prepared;
-use crate::protocol::free_text;
+use crate::protocol::{Prepared, free_text};
 use crate::provider::Provider;
 use crate::provider::quirks::{IncludeForm, ItemForm};
 
@@ -178,8 +177,8 @@ impl<'a, 'w> Items<'a, 'w> {
             Some(("custom_tool_call", _)) => {
                 self.push(Plain::CustomToolCallOutput { call_id, output });
             }
-            Some((kind, Some(item))) if results::has_own(kind) => {
-                let (result, beside) = results::own(item, call_id, message);
+            Some((kind, Some(item))) if tool_results::has_own(kind) => {
+                let (result, beside) = tool_results::own(item, call_id, message);
                 self.items.push(WireItem::Replayed(result));
                 if let Some(text) = beside {
                     let subject = format!("messages[{at}]");

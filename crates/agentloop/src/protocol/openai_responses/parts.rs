@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::chat::{ContentPart, ImageDetail};
-use crate::history::Shown;
 use crate::media::{MediaKind, Medium, Refusal, Source, audio_format};
+use crate::protocol::Shown;
 use crate::protocol::openai_chat::parts::{image, url};
 use crate::provider::Provider;
 use crate::provider::quirks::{AudioInputForm, FileInputForm, ItemForm, ToolResultImages};

@@ -1,17 +1,14 @@
 //! How an answer ends: the frames of a stream, and a whole body.
 
 use super::decode::Decoder;
-use super::item::Growth;
-use super::items::Place;
-use super::thoughts::Source;
+use super::growing::{Growth, Place, Source};
 use super::wire::{Event, Response, says_something};
 use crate::error::{Error, ErrorKind, Result};
-use crate::framing::Frame;
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json};
-use crate::protocol::{Emitter, Flow, error_body};
+use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
 
-impl Decoder {
-    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+impl Decode for Decoder {
+    fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
         let data = frame.data.trim_ascii();
         let known = frame.event.is_empty()
             || frame.event.starts_with("response.")
@@ -38,6 +35,25 @@ impl Decoder {
         }
     }
 
+    fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        Err(error_body::cut_off(emitter.is_started()))
+    }
+
+    fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        let body = bare(body);
+        if body.starts_with(b"[") {
+            return Err(error_body::of_list(&self.context.provider.name, body));
+        }
+        let mut response = Response::default();
+        let Err(error) = fill_json_body(body, &mut response) else {
+            return self.whole(&response, body, emitter);
+        };
+        let body = mended(body, &error).ok_or(error)?;
+        self.whole(&response_of(&body)?, &body, emitter)
+    }
+}
+
+impl Decoder {
     fn event(
         &mut self,
         event: &Event<'_>,
@@ -147,24 +163,6 @@ impl Decoder {
         };
         self.ensure_started(emitter)?;
         self.items.grow(&place, growth, emitter)
-    }
-
-    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
-        Err(error_body::cut_off(emitter.is_started()))
-    }
-
-    /// A whole body: the same steps as a stream's.
-    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
-        let body = bare(body);
-        if body.starts_with(b"[") {
-            return Err(error_body::of_list(&self.context.provider.name, body));
-        }
-        let mut response = Response::default();
-        let Err(error) = fill_json_body(body, &mut response) else {
-            return self.whole(&response, body, emitter);
-        };
-        let body = mended(body, &error).ok_or(error)?;
-        self.whole(&response_of(&body)?, &body, emitter)
     }
 
     fn whole(&mut self, response: &Response<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {

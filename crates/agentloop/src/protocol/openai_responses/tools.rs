@@ -7,10 +7,9 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::{ChatRequest, ToolChoice, ToolDefinition};
 use crate::error::Result;
-use crate::history::ToolNames;
-use crate::protocol::client_tools;
 use crate::protocol::openai_chat::tools::{Declared, Function, put};
 use crate::protocol::params::ParamWriter;
+use crate::protocol::{ToolNames, client_tools};
 use crate::provider::Provider;
 
 /// The kind of a tool of the host's own; empty for the caller's.
@@ -50,7 +49,7 @@ pub(super) fn tools(
         Declared::Provider(Cow::Borrowed(fields)) => Wire::Provider(flat(fields)),
         Declared::Provider(Cow::Owned(fields)) => Wire::Provider(Cow::Owned(fields)),
     };
-    put(params, provider, request, names, tool, |choice| match choice {
+    put(params, provider, request, names, true, tool, |choice| match choice {
         ToolChoice::Function(name) => match client_tools::chosen(provider, request, name) {
             Some(form) => json!({ "type": form.get("type") }),
             None => choice_of(choice, names),

@@ -14,13 +14,12 @@ use serde_json::Value;
 pub(crate) use answer::{AnswerForm, Answers};
 
 use super::restrict::Restricted;
-use super::{Protocol, anthropic};
+use super::{Order, codec};
 use crate::chat::{
     ChatRequest, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice, ToolDefinition,
     Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::Order;
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::JsonSchemaSupport;
 use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
@@ -70,7 +69,8 @@ pub(crate) fn shape<'r>(
                 None => strategy(provider, &traits, request)?,
             };
             shaped.form.strategy = Some(strategy);
-            let free = strategy == OutputStrategy::Native && takes_any_root(provider.protocol);
+            let free =
+                strategy == OutputStrategy::Native && codec(provider.protocol).takes_any_root();
             shaped.form.wrapped = !free && !schema::is_object(&json_schema.schema);
             let mut format = Cow::Borrowed(json_schema);
             if shaped.form.wrapped {
@@ -78,7 +78,7 @@ pub(crate) fn shape<'r>(
             }
             match strategy {
                 OutputStrategy::Native => {
-                    if !describes(provider.protocol) {
+                    if !codec(provider.protocol).describes_schemas() {
                         shaped.describe(&mut format);
                     }
                     shaped.natively(format);
@@ -90,7 +90,7 @@ pub(crate) fn shape<'r>(
                 OutputStrategy::Prompt => shaped.in_words(provider, model, &format),
             }
         }
-        Some(ResponseFormat::JsonObject {}) if !has_json_mode(provider.protocol) => {
+        Some(ResponseFormat::JsonObject {}) if !codec(provider.protocol).has_json_mode() => {
             shaped.warn("there is no JSON mode without a schema: sent as instructions");
             shaped.instructions = Some(ONE_OBJECT.to_owned());
             shaped.request.to_mut().response_format = None;
@@ -148,34 +148,7 @@ fn may_force(provider: &Provider, traits: &ModelTraits, request: &ChatRequest) -
     provider.takes(Param::Tools)
         && provider.takes(Param::ToolChoice)
         && traits.forced_tools != ForcedTools::Refused
-        && match provider.protocol {
-            Protocol::Anthropic => anthropic::may_force(request, traits),
-            Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
-        }
-}
-
-/// Whether a schema may be of a list or a single value.
-fn takes_any_root(protocol: Protocol) -> bool {
-    match protocol {
-        Protocol::Gemini => true,
-        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Anthropic => false,
-    }
-}
-
-/// Whether a schema can have a description beside it.
-fn describes(protocol: Protocol) -> bool {
-    match protocol {
-        Protocol::OpenAiChat | Protocol::OpenAiResponses => true,
-        Protocol::Anthropic | Protocol::Gemini => false,
-    }
-}
-
-/// Whether JSON can be asked for without a schema.
-fn has_json_mode(protocol: Protocol) -> bool {
-    match protocol {
-        Protocol::OpenAiChat | Protocol::OpenAiResponses | Protocol::Gemini => true,
-        Protocol::Anthropic => false,
-    }
+        && codec(provider.protocol).can_force_tools(request, traits)
 }
 
 impl Shaped<'_> {
@@ -234,7 +207,7 @@ impl Shaped<'_> {
     /// JSON mode where there is one, and the schema in words.
     fn in_words(&mut self, provider: &Provider, model: &str, format: &JsonSchemaFormat) {
         let support = provider.quirks.json_schema;
-        let json_mode = has_json_mode(provider.protocol)
+        let json_mode = codec(provider.protocol).has_json_mode()
             && provider.takes(Param::ResponseFormat)
             && match support {
                 JsonSchemaSupport::NotWithTools => self.request.tools.is_empty(),

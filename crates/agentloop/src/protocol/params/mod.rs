@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 pub(in crate::protocol) use writer::{Extra, ParamWriter};
 
-use super::{Protocol, anthropic, gemini, openai_chat, openai_responses};
+use super::codec;
 use crate::chat::{ChatRequest, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{Param, Provider, Rule, Ruling};
@@ -46,13 +46,7 @@ impl Place {
 }
 
 fn place(provider: &Provider, param: Param) -> Place {
-    let quirks = &provider.quirks;
-    match provider.protocol {
-        Protocol::OpenAiChat => openai_chat::place(quirks, param),
-        Protocol::OpenAiResponses => openai_responses::place(quirks, param),
-        Protocol::Anthropic => anthropic::place(param),
-        Protocol::Gemini => gemini::place(param),
-    }
+    codec(provider.protocol).place(provider, param)
 }
 
 /// Returns the name, or the path, under which a parameter is sent to a provider; `None` when it is not sent.
@@ -110,7 +104,7 @@ impl Provider {
 /// # Errors
 ///
 /// When a parameter cannot have its default. Providers of a client are checked when it is built.
-pub(in crate::protocol) fn set_defaults<'r>(
+pub(crate) fn set_defaults<'r>(
     provider: &Provider,
     request: &'r ChatRequest,
 ) -> Result<Cow<'r, ChatRequest>> {
@@ -135,7 +129,7 @@ pub(in crate::protocol) fn set_defaults<'r>(
 /// # Errors
 ///
 /// When a number of the request is infinite or not a number.
-pub(in crate::protocol) fn apply(
+pub(crate) fn apply(
     provider: &Provider,
     request: &mut Cow<'_, ChatRequest>,
 ) -> Result<Vec<Warning>> {

@@ -2,7 +2,7 @@
 //!
 //! One interpreter serves all protocols: it looks at the request only, never at what a protocol makes of it. What can be
 //! decided only once the conversation is prepared (the order of messages, the ids of calls) is handed over as
-//! [`Order`](crate::history::Order).
+//! [`Order`](super::Order).
 
 mod messages;
 mod params;
@@ -14,7 +14,7 @@ use crate::chat::{
     ChatRequest, Effort, OutputStrategy, ResponseFormat, Thinking, ToolChoice, Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
-use crate::history::Order;
+use crate::protocol::Order;
 use crate::provider::{Action, Provider, Restriction};
 
 /// A request as its provider takes it for its model.

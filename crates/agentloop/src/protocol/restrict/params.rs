@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::chat::{ChatRequest, Effort, Protocol};
+use crate::chat::{ChatRequest, Effort};
+use crate::protocol::codec;
 use crate::provider::Provider;
-use crate::provider::quirks::ThinkingForm;
 
 /// Whether an entry of `metadata` is short enough.
 pub(super) fn fits(name: &str, value: &Value, key: usize, longest: usize) -> bool {
@@ -29,22 +29,13 @@ pub(super) fn effort_change(
         Some(asked) if known.contains(&asked) => None,
         Some(asked) => asked.nearest(known),
         // Not to think is a level, where there is no switch.
-        None if off && !known.contains(&Effort::None) && !has_switch(provider) => {
+        None if off
+            && !known.contains(&Effort::None)
+            && !codec(provider.protocol).has_thinking_switch(provider) =>
+        {
             known.iter().min().copied()
         }
         None => None,
-    }
-}
-
-/// Whether thinking is switched by a field of its own.
-fn has_switch(provider: &Provider) -> bool {
-    match provider.protocol {
-        Protocol::OpenAiResponses => false,
-        Protocol::OpenAiChat => !matches!(
-            provider.quirks.thinking,
-            ThinkingForm::EffortOnly | ThinkingForm::ReasoningFormat
-        ),
-        Protocol::Anthropic | Protocol::Gemini => true,
     }
 }
 

@@ -14,7 +14,9 @@ use serde_json::{Map, Value, json};
 
 use super::Provider;
 use super::quirks::WebSearchForm;
-use crate::chat::{ChatRequest, Protocol, ServerTool, ToolDefinition, Warning, WarningKind};
+use crate::chat::{
+    ChatRequest, Protocol, ServerTool, ToolDefinition, ToolDialect, Warning, WarningKind,
+};
 use crate::error::{Error, ErrorKind, Result};
 
 type Fields = Map<String, Value>;
@@ -134,7 +136,7 @@ fn unified(provider: &Provider, model: &str, tool: &ServerTool, lost: &mut Vec<S
         return Fate::Goes(format!("{name} does not serve `{kind}` here"));
     }
     if let ServerTool::WebSearch(search) = tool
-        && provider.protocol == Protocol::OpenAiChat
+        && provider.protocol.facts().lists_server_tools
         && provider.quirks.server_tools.web_search == WebSearchForm::SearchModels
     {
         return Fate::Body("web_search_options", wire::search_options(search, lost));
@@ -146,23 +148,24 @@ fn unified(provider: &Provider, model: &str, tool: &ServerTool, lost: &mut Vec<S
 fn is_served(provider: &Provider, model: &str, tool: &ServerTool) -> bool {
     use super::quirks::{CodeExecutionForm, FileSearchForm, WebFetchForm};
     let quirks = &provider.quirks.server_tools;
-    let protocol = provider.protocol;
-    let is_chat = protocol == Protocol::OpenAiChat;
-    // Chat of a provider of which nothing is known gets the tool as OpenAI has it: the provider decides.
-    let is_open = !is_chat || quirks.chat.is_none();
+    let facts = provider.protocol.facts();
+    // A provider whose row lists no tools gets the tool in OpenAI's form, and decides.
+    let is_open = !facts.lists_server_tools || quirks.chat.is_none();
     match tool {
         ServerTool::WebSearch(_) => match quirks.web_search {
             WebSearchForm::Protocol => is_open,
             WebSearchForm::Refused => false,
-            WebSearchForm::Responses => protocol == Protocol::OpenAiResponses,
-            WebSearchForm::SearchModels => !is_chat || model.contains("search"),
+            WebSearchForm::Responses => {
+                facts.tool_dialect == ToolDialect::OpenAi && !facts.lists_server_tools
+            }
+            WebSearchForm::SearchModels => !facts.lists_server_tools || model.contains("search"),
             WebSearchForm::ExcludedDomains
             | WebSearchForm::DomainFilter
             | WebSearchForm::BrowserSearch
             | WebSearchForm::Parameters => true,
         },
         ServerTool::WebFetch(_) => match quirks.web_fetch {
-            WebFetchForm::Protocol => matches!(protocol, Protocol::Anthropic | Protocol::Gemini),
+            WebFetchForm::Protocol => facts.has_web_fetch,
             WebFetchForm::Refused => false,
             WebFetchForm::FetchUrl => true,
         },
@@ -172,7 +175,7 @@ fn is_served(provider: &Provider, model: &str, tool: &ServerTool) -> bool {
             CodeExecutionForm::CodeInterpreter | CodeExecutionForm::Sandbox => true,
         },
         ServerTool::FileSearch(_) => match quirks.file_search {
-            FileSearchForm::Protocol => is_open && protocol != Protocol::Anthropic,
+            FileSearchForm::Protocol => is_open && facts.has_file_search,
             FileSearchForm::Refused => false,
         },
     }

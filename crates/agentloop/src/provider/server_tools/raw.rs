@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Fields;
-use crate::chat::{Protocol, ServerTool};
+use crate::chat::{ServerTool, ToolDialect};
 use crate::provider::Provider;
 
 /// Tools of Google's generateContent.
@@ -77,18 +77,19 @@ fn words(kind: &str, fields: &Fields) -> Words {
 
 /// Whether the provider understands a tool as it is. One of a kind that is not known is sent as it is.
 pub(super) fn is_understood(provider: &Provider, kind: &str, fields: &Fields) -> bool {
-    let words = words(kind, fields);
-    match provider.protocol {
-        _ if words == Words::Unknown => true,
-        Protocol::Gemini => words == Words::Gemini,
-        Protocol::Anthropic => words == Words::Anthropic,
-        Protocol::OpenAiResponses => {
-            words == Words::OpenAi || is_listed(provider, kind) == Some(true)
-        }
-        Protocol::OpenAiChat => match words {
+    let facts = provider.protocol.facts();
+    match (facts.tool_dialect, words(kind, fields)) {
+        (_, Words::Unknown)
+        | (ToolDialect::Gemini, Words::Gemini)
+        | (ToolDialect::Anthropic, Words::Anthropic) => true,
+        (ToolDialect::Gemini | ToolDialect::Anthropic, _) => false,
+        (ToolDialect::OpenAi, words) if facts.lists_server_tools => match words {
             Words::Gemini | Words::Anthropic => false,
             _ => is_listed(provider, kind).unwrap_or(true),
         },
+        (ToolDialect::OpenAi, words) => {
+            words == Words::OpenAi || is_listed(provider, kind) == Some(true)
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fields, named};
 use crate::chat::{
-    CodeExecutionTool, FileSearchTool, Protocol, ServerTool, UserLocation, WebFetchTool,
+    CodeExecutionTool, FileSearchTool, ServerTool, ToolDialect, UserLocation, WebFetchTool,
     WebSearchTool,
 };
 use crate::provider::Provider;
@@ -19,22 +19,22 @@ pub(super) fn write(
     lost: &mut Vec<String>,
 ) -> Fields {
     let quirks = &provider.quirks.server_tools;
-    let protocol = provider.protocol;
+    let dialect = provider.protocol.facts().tool_dialect;
     let mut fields = match tool {
-        ServerTool::WebSearch(tool) => web_search(quirks.web_search, protocol, tool, lost),
-        ServerTool::WebFetch(tool) => web_fetch(quirks.web_fetch, protocol, tool, lost),
+        ServerTool::WebSearch(tool) => web_search(quirks.web_search, dialect, tool, lost),
+        ServerTool::WebFetch(tool) => web_fetch(quirks.web_fetch, dialect, tool, lost),
         ServerTool::CodeExecution(tool) => {
             let version = provider.ruled_traits(model).code_execution;
-            code_execution(quirks.code_execution, protocol, version, tool, lost)
+            code_execution(quirks.code_execution, dialect, version, tool, lost)
         }
-        ServerTool::FileSearch(tool) => file_search(protocol, tool, lost),
+        ServerTool::FileSearch(tool) => file_search(dialect, tool, lost),
     };
     for (name, value) in tool.extra() {
-        // The names are OpenAI's, but for the marker, which is Anthropic's.
-        let known = match protocol {
-            Protocol::OpenAiResponses | Protocol::OpenAiChat => name != "cache_control",
-            Protocol::Anthropic => name == "cache_control",
-            Protocol::Gemini => false,
+        // All names are OpenAI's except the marker, which is Anthropic's.
+        let known = match dialect {
+            ToolDialect::OpenAi => name != "cache_control",
+            ToolDialect::Anthropic => name == "cache_control",
+            ToolDialect::Gemini => false,
         };
         if known {
             fields.entry(name).or_insert_with(|| value.clone());
@@ -87,7 +87,7 @@ fn domains(options: &mut Options<'_>, tool: &WebSearchTool, names: [&str; 2]) {
 
 fn web_search(
     form: WebSearchForm,
-    protocol: Protocol,
+    dialect: ToolDialect,
     tool: &WebSearchTool,
     lost: &mut Vec<String>,
 ) -> Fields {
@@ -95,7 +95,7 @@ fn web_search(
     let size = tool.search_context_size.as_ref().map(|size| json!(size));
     let place = location(tool.user_location.as_ref());
     let uses = tool.max_uses.map(|uses| json!(uses));
-    let kind = match (form, protocol) {
+    let kind = match (form, dialect) {
         (WebSearchForm::BrowserSearch, _) => {
             options.lose("allowed_domains", !tool.allowed_domains.is_empty());
             options.lose("blocked_domains", !tool.blocked_domains.is_empty());
@@ -104,7 +104,7 @@ fn web_search(
             options.lose("max_uses", uses.is_some());
             "browser_search"
         }
-        (_, Protocol::Gemini) => {
+        (_, ToolDialect::Gemini) => {
             options.lose("allowed_domains", !tool.allowed_domains.is_empty());
             options.lose("blocked_domains", !tool.blocked_domains.is_empty());
             options.lose("user_location", place.is_some());
@@ -112,7 +112,7 @@ fn web_search(
             options.lose("max_uses", uses.is_some());
             "googleSearch"
         }
-        (_, Protocol::Anthropic) => {
+        (_, ToolDialect::Anthropic) => {
             options.put("name", Some(json!("web_search")));
             domains(&mut options, tool, ["allowed_domains", "blocked_domains"]);
             options.put("user_location", place);
@@ -181,12 +181,12 @@ pub(super) fn search_options(tool: &WebSearchTool, lost: &mut Vec<String>) -> Va
 
 fn web_fetch(
     form: WebFetchForm,
-    protocol: Protocol,
+    dialect: ToolDialect,
     tool: &WebFetchTool,
     lost: &mut Vec<String>,
 ) -> Fields {
     let mut options = Options { fields: Fields::new(), lost };
-    if form != WebFetchForm::FetchUrl && protocol == Protocol::Anthropic {
+    if form != WebFetchForm::FetchUrl && dialect == ToolDialect::Anthropic {
         options.put("name", Some(json!("web_fetch")));
         options.put("max_uses", tool.max_uses.map(|uses| json!(uses)));
         options.put("allowed_domains", list(&tool.allowed_domains));
@@ -208,14 +208,13 @@ fn web_fetch(
 
 fn code_execution(
     form: CodeExecutionForm,
-    protocol: Protocol,
+    dialect: ToolDialect,
     version: CodeExecutionVersion,
     tool: &CodeExecutionTool,
     lost: &mut Vec<String>,
 ) -> Fields {
     let mut options = Options { fields: Fields::new(), lost };
-    let is_openai = matches!(protocol, Protocol::OpenAiResponses | Protocol::OpenAiChat);
-    if form == CodeExecutionForm::Protocol && is_openai {
+    if form == CodeExecutionForm::Protocol && dialect == ToolDialect::OpenAi {
         let mut container = tool.container.clone().unwrap_or_else(|| json!({ "type": "auto" }));
         match &mut container {
             Value::Object(fields) if !tool.file_ids.is_empty() => {
@@ -228,10 +227,10 @@ fn code_execution(
     }
     options.lose("container", tool.container.is_some());
     options.lose("file_ids", !tool.file_ids.is_empty());
-    let kind = match (form, protocol) {
+    let kind = match (form, dialect) {
         (CodeExecutionForm::Sandbox, _) => "sandbox",
         (CodeExecutionForm::CodeInterpreter, _) => "code_interpreter",
-        (_, Protocol::Anthropic) => {
+        (_, ToolDialect::Anthropic) => {
             options.put("name", Some(json!("code_execution")));
             match version {
                 CodeExecutionVersion::V20250825 => "code_execution_20250825",
@@ -243,11 +242,11 @@ fn code_execution(
     finish(kind, options)
 }
 
-fn file_search(protocol: Protocol, tool: &FileSearchTool, lost: &mut Vec<String>) -> Fields {
+fn file_search(dialect: ToolDialect, tool: &FileSearchTool, lost: &mut Vec<String>) -> Fields {
     let mut options = Options { fields: Fields::new(), lost };
     let stores = Some(json!(tool.vector_store_ids));
     let most = tool.max_num_results.map(|most| json!(most));
-    if protocol == Protocol::Gemini {
+    if dialect == ToolDialect::Gemini {
         options.put("fileSearchStoreNames", stores);
         options.put("topK", most);
         return finish("fileSearch", options);

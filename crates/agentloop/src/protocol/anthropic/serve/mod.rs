@@ -1,22 +1,46 @@
-//! Reads requests and writes responses as a server of this protocol does.
+//! The server's side: reads requests and writes responses.
 
 mod request;
 mod response;
 mod stream;
 
-use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::ServedEmbed;
+use bytes::Bytes;
+use http::{HeaderMap, Method};
 
-pub(in crate::protocol) use request::{read_chat, route};
-pub(in crate::protocol) use response::{write_body, write_count, write_error, write_models};
-pub(in crate::protocol) use stream::StreamWriter;
+use crate::chat::ChatResponse;
+use crate::error::{Error, Result};
+use crate::models::ModelInfo;
+use crate::protocol::serve::{Operation, Serve, ServedChat, WriteStream};
 
-/// Reads an embeddings request.
-///
-/// # Errors
-///
-/// Always: this protocol has none.
-pub(in crate::protocol) fn read_embed(_: &str, _: &[u8]) -> Result<ServedEmbed> {
-    let message = "this protocol has no embeddings";
-    Err(Error::new(ErrorKind::Unsupported, message).with_status(404))
+/// A server of this protocol.
+pub(super) struct Server;
+
+impl Serve for Server {
+    fn route(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
+        request::route(method, path, headers)
+    }
+
+    fn read_chat(&self, _: &str, body: &[u8]) -> Result<ServedChat> {
+        request::read_chat(body)
+    }
+
+    fn write_body(&self, response: &ChatResponse) -> Bytes {
+        response::write_body(response)
+    }
+
+    fn write_error(&self, error: &Error) -> Bytes {
+        response::write_error(error)
+    }
+
+    fn write_models(&self, models: &[ModelInfo]) -> Bytes {
+        response::write_models(models)
+    }
+
+    fn write_count(&self, tokens: u64) -> Bytes {
+        response::write_count(tokens)
+    }
+
+    fn stream_writer(&self, _: bool) -> Box<dyn WriteStream> {
+        Box::new(stream::StreamWriter::default())
+    }
 }

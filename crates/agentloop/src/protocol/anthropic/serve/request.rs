@@ -12,11 +12,7 @@ const CHAT_FIELDS: [&str; 6] =
     ["model", "max_tokens", "temperature", "top_p", "top_k", "service_tier"];
 
 /// What a call asks for, by its method, the end of its path and the version that it names.
-pub(in crate::protocol) fn route(
-    method: &Method,
-    path: &str,
-    headers: &HeaderMap,
-) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::POST && path.ends_with("/messages") {
         Some(Operation::Chat)
@@ -37,7 +33,7 @@ pub(in crate::protocol) fn route(
 /// # Errors
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
-pub(in crate::protocol) fn read_chat(_: &str, body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let Some(Value::Array(turns)) = fields.remove("messages") else {

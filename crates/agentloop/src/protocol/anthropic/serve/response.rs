@@ -13,7 +13,7 @@ fn bytes(value: &Value) -> Bytes {
 }
 
 /// The body of a whole answer: of its first choice, for the wire has no others.
-pub(in crate::protocol) fn write_body(response: &ChatResponse) -> Bytes {
+pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     let choice = response.choices.first().cloned().unwrap_or_default();
     let content: Vec<Value> = choice.content.iter().flat_map(block).collect();
     let reason = stop_reason(choice.raw_finish_reason.as_deref(), &choice.finish_reason);
@@ -199,12 +199,12 @@ pub(super) fn error_object(error: &Error) -> Value {
 }
 
 /// The body of an answer that says that the call failed. Its status is the error's, or 500.
-pub(in crate::protocol) fn write_error(error: &Error) -> Bytes {
+pub(super) fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
 }
 
 /// The body of a list of models.
-pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
+pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     let data: Vec<Value> = models
         .iter()
         .map(|model| {
@@ -234,6 +234,6 @@ pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
 }
 
 /// The body of a token count.
-pub(in crate::protocol) fn write_count(tokens: u64) -> Bytes {
+pub(super) fn write_count(tokens: u64) -> Bytes {
     bytes(&json!({ "input_tokens": tokens }))
 }

@@ -1,4 +1,4 @@
-//! Writes a stream: named events, block by block.
+//! Writes a stream of named events, block by block.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -7,24 +7,19 @@ use super::super::citations;
 use super::response::{block, error_object, stop_reason, usage};
 use crate::chat::{ChatStreamEvent, FinishReason, PartDelta, PartStart, Usage};
 use crate::error::Error;
+use crate::protocol::serve::WriteStream;
 
 /// Writes a stream, event by event. The wire has one answer: that of the first choice.
-#[derive(Clone, Debug, Default)]
-pub(in crate::protocol) struct StreamWriter {
+#[derive(Debug, Default)]
+pub(super) struct StreamWriter {
     /// The blocks that have begun: part and index.
     blocks: Vec<(u32, usize)>,
     reason: Option<(FinishReason, Option<String>)>,
     usage: Box<Usage>,
 }
 
-impl StreamWriter {
-    /// A stream.
-    pub(in crate::protocol) fn new() -> Self {
-        Self::default()
-    }
-
-    /// The bytes of an event; none for those that this wire does not have, such as sources of a block that has ended.
-    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+impl WriteStream for StreamWriter {
+    fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, .. } => frame(
                 "message_start",
@@ -106,7 +101,9 @@ impl StreamWriter {
             _ => Bytes::new(),
         }
     }
+}
 
+impl StreamWriter {
     fn index(&self, part: u32) -> Option<usize> {
         self.blocks.iter().find(|(known, _)| *known == part).map(|(_, index)| *index)
     }

@@ -1,9 +1,50 @@
-//! Reads requests and writes responses as a server of this protocol does.
+//! The server's side: reads requests and writes responses.
 
 mod request;
 mod response;
+mod stream;
 
-pub(in crate::protocol) use request::{read_chat, read_embed, route};
-pub(in crate::protocol) use response::{
-    StreamWriter, write_body, write_count, write_error, write_models,
-};
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use crate::chat::ChatResponse;
+use crate::error::{Error, Result};
+use crate::models::ModelInfo;
+use crate::protocol::serve::{Operation, Serve, ServedChat, ServedEmbed, WriteStream};
+
+/// A server of this protocol.
+pub(super) struct Server;
+
+impl Serve for Server {
+    fn route(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
+        request::route(method, path, headers)
+    }
+
+    fn read_chat(&self, path: &str, body: &[u8]) -> Result<ServedChat> {
+        request::read_chat(path, body)
+    }
+
+    fn read_embed(&self, path: &str, body: &[u8]) -> Result<ServedEmbed> {
+        request::read_embed(path, body)
+    }
+
+    fn write_body(&self, response: &ChatResponse) -> Bytes {
+        response::write_body(response)
+    }
+
+    fn write_error(&self, error: &Error) -> Bytes {
+        response::write_error(error)
+    }
+
+    fn write_models(&self, models: &[ModelInfo]) -> Bytes {
+        response::write_models(models)
+    }
+
+    fn write_count(&self, tokens: u64) -> Bytes {
+        response::write_count(tokens)
+    }
+
+    fn stream_writer(&self, _: bool) -> Box<dyn WriteStream> {
+        Box::new(stream::StreamWriter::default())
+    }
+}

@@ -10,11 +10,7 @@ use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, ref
 
 /// What a call asks for, by its method and the end of its path. The list of models shares its path with other
 /// protocols: it is this one's under the API's version, or with a key in this protocol's header.
-pub(in crate::protocol) fn route(
-    method: &Method,
-    path: &str,
-    headers: &HeaderMap,
-) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.trim_end_matches('/');
     if method == Method::GET {
         let ours = path.contains("/v1beta/") || headers.contains_key("x-goog-api-key");
@@ -45,7 +41,7 @@ fn parts_of(path: &str) -> (String, &str) {
 /// # Errors
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
-pub(in crate::protocol) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let (model, method) = parts_of(path);
     let mut fields = object(body)?;
     // To count the tokens of a request, it is wrapped.
@@ -263,7 +259,7 @@ fn read_config(config: &Map<String, Value>, known: &mut Map<String, Value>) {
 /// # Errors
 ///
 /// When it is not a request of this protocol.
-pub(in crate::protocol) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
+pub(super) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
     let (model, method) = parts_of(path);
     let fields = Value::Object(object(body)?);
     let single = std::slice::from_ref(&fields);

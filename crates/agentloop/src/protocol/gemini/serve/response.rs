@@ -1,4 +1,4 @@
-//! Writes answers.
+//! Writes complete responses.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::chat::{
-    ChatResponse, ChatStreamEvent, Choice, Citation, CodeOutcome, FileCitation, FinishReason,
-    Logprobs, PartDelta, ResponsePart, Usage,
+    ChatResponse, Choice, Citation, CodeOutcome, FileCitation, FinishReason, Logprobs,
+    ResponsePart, Usage,
 };
 use crate::error::{Error, ErrorKind};
 use crate::models::ModelInfo;
@@ -17,7 +17,7 @@ fn bytes(value: &Value) -> Bytes {
 }
 
 /// The body of a whole answer.
-pub(in crate::protocol) fn write_body(response: &ChatResponse) -> Bytes {
+pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     let candidates: Vec<Value> = response.choices.iter().map(candidate).collect();
     let mut body = json!({
         "candidates": candidates,
@@ -53,7 +53,7 @@ fn candidate(choice: &Choice) -> Value {
     fields
 }
 
-fn part(part: &ResponsePart) -> Value {
+pub(super) fn part(part: &ResponsePart) -> Value {
     let mut fields = match part {
         ResponsePart::Text(text) => json!({ "text": text.text }),
         ResponsePart::Thinking(thoughts) => json!({ "text": thoughts.thinking, "thought": true }),
@@ -107,16 +107,16 @@ fn blob(mime_type: &str, data: &str, url: Option<&str>) -> Value {
 }
 
 /// The sources of an answer's texts.
-#[derive(Clone, Debug, Default)]
-struct Sources {
+#[derive(Debug, Default)]
+pub(super) struct Sources {
     chunks: Vec<Value>,
     supports: Vec<Value>,
     /// The finished texts of a stream by part: sources that come later count their bytes.
-    texts: BTreeMap<u32, String>,
+    pub(super) texts: BTreeMap<u32, String>,
 }
 
 impl Sources {
-    fn add<'a>(
+    pub(super) fn add<'a>(
         &mut self,
         part: usize,
         text: &str,
@@ -151,7 +151,7 @@ impl Sources {
         }
     }
 
-    fn metadata(&self) -> Option<Value> {
+    pub(super) fn metadata(&self) -> Option<Value> {
         (!self.chunks.is_empty())
             .then(|| json!({ "groundingChunks": self.chunks, "groundingSupports": self.supports }))
     }
@@ -175,7 +175,7 @@ fn document(file: &FileCitation) -> Value {
 }
 
 /// The provider's own word if it is one of this wire's, which are all in capitals.
-fn finish_word(raw: Option<&str>, reason: &FinishReason) -> String {
+pub(super) fn finish_word(raw: Option<&str>, reason: &FinishReason) -> String {
     let is_ours = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     if let Some(raw) = raw.filter(is_ours) {
         return raw.to_owned();
@@ -189,7 +189,7 @@ fn finish_word(raw: Option<&str>, reason: &FinishReason) -> String {
     }
 }
 
-fn write_logprobs(logprobs: &Logprobs) -> Value {
+pub(super) fn write_logprobs(logprobs: &Logprobs) -> Value {
     let chosen: Vec<Value> = logprobs
         .content
         .iter()
@@ -198,7 +198,7 @@ fn write_logprobs(logprobs: &Logprobs) -> Value {
     json!({ "chosenCandidates": chosen })
 }
 
-fn usage(usage: &Usage) -> Value {
+pub(super) fn usage(usage: &Usage) -> Value {
     let thoughts = usage.details.reasoning_tokens;
     let mut fields = Map::new();
     let numbers = [
@@ -219,117 +219,7 @@ fn usage(usage: &Usage) -> Value {
     Value::Object(fields)
 }
 
-/// Writes a stream, event by event.
-#[derive(Clone, Debug, Default)]
-pub(in crate::protocol) struct StreamWriter {
-    id: String,
-    model: String,
-    /// By choice.
-    sources: Vec<(u32, Sources)>,
-}
-
-impl StreamWriter {
-    /// A stream.
-    pub(in crate::protocol) fn new() -> Self {
-        Self::default()
-    }
-
-    /// The bytes of an event; none for those that this wire does not have. A part that does not grow is written when it
-    /// is whole.
-    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        match event {
-            ChatStreamEvent::MessageStart { id, model, .. } => {
-                self.id.clone_from(id);
-                self.model.clone_from(model);
-                Bytes::new()
-            }
-            ChatStreamEvent::ContentDelta { choice_index, delta, .. } => match delta {
-                PartDelta::Text { text } => self.part(*choice_index, &json!({ "text": text })),
-                PartDelta::Thinking { thinking } => {
-                    self.part(*choice_index, &json!({ "text": thinking, "thought": true }))
-                }
-                _ => Bytes::new(),
-            },
-            ChatStreamEvent::ContentDone { choice_index, part_index, part: whole } => {
-                if let ResponsePart::Text(text) = whole {
-                    let sources = self.sources_of(*choice_index);
-                    sources.add(*part_index as usize, &text.text, &text.citations);
-                    sources.texts.insert(*part_index, text.text.clone());
-                }
-                let signed = whole
-                    .provider_state()
-                    .is_some_and(|state| state.data.get("thoughtSignature").is_some());
-                match whole {
-                    ResponsePart::Text(_) | ResponsePart::Thinking(_) if !signed => Bytes::new(),
-                    ResponsePart::Text(_) | ResponsePart::Thinking(_) => {
-                        let mut fields = part(whole);
-                        fields["text"] = "".into();
-                        self.part(*choice_index, &fields)
-                    }
-                    _ => self.part(*choice_index, &part(whole)),
-                }
-            }
-            ChatStreamEvent::ContentCitation { choice_index, part_index, citation } => {
-                let sources = self.sources_of(*choice_index);
-                if let Some(text) = sources.texts.remove(part_index) {
-                    sources.add(*part_index as usize, &text, [citation]);
-                    sources.texts.insert(*part_index, text);
-                }
-                Bytes::new()
-            }
-            ChatStreamEvent::Logprobs { choice_index, logprobs } => {
-                let logprobs = write_logprobs(logprobs);
-                self.candidate(&json!({ "index": choice_index, "logprobsResult": logprobs }))
-            }
-            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
-                let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
-                let mut fields = json!({ "index": choice_index, "finishReason": word });
-                if let Some(metadata) = self.sources_of(*choice_index).metadata() {
-                    fields["groundingMetadata"] = metadata;
-                }
-                self.candidate(&fields)
-            }
-            ChatStreamEvent::Usage { usage: tokens, .. } => {
-                let mut chunk = self.chunk();
-                chunk["usageMetadata"] = usage(tokens);
-                frame(&chunk)
-            }
-            ChatStreamEvent::Error { error } => {
-                frame(&error_object(&Error::from((**error).clone())))
-            }
-            _ => Bytes::new(),
-        }
-    }
-
-    fn sources_of(&mut self, choice: u32) -> &mut Sources {
-        let at = self.sources.partition_point(|(of, _)| *of < choice);
-        if self.sources.get(at).is_none_or(|(of, _)| *of != choice) {
-            self.sources.insert(at, (choice, Sources::default()));
-        }
-        &mut self.sources[at].1
-    }
-
-    fn chunk(&self) -> Value {
-        json!({ "modelVersion": self.model, "responseId": self.id })
-    }
-
-    fn candidate(&self, candidate: &Value) -> Bytes {
-        let mut chunk = self.chunk();
-        chunk["candidates"] = json!([candidate]);
-        frame(&chunk)
-    }
-
-    fn part(&self, choice: u32, part: &Value) -> Bytes {
-        let content = json!({ "parts": [part], "role": "model" });
-        self.candidate(&json!({ "index": choice, "content": content }))
-    }
-}
-
-fn frame(value: &Value) -> Bytes {
-    Bytes::from(format!("data: {value}\n\n"))
-}
-
-fn error_object(error: &Error) -> Value {
+pub(super) fn error_object(error: &Error) -> Value {
     let status = error.status().unwrap_or(500);
     let word = match status {
         400 => "INVALID_ARGUMENT",
@@ -360,12 +250,12 @@ fn error_object(error: &Error) -> Value {
 }
 
 /// The body of an answer that says that the call failed. Its status is the error's, or 500.
-pub(in crate::protocol) fn write_error(error: &Error) -> Bytes {
+pub(super) fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
 }
 
 /// The body of a list of models.
-pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
+pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     let list: Vec<Value> = models
         .iter()
         .map(|model| {
@@ -384,6 +274,6 @@ pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
 }
 
 /// The body of a token count.
-pub(in crate::protocol) fn write_count(tokens: u64) -> Bytes {
+pub(super) fn write_count(tokens: u64) -> Bytes {
     bytes(&json!({ "totalTokens": tokens }))
 }

@@ -1,7 +1,47 @@
-//! Reads requests and writes responses as a server of this protocol does.
+//! The server's side: reads requests and writes responses.
 
 mod request;
 mod response;
+mod stream;
 
-pub(in crate::protocol) use request::{read_chat, read_embed, route};
-pub(in crate::protocol) use response::{StreamWriter, write_body, write_error, write_models};
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use crate::chat::ChatResponse;
+use crate::error::{Error, Result};
+use crate::models::ModelInfo;
+use crate::protocol::openai::serve;
+use crate::protocol::serve::{Operation, Serve, ServedChat, ServedEmbed, WriteStream};
+
+/// A server of this protocol.
+pub(super) struct Server;
+
+impl Serve for Server {
+    fn route(&self, method: &Method, path: &str, _: &HeaderMap) -> Option<Operation> {
+        request::route(method, path)
+    }
+
+    fn read_chat(&self, _: &str, body: &[u8]) -> Result<ServedChat> {
+        request::read_chat(body)
+    }
+
+    fn read_embed(&self, path: &str, body: &[u8]) -> Result<ServedEmbed> {
+        serve::read_embed(path, body)
+    }
+
+    fn write_body(&self, response: &ChatResponse) -> Bytes {
+        response::write_body(response)
+    }
+
+    fn write_error(&self, error: &Error) -> Bytes {
+        serve::write_error(error)
+    }
+
+    fn write_models(&self, models: &[ModelInfo]) -> Bytes {
+        serve::write_models(models)
+    }
+
+    fn stream_writer(&self, include_usage: bool) -> Box<dyn WriteStream> {
+        Box::new(stream::StreamWriter::new(include_usage))
+    }
+}

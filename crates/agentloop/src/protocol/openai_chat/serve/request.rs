@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
+use crate::protocol::serve::{Operation, ServedChat, refused};
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
 const CHAT_FIELDS: [&str; 24] = [
@@ -36,7 +36,7 @@ const CHAT_FIELDS: [&str; 24] = [
 ];
 
 /// What a call asks for, by its method and the end of its path.
-pub(in crate::protocol) fn route(method: &Method, path: &str) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
     let path = path.trim_end_matches('/');
     if method == Method::POST && path.ends_with("/chat/completions") {
         Some(Operation::Chat)
@@ -55,8 +55,8 @@ pub(in crate::protocol) fn route(method: &Method, path: &str) -> Option<Operatio
 /// # Errors
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
-pub(in crate::protocol) fn read_chat(body: &[u8]) -> Result<ServedChat> {
-    let mut fields = object(body)?;
+pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+    let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let include_usage = fields
         .remove("stream_options")
@@ -80,47 +80,6 @@ pub(in crate::protocol) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     Ok(ServedChat { request, stream, include_usage })
-}
-
-/// Reads an embeddings request, whose path says in which form it is.
-///
-/// # Errors
-///
-/// When the body is no JSON object, a known field has a form that cannot be read, or one is missing that is required.
-pub(in crate::protocol) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
-    let mut fields = object(body)?;
-    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let form = if path.ends_with("/api/embed") {
-        VectorForm::Bare
-    } else if path.ends_with("/embed") {
-        if !fields.contains_key("input_type") {
-            return Err(missing("input_type"));
-        }
-        let texts = fields.remove("texts").ok_or_else(|| missing("texts"))?;
-        fields.insert("input".to_owned(), texts);
-        VectorForm::ByType
-    } else {
-        match fields.get("encoding_format").and_then(Value::as_str) {
-            Some("base64") => VectorForm::ListedBase64,
-            Some("base64_int8") => VectorForm::ListedInt8,
-            _ => VectorForm::Listed,
-        }
-    };
-    // Some clients know the length of the vectors by another name.
-    if let Some(dimensions) = fields.remove("output_dimension") {
-        fields.entry("dimensions").or_insert(dimensions);
-    }
-    fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
-    let request = serde_json::from_value(Value::Object(fields)).map_err(refused)?;
-    Ok(ServedEmbed { request, form })
-}
-
-fn missing(name: &str) -> Error {
-    Error::new(ErrorKind::InvalidRequest, format!("`{name}` is required")).with_status(400)
-}
-
-fn object(body: &[u8]) -> Result<Map<String, Value>> {
-    serde_json::from_slice(body).map_err(refused)
 }
 
 /// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.

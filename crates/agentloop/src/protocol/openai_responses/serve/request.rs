@@ -26,7 +26,7 @@ const CHAT_FIELDS: [(&str, &str); 12] = [
 ];
 
 /// What a call asks for, by its method and the end of its path.
-pub(in crate::protocol) fn route(method: &Method, path: &str) -> Option<Operation> {
+pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let ends = |end: &str| path.ends_with(end);
     if method == Method::POST && ends("/responses") {
@@ -47,7 +47,7 @@ pub(in crate::protocol) fn route(method: &Method, path: &str) -> Option<Operatio
 /// # Errors
 ///
 /// When the body is no JSON object, or a known field has a form that cannot be read.
-pub(in crate::protocol) fn read_chat(body: &[u8]) -> Result<ServedChat> {
+pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
     let mut messages = Vec::new();

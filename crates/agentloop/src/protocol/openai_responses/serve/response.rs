@@ -10,7 +10,7 @@ use crate::chat::{
 use crate::error::Error;
 
 /// The body of a whole answer: of its first choice, for the wire has no others.
-pub(in crate::protocol) fn write_body(response: &ChatResponse) -> Bytes {
+pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     Bytes::from(whole(response).to_string())
 }
 
@@ -189,6 +189,6 @@ pub(super) fn error_event(error: &Error) -> Value {
 }
 
 /// The body of a token count.
-pub(in crate::protocol) fn write_count(tokens: u64) -> Bytes {
+pub(super) fn write_count(tokens: u64) -> Bytes {
     Bytes::from(json!({ "object": "response.input_tokens", "input_tokens": tokens }).to_string())
 }

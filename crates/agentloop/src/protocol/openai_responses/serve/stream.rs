@@ -1,4 +1,4 @@
-//! Writes a stream: named events, item by item.
+//! Writes a stream of named events, item by item.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use super::response::{annotation, error_event, item, item_id, logprobs, whole};
 use crate::chat::{ChatStreamEvent, PartDelta, PartStart, ResponsePart};
 use crate::error::Error;
+use crate::protocol::serve::WriteStream;
 
 /// Writes a stream, event by event. The wire has one answer: that of the first choice.
-#[derive(Clone, Debug, Default)]
-pub(in crate::protocol) struct StreamWriter {
+#[derive(Debug, Default)]
+pub(super) struct StreamWriter {
     answer: String,
     model: String,
     created: i64,
@@ -23,15 +24,8 @@ pub(in crate::protocol) struct StreamWriter {
     places: Vec<(u32, usize)>,
 }
 
-impl StreamWriter {
-    /// A stream that has not begun.
-    pub(in crate::protocol) fn new() -> Self {
-        Self::default()
-    }
-
-    /// The bytes of an event; none for those that this wire does not have. An item that is done does not change:
-    /// sources that come later are in the response at the end.
-    pub(in crate::protocol) fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
+impl WriteStream for StreamWriter {
+    fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, created, .. } => {
                 self.answer.clone_from(id);
@@ -74,7 +68,9 @@ impl StreamWriter {
             _ => Bytes::new(),
         }
     }
+}
 
+impl StreamWriter {
     fn frame(&mut self, name: &str, mut event: Value) -> Bytes {
         event["type"] = json!(name);
         event["sequence_number"] = json!(self.written);

@@ -1,0 +1,148 @@
+//! Writes a chat request in the protocol of its provider.
+
+use crate::chat::{ChatRequest, ContentPart, Warning, WarningKind};
+use crate::error::Result;
+use crate::history;
+use crate::protocol::{AnswerForm, Call, Encoded, codec, output, params, restrict};
+use crate::provider::{Provider, server_tools};
+
+/// Writes a call of a chat request, in these steps:
+///
+/// 1. the defaults of the provider are set;
+/// 2. server tools get the form that the provider takes;
+/// 3. the restrictions of the model are applied;
+/// 4. the response format becomes one that the provider can be asked for;
+/// 5. the provider's rules about parameters are applied;
+/// 6. the conversation is repaired;
+/// 7. the codec of the protocol writes the rest.
+///
+/// Whatever a step changes or leaves out is a warning.
+///
+/// # Errors
+///
+/// When the request cannot be written. In strict mode, also when a parameter would be changed or left out.
+pub(crate) fn encode_chat(
+    call: Call,
+    provider: &Provider,
+    model: &str,
+    request: &ChatRequest,
+) -> Result<(Encoded, AnswerForm)> {
+    let protocol = match call {
+        Call::Chat | Call::Stream => provider.protocol,
+        Call::Count => provider.protocol.facts().counted_in,
+    };
+    let codec = codec(protocol);
+    let mut warnings = Vec::new();
+    let request = params::set_defaults(provider, request)?;
+    let request = server_tools::resolve(provider, model, &request, &mut warnings)?;
+    restrict::check_strict(&request, &warnings)?;
+    let restricted = restrict::apply(provider, model, &request)?;
+    let mut shaped = output::shape(provider, model, &restricted)?;
+    let mut ruled = params::apply(provider, &mut shaped.request)?;
+    let rules = codec.conversation_rules(provider, model, shaped.order);
+    let shows = |part: &ContentPart| codec.shows(part, provider);
+    let prepared = history::prepare(&shaped.request, &rules, &shows)?;
+    let mut encoded = codec.encode(call, provider, model, &shaped, prepared)?;
+    // A number that the model refuses was not sent as another one.
+    ruled.retain(|warning| {
+        let is_dropped = |other: &Warning| {
+            other.kind == WarningKind::Dropped && other.subject == warning.subject
+        };
+        warning.kind != WarningKind::Clamped || !encoded.warnings.iter().any(is_dropped)
+    });
+    encoded.warnings.splice(0..0, shaped.warnings.drain(..).chain(ruled));
+    restrict::check_strict(&request, &encoded.warnings)?;
+    let form = std::mem::take(&mut shaped.form);
+    warnings.extend(restricted.warnings);
+    encoded.warnings.splice(0..0, warnings);
+    Ok((encoded, form))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::provider::quirks::TokenCount;
+
+    fn count(provider: &Provider, request: &ChatRequest) -> Encoded {
+        encode_chat(Call::Count, provider, "m", request).unwrap().0
+    }
+
+    #[test]
+    fn a_count_sends_only_the_prompt() {
+        let openai = Provider::openai_compatible("lab", "http://lab.invalid")
+            .quirks(|q| q.token_count = TokenCount::InputTokens);
+        let responses = Provider::responses_compatible("lab", "http://lab.invalid")
+            .quirks(|q| q.token_count = TokenCount::InputTokens);
+        let anthropic = Provider::anthropic_compatible("lab", "http://lab.invalid");
+        let asked = ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
+        let items = r#"{"model":"m","input":[{"type":"message","role":"user","content":"Hello"}]}"#;
+        let messages = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
+        for (provider, path, body) in [
+            (openai, "/responses/input_tokens", items),
+            (responses, "/responses/input_tokens", items),
+            (anthropic, "/messages/count_tokens", messages),
+        ] {
+            let encoded = count(&provider, &asked.clone().extra("background", true));
+            assert_eq!((encoded.path.as_str(), &encoded.body[..]), (path, body.as_bytes()));
+            assert!(encoded.warnings.is_empty(), "{:?}", encoded.warnings);
+        }
+    }
+
+    #[test]
+    fn gemini_counts_a_request_wrapped_with_its_model_or_as_it_is() {
+        let request = ChatRequest::new("p/m").system("s").user("u");
+        let wrapped = count(&Provider::gemini_compatible("p", "http://x.test/v1beta"), &request);
+        let body: Value = serde_json::from_slice(&wrapped.body).unwrap();
+        assert_eq!(body["generateContentRequest"]["model"], "models/m");
+        assert_eq!(body["generateContentRequest"]["contents"][0]["parts"][0]["text"], "u");
+        let bare = count(&Provider::gemini_compatible("p", "http://x.test/publishers/p"), &request);
+        let body: Value = serde_json::from_slice(&bare.body).unwrap();
+        assert_eq!(body["contents"][0]["parts"][0]["text"], "u");
+        let path = "/models/m:countTokens";
+        assert_eq!((wrapped.path.as_str(), bare.path.as_str()), (path, path));
+    }
+
+    #[test]
+    fn every_codec_reads_a_count_and_an_error_in_its_place() {
+        for (provider, number, error) in [
+            (
+                Provider::responses_compatible("lab", "http://lab.invalid"),
+                r#"{"input_tokens":8}"#,
+                r#"{"error":{"type":"server_error","message":"no"}}"#,
+            ),
+            (
+                Provider::anthropic_compatible("lab", "http://lab.invalid"),
+                r#"{"input_tokens":8}"#,
+                r#"{"type":"error","error":{"type":"api_error","message":"no"}}"#,
+            ),
+            (
+                Provider::gemini_compatible("lab", "http://lab.invalid"),
+                r#"{"totalTokens":8}"#,
+                r#"{"error":{"code":500,"message":"no","status":"INTERNAL"}}"#,
+            ),
+        ] {
+            let codec = codec(provider.protocol);
+            assert_eq!(codec.decode_count(&provider, number.as_bytes()).unwrap(), 8);
+            let error = codec.decode_count(&provider, error.as_bytes()).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Server);
+        }
+    }
+
+    #[test]
+    fn a_request_without_messages_is_refused_in_every_protocol() {
+        for provider in [
+            Provider::openai_compatible("lab", "http://lab.invalid"),
+            Provider::responses_compatible("lab", "http://lab.invalid"),
+            Provider::anthropic_compatible("lab", "http://lab.invalid"),
+            Provider::gemini_compatible("lab", "http://lab.invalid"),
+        ] {
+            let error = encode_chat(Call::Chat, &provider, "m", &ChatRequest::new("m"));
+            let error = error.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::InvalidRequest);
+            assert_eq!(error.message(), "the request has no messages");
+        }
+    }
+}

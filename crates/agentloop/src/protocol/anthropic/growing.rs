@@ -1,0 +1,385 @@
+//! The blocks of an answer while they grow: blocks → parts.
+
+mod complete;
+
+use std::collections::{BTreeMap, HashSet};
+use std::mem::{size_of, take};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use complete::{image, language, whole};
+
+use super::citations;
+use super::wire::Delta;
+use crate::chat::{
+    PartDelta, PartStart, ProviderState, ResponsePart, Weight as _, parse_arguments,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::nesting;
+use crate::protocol::Emitter;
+
+/// The blocks of one message.
+#[derive(Debug, Default)]
+pub(super) struct Blocks {
+    /// The open blocks, by their index.
+    open: BTreeMap<i64, Box<Block>>,
+    /// The ids of the calls of the caller's tools.
+    calls: HashSet<String>,
+}
+
+/// A block that is not finished.
+#[derive(Debug)]
+struct Block {
+    part: u32,
+    kind: Kind,
+    /// The block as it began.
+    raw: Map<String, Value>,
+    /// The input that stood in it then, which counts if none follows.
+    given: String,
+    /// The input that followed.
+    input: String,
+    input_bytes: usize,
+    /// What was charged for what it holds outside of its part.
+    charged: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Thinking,
+    Call,
+    ServerCall,
+    Code,
+    Opaque,
+}
+
+impl Blocks {
+    pub(super) fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+
+    /// A block begins. `message` is the id of the message, for calls that have none.
+    pub(super) fn start(
+        &mut self,
+        index: i64,
+        raw: &RawValue,
+        message: &str,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        self.stop(index, emitter)?;
+        let fields = nesting::read_object(raw.get()).map_err(|error| {
+            let kind = match nesting::is_too_large(&error) {
+                true => ErrorKind::TooLarge,
+                false => ErrorKind::Protocol,
+            };
+            Error::new(kind, "a block of the response cannot be read as an object")
+                .with_raw(raw.get().as_bytes())
+                .with_source(error)
+        })?;
+        let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let kind = word("type");
+        // What comes whole has no deltas.
+        if kind == "image"
+            && let Some(image) = image(&fields)
+        {
+            return emitter.whole(0, ResponsePart::Image(image));
+        }
+        if kind.ends_with("_tool_result") || kind == "redacted_thinking" {
+            let part = whole(fields, emitter.provider());
+            return emitter.whole(0, part);
+        }
+        let (kind, start) = match kind {
+            "text" => (Kind::Text, PartStart::Text {}),
+            "thinking" => (Kind::Thinking, PartStart::Thinking {}),
+            "tool_use" => {
+                let mut id = word("id").to_owned();
+                // Two calls of one answer never share an id, or their results could not be told apart.
+                if id.is_empty() || self.calls.contains(&id) {
+                    id = format!("toolu_{}_{}", short(message), self.calls.len());
+                }
+                emitter.charge(2 * size_of::<String>() + id.len())?;
+                self.calls.insert(id.clone());
+                (Kind::Call, PartStart::ToolCall { id, name: word("name").to_owned() })
+            }
+            "server_tool_use" | "mcp_tool_use" => match language(word("name")) {
+                Some(language) => {
+                    let id = Some(word("id").to_owned());
+                    let language = language.to_owned();
+                    (Kind::Code, PartStart::CodeExecution { id, language })
+                }
+                None => {
+                    let (id, name) = (word("id").to_owned(), word("name").to_owned());
+                    (Kind::ServerCall, PartStart::ServerToolCall { id, name })
+                }
+            },
+            other => {
+                let provider = emitter.provider().to_owned();
+                (Kind::Opaque, PartStart::Opaque { provider, kind: other.to_owned() })
+            }
+        };
+        let part = emitter.open(0, start)?;
+        let given = match kind {
+            Kind::Call | Kind::ServerCall | Kind::Code => given_input(raw.get()),
+            Kind::Text | Kind::Thinking | Kind::Opaque => String::new(),
+        };
+        let charged = size_of::<Block>() + fields.weight() + given.len();
+        emitter.charge(charged)?;
+        let (input, input_bytes) = (String::new(), 0);
+        let mut block = Block { part, kind, raw: fields, given, input, input_bytes, charged };
+        block.begin(emitter)?;
+        self.open.insert(index, Box::new(block));
+        Ok(())
+    }
+
+    /// A block grows. One that never began begins here, if the delta says of which kind it is.
+    pub(super) fn delta(
+        &mut self,
+        index: i64,
+        delta: &mut Delta<'_>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        if let Some(block) = self.open.get_mut(&index) {
+            return block.grow(delta, emitter);
+        }
+        let (kind, start) = match delta.kind.0.as_deref() {
+            Some("text_delta") => (Kind::Text, PartStart::Text {}),
+            Some("thinking_delta") => (Kind::Thinking, PartStart::Thinking {}),
+            _ => return Ok(()),
+        };
+        let part = emitter.open(0, start)?;
+        let charged = size_of::<Block>();
+        emitter.charge(charged)?;
+        let mut block = Block {
+            part,
+            kind,
+            raw: Map::new(),
+            given: String::new(),
+            input: String::new(),
+            input_bytes: 0,
+            charged,
+        };
+        block.grow(delta, emitter)?;
+        self.open.insert(index, Box::new(block));
+        Ok(())
+    }
+
+    /// A block ends; one that is not open has ended already.
+    pub(super) fn stop(&mut self, index: i64, emitter: &mut Emitter) -> Result<()> {
+        match self.open.remove(&index) {
+            Some(block) => block.close(emitter),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends all blocks, in the order in which they began.
+    pub(super) fn stop_all(&mut self, emitter: &mut Emitter) -> Result<()> {
+        let mut open: Vec<Box<Block>> = take(&mut self.open).into_values().collect();
+        open.sort_by_key(|block| block.part);
+        open.into_iter().try_for_each(|block| block.close(emitter))
+    }
+}
+
+impl Block {
+    /// Hands on what stands in the block already as it begins.
+    fn begin(&mut self, emitter: &mut Emitter) -> Result<()> {
+        let text = |raw: &Map<String, Value>, name: &str| {
+            raw.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        match self.kind {
+            Kind::Text => {
+                if let Some(text) = text(&self.raw, "text") {
+                    emitter.delta(0, self.part, PartDelta::Text { text })?;
+                }
+                if let Some(Value::Array(citations)) = self.raw.remove("citations") {
+                    for citation in citations {
+                        let citation = citations::read(citation, emitter.provider());
+                        emitter.delta(0, self.part, PartDelta::Citation { citation })?;
+                    }
+                }
+            }
+            Kind::Thinking => {
+                if let Some(thinking) = text(&self.raw, "thinking") {
+                    emitter.delta(0, self.part, PartDelta::Thinking { thinking })?;
+                }
+                if let Some(signature) = text(&self.raw, "signature") {
+                    emitter.delta(0, self.part, PartDelta::ThinkingSignature { signature })?;
+                }
+            }
+            // Who called, and the like: what goes back with the call.
+            Kind::Call => {
+                let extras = without(&self.raw, &["type", "id", "name", "input"]);
+                if !extras.is_empty() {
+                    self.state(extras, emitter)?;
+                }
+            }
+            Kind::ServerCall | Kind::Code | Kind::Opaque => {}
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self, delta: &mut Delta<'_>, emitter: &mut Emitter) -> Result<()> {
+        let part = self.part;
+        match self.kind {
+            Kind::Text => {
+                if let Some(text) = take(&mut delta.text).into_non_empty() {
+                    emitter.delta(0, part, PartDelta::Text { text: text.into_owned() })?;
+                }
+                if let Some(Ok(citation)) = delta.citation.map(|raw| nesting::read(raw.get())) {
+                    let citation = citations::read(citation, emitter.provider());
+                    emitter.delta(0, part, PartDelta::Citation { citation })?;
+                }
+            }
+            Kind::Thinking => {
+                if let Some(thinking) = take(&mut delta.thinking).into_non_empty() {
+                    let thinking = thinking.into_owned();
+                    emitter.delta(0, part, PartDelta::Thinking { thinking })?;
+                }
+                if let Some(signature) = take(&mut delta.signature).into_non_empty() {
+                    let signature = signature.into_owned();
+                    emitter.delta(0, part, PartDelta::ThinkingSignature { signature })?;
+                }
+            }
+            Kind::Call | Kind::ServerCall | Kind::Code => {
+                if let Some(json) = take(&mut delta.partial_json).into_non_empty() {
+                    self.feed(&json, emitter)?;
+                }
+            }
+            Kind::Opaque => {
+                let pieces = [
+                    ("content", take(&mut delta.content)),
+                    ("encrypted_content", take(&mut delta.encrypted_content)),
+                    ("signature", take(&mut delta.signature)),
+                    ("text", take(&mut delta.text)),
+                ];
+                for (name, piece) in pieces {
+                    let Some(piece) = piece.into_non_empty() else { continue };
+                    emitter.charge(name.len() + piece.len())?;
+                    match self.raw.get_mut(name) {
+                        Some(Value::String(text)) => text.push_str(&piece),
+                        _ => {
+                            self.raw.insert(name.to_owned(), Value::String(piece.into_owned()));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a piece of the input.
+    fn feed(&mut self, json: &str, emitter: &mut Emitter) -> Result<()> {
+        self.input_bytes += json.len();
+        if self.input_bytes > MAX_ARGUMENTS_BYTES {
+            return Err(Error::new(
+                ErrorKind::TooLarge,
+                format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
+            ));
+        }
+        let arguments = json.to_owned();
+        match self.kind {
+            Kind::Call => emitter.delta(0, self.part, PartDelta::ToolCallArguments { arguments }),
+            Kind::ServerCall => {
+                emitter.delta(0, self.part, PartDelta::ServerToolCallArguments { arguments })
+            }
+            _ => {
+                self.input.push_str(json);
+                self.charged += json.len();
+                emitter.charge(json.len())
+            }
+        }
+    }
+
+    fn state(&self, data: Map<String, Value>, emitter: &mut Emitter) -> Result<()> {
+        let provider_state = ProviderState::new(emitter.provider(), Value::Object(data));
+        emitter.delta(0, self.part, PartDelta::ProviderState { provider_state })
+    }
+
+    fn close(mut self, emitter: &mut Emitter) -> Result<()> {
+        if matches!(self.kind, Kind::Call | Kind::ServerCall | Kind::Code) && self.input_bytes == 0
+        {
+            let given = take(&mut self.given);
+            self.feed(if given.is_empty() { "{}" } else { &given }, emitter)?;
+        }
+        match self.kind {
+            // The state is what the part itself does not hold.
+            Kind::ServerCall => {
+                self.state(without(&self.raw, &["id", "name", "input"]), emitter)?;
+            }
+            Kind::Code => {
+                let input = parse_arguments(&self.input);
+                let name = self.raw.get("name").and_then(Value::as_str).unwrap_or_default();
+                let field = if name == "code_execution" { "code" } else { "command" };
+                let code = input.get(field).and_then(Value::as_str);
+                let code = match code.filter(|_| language(name) != Some("text_editor")) {
+                    Some(code) => code.to_owned(),
+                    None => take(&mut self.input),
+                };
+                emitter.delta(0, self.part, PartDelta::Code { code })?;
+                self.raw.insert("input".to_owned(), input);
+                let state = take(&mut self.raw);
+                self.state(state, emitter)?;
+            }
+            _ => {}
+        }
+        // An opaque block is its part from here on.
+        if self.kind != Kind::Opaque {
+            emitter.release(self.charged);
+        }
+        let raw = self.raw;
+        emitter.close(0, self.part, |part| {
+            if let ResponsePart::Opaque(opaque) = part {
+                opaque.data = Value::Object(raw);
+            }
+        })
+    }
+}
+
+/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+fn short(id: &str) -> &str {
+    let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
+    &id[..end.unwrap_or(0)]
+}
+
+/// The longest beginning of a message's id in the ids of its calls.
+const MAX_COPIED_ID_BYTES: usize = 64;
+
+/// The input that stands in a block as it begins: an object's text without its white space, a string's content.
+fn given_input(raw: &str) -> String {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Input<'a> {
+        #[serde(borrow)]
+        input: Option<&'a RawValue>,
+    }
+    let Ok(Input { input: Some(input) }) = serde_json::from_str(raw) else {
+        return String::new();
+    };
+    match serde_json::from_str::<String>(input.get()) {
+        Ok(text) => text,
+        Err(_) => compact(input.get()),
+    }
+}
+
+/// JSON without the white space between its words; the order of its fields stays.
+fn compact(json: &str) -> String {
+    let (mut in_text, mut escaped) = (false, false);
+    json.chars()
+        .filter(|letter| {
+            if in_text {
+                in_text = escaped || *letter != '"';
+                escaped = !escaped && *letter == '\\';
+                return true;
+            }
+            in_text = *letter == '"';
+            !letter.is_ascii_whitespace()
+        })
+        .collect()
+}
+
+fn without(fields: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {
+    let kept = fields.iter().filter(|(name, _)| !names.contains(&name.as_str()));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}

@@ -1,0 +1,250 @@
+//! The interface that every protocol implements.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use super::conversation::{Order, Prepared, Rules, Shown, ToolNames};
+use super::embed::{self, Embedded};
+use super::output::Shaped;
+use super::params::Place;
+#[cfg(feature = "serve")]
+use super::serve::Serve;
+use super::{Emitter, error_body};
+use crate::chat::{ChatRequest, ContentPart, EmbedRequest, Param, Warning};
+use crate::error::{Error, ErrorKind, Result};
+use crate::models::ModelInfo;
+use crate::provider::Provider;
+use crate::provider::model::ModelTraits;
+
+/// The calls that are made with a chat request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// Asks for a complete response.
+    Chat,
+    /// Asks for a stream.
+    Stream,
+    /// Asks for the number of tokens of the prompt.
+    Count,
+}
+
+/// A request that lacks only the base URL and the key.
+#[derive(Clone, Debug)]
+pub(crate) struct Encoded {
+    pub(crate) method: Method,
+    /// What follows the provider's base URL.
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) warnings: Vec<Warning>,
+    /// The names under which tools were sent. The response is read with them.
+    pub(crate) names: ToolNames,
+}
+
+/// What a decoder knows of the request.
+#[derive(Clone, Debug)]
+pub(crate) struct DecodeContext {
+    pub(crate) provider: Arc<Provider>,
+    /// The model of the request; `None` when only the bytes of the response are known.
+    pub(crate) model: Option<String>,
+    /// The audio format that the request asked for.
+    pub(crate) audio_format: Option<String>,
+}
+
+/// A page of a list of models.
+#[derive(Debug, Default)]
+pub(crate) struct ModelPage {
+    pub(crate) models: Vec<ModelInfo>,
+    /// The query that asks for the next page, if there is one.
+    pub(crate) next: Option<String>,
+}
+
+/// How a protocol writes requests and reads responses. All methods are pure.
+///
+/// A codec never branches on the name of a provider: differences between the providers of a protocol are
+/// [quirks](crate::provider::quirks).
+pub(crate) trait Codec: Sync {
+    /// Returns the conversations that `provider` takes for `model`.
+    fn conversation_rules<'a>(
+        &self,
+        provider: &'a Provider,
+        model: &'a str,
+        order: &'a Order,
+    ) -> Rules<'a>;
+
+    /// Returns where `provider` takes a part of a tool's result.
+    fn shows(&self, part: &ContentPart, provider: &Provider) -> Shown;
+
+    /// Writes a call of a request that has its final shape and of its conversation.
+    ///
+    /// # Errors
+    ///
+    /// When the protocol has no such call, or when something that the request requires cannot be written.
+    fn encode(
+        &self,
+        call: Call,
+        provider: &Provider,
+        model: &str,
+        shaped: &Shaped<'_>,
+        prepared: Prepared<'_>,
+    ) -> Result<Encoded>;
+
+    /// Returns where a request has a parameter.
+    fn place(&self, provider: &Provider, param: Param) -> Place;
+
+    /// Returns a decoder for the response to a chat call, complete or streamed.
+    fn decoder(&self, context: DecodeContext) -> Box<dyn Decode>;
+
+    /// Reads the response to a call that counts tokens.
+    fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64>;
+
+    /// Writes a call that turns some of the request's texts into vectors.
+    ///
+    /// # Errors
+    ///
+    /// When the protocol has no such call.
+    fn encode_embed(
+        &self,
+        _provider: &Provider,
+        _model: &str,
+        _request: &EmbedRequest,
+        _texts: &[String],
+    ) -> Result<Encoded> {
+        Err(Error::new(ErrorKind::Unsupported, "this protocol has no embeddings"))
+    }
+
+    /// Reads vectors in every known form.
+    fn decode_embed(&self, provider: &Provider, body: &[u8]) -> Result<Embedded> {
+        let error_in = |body: &[u8]| self.decode_error_in_response(&provider.name, body);
+        let embedded = embed::decode(provider, body, &error_in)?;
+        embed::check_lengths(&embedded.vectors)?;
+        Ok(embedded)
+    }
+
+    /// Writes a call for a page of the list of models. `next` is the query that the page before it returned.
+    fn encode_models(&self, provider: &Provider, next: Option<&str>) -> Result<Encoded>;
+
+    /// Reads a page of the list of models.
+    fn decode_models(&self, provider: &Provider, body: &[u8]) -> Result<ModelPage>;
+
+    /// Reads a response whose status reports that the call failed.
+    fn decode_error(&self, provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
+        error_body::of_status(provider, status, headers, body)
+    }
+
+    /// Reads an error inside a response of status 200.
+    fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
+        error_body::in_answer(provider, body)
+    }
+
+    /// Returns the server's side of the protocol.
+    #[cfg(feature = "serve")]
+    fn server(&self) -> &'static dyn Serve;
+
+    /// Returns whether a JSON schema may describe a list or a single value.
+    fn takes_any_root(&self) -> bool {
+        false
+    }
+
+    /// Returns whether a JSON schema has a description beside it.
+    fn describes_schemas(&self) -> bool {
+        false
+    }
+
+    /// Returns whether JSON can be asked for without a schema.
+    fn has_json_mode(&self) -> bool {
+        true
+    }
+
+    /// Returns whether the model can be made to call a tool, as far as the protocol decides it.
+    fn can_force_tools(&self, _request: &ChatRequest, _traits: &ModelTraits) -> bool {
+        true
+    }
+
+    /// Returns whether a field switches thinking on and off, apart from the effort.
+    fn has_thinking_switch(&self, _provider: &Provider) -> bool {
+        true
+    }
+}
+
+/// One message of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frame<'a> {
+    /// Its name; empty when it has none.
+    pub(crate) event: &'a str,
+    /// Its content.
+    pub(crate) data: &'a [u8],
+}
+
+/// Whether a stream goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Continue,
+    /// The provider signalled the end. Whatever follows is ignored.
+    Done,
+}
+
+/// Reads one response and emits its events.
+pub(crate) trait Decode: fmt::Debug + Send {
+    /// Reads the next frame of a stream.
+    fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow>;
+
+    /// Ends a stream.
+    ///
+    /// # Errors
+    ///
+    /// When the provider had not signalled the end.
+    fn finish(&mut self, emitter: &mut Emitter) -> Result<()>;
+
+    /// Reads a complete body, in the same steps as a stream.
+    fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()>;
+
+    /// Emits what the decoder holds back, before the partial response of a stream that was cut off is taken.
+    fn settle(&mut self, _emitter: &mut Emitter) {}
+
+    /// Returns whether a stream may also arrive as one JSON list of its frames.
+    fn streams_lists(&self) -> bool {
+        false
+    }
+}
+
+/// Reads the response to a chat call in any protocol, and checks the limits.
+#[derive(Debug)]
+pub(crate) struct ChatDecoder(Box<dyn Decode>);
+
+impl ChatDecoder {
+    pub(crate) fn new(context: DecodeContext) -> Self {
+        Self(super::codec(context.provider.protocol).decoder(context))
+    }
+
+    /// Returns whether a stream may also arrive as one JSON list of its frames.
+    pub(crate) fn streams_lists(&self) -> bool {
+        self.0.streams_lists()
+    }
+
+    /// Emits what the decoder holds back, before the partial response of a stream that was cut off is taken.
+    pub(crate) fn settle(&mut self, emitter: &mut Emitter) {
+        self.0.settle(emitter);
+    }
+
+    /// Reads the next frame of a stream.
+    pub(crate) fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
+        emitter.receive(frame.data.len());
+        let flow = self.0.frame(frame, emitter)?;
+        emitter.check()?;
+        Ok(flow)
+    }
+
+    /// Ends a stream.
+    pub(crate) fn finish(&mut self, emitter: &mut Emitter) -> Result<()> {
+        self.0.finish(emitter)
+    }
+
+    /// Reads a complete body.
+    pub(crate) fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+        emitter.receive(body.len());
+        self.0.body(body, emitter)
+    }
+}

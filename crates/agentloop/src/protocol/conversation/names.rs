@@ -1,0 +1,46 @@
+//! The names under which tools are sent.
+
+use std::collections::BTreeMap;
+
+/// The names of tools that a provider takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamePattern {
+    /// At most 64 letters, digits, `_` and `-`.
+    Word64,
+    /// At most 128 letters, digits, `_` and `-`.
+    Word128,
+    /// At most 128 letters, digits, `_`, `-`, `.` and `:`, of which the first is a letter or `_`.
+    Dotted128,
+}
+
+/// The names that are sent in place of names that the provider does not take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ToolNames {
+    /// The name that is sent for each original.
+    sent: BTreeMap<String, String>,
+    /// The original of each name that is sent.
+    original: BTreeMap<String, String>,
+}
+
+impl ToolNames {
+    /// Sends `sent` in place of `original`.
+    pub(crate) fn replace(&mut self, original: &str, sent: &str) {
+        self.original.insert(sent.to_owned(), original.to_owned());
+        self.sent.insert(original.to_owned(), sent.to_owned());
+    }
+
+    /// Returns the name to send.
+    pub(crate) fn sent<'a>(&'a self, original: &'a str) -> &'a str {
+        self.sent.get(original).map_or(original, String::as_str)
+    }
+
+    /// Returns the name that the caller uses.
+    pub(crate) fn original<'a>(&'a self, sent: &'a str) -> &'a str {
+        self.original.get(sent).map_or(sent, String::as_str)
+    }
+
+    /// Returns whether all names are sent unchanged.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+}

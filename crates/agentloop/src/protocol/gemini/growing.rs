@@ -1,0 +1,475 @@
+//! One candidate: its parts, as they arrive.
+
+mod partial_args;
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::mem::size_of;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use partial_args::PartialArgs;
+
+use super::citations::{Grounding, Place};
+use super::decode::Mode;
+use super::wire::{Blob, FunctionCall, Part, Tool, compact};
+use crate::chat::{
+    CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, PartDelta, PartStart,
+    ProviderState, ResponsePart, ServerToolResultPart, Weight as _,
+};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_ARGUMENTS_BYTES;
+use crate::nesting;
+use crate::protocol::Emitter;
+use crate::protocol::json::{fill_json, mended};
+use crate::protocol::rest::Kept;
+
+/// Makes the ids that the host should have made: no two alike in one answer, and unlike those of every other answer.
+#[derive(Debug, Default)]
+pub(super) struct CallIds {
+    pub(super) response_id: String,
+    salt: u64,
+    count: u32,
+    used: HashSet<String>,
+}
+
+impl CallIds {
+    pub(super) fn new(salt: u64) -> Self {
+        Self { salt, ..Self::default() }
+    }
+
+    fn next(&mut self, given: Option<&str>) -> String {
+        let id = match given.filter(|id| !self.used.contains(*id)) {
+            Some(id) => id.to_owned(),
+            None => {
+                let count = self.count;
+                self.count += 1;
+                if self.response_id.is_empty() {
+                    format!("call_{:016x}_{count}", self.salt)
+                } else {
+                    format!("call_{}_{count}", short(&self.response_id))
+                }
+            }
+        };
+        self.used.insert(id.clone());
+        id
+    }
+}
+
+/// What the next piece may be added to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Growing {
+    #[default]
+    Nothing,
+    /// The last of the texts.
+    Text,
+    Thinking(u32),
+}
+
+/// A part of text, kept until the end: the sources name places in it, and often come last.
+#[derive(Debug)]
+pub(super) struct CitedText {
+    pub(super) part: u32,
+    pub(super) text: String,
+}
+
+/// A call whose arguments arrive value by value.
+#[derive(Debug)]
+struct PartialCall {
+    part: u32,
+    args: PartialArgs,
+    state: Map<String, Value>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct CandidateState {
+    pub(super) index: u32,
+    pub(super) texts: Vec<CitedText>,
+    /// Where the parts of the wire went.
+    pub(super) places: Vec<Place>,
+    growing: Growing,
+    partial: Option<PartialCall>,
+    pub(super) has_calls: bool,
+    pub(super) finish: Option<String>,
+    pub(super) grounding: Grounding,
+    /// Fields that belong to this candidate alone.
+    pub(super) metadata: Map<String, Value>,
+    /// Fields of it that the protocol does not name.
+    pub(super) rest: Kept,
+}
+
+impl CandidateState {
+    pub(super) fn new(index: u32) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    pub(super) fn part(
+        &mut self,
+        raw: &RawValue,
+        mode: Mode,
+        ids: &mut CallIds,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let data = raw.get().as_bytes();
+        let mut part = Part::default();
+        let Err(error) = fill_json(data, &mut part) else {
+            return self.read(&mut part, raw.get(), mode, ids, emitter);
+        };
+        let data = mended(data, &error).ok_or(error)?;
+        let text = String::from_utf8_lossy(&data);
+        let mut part = Part::default();
+        fill_json(&data, &mut part)?;
+        self.read(&mut part, &text, mode, ids, emitter)
+    }
+
+    fn read(
+        &mut self,
+        part: &mut Part<'_>,
+        raw: &str,
+        mode: Mode,
+        ids: &mut CallIds,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let thought = part.is_thought();
+        let signature = part.thought_signature.0.take().filter(|text| !text.is_empty());
+        let mut state = Map::new();
+        if let Some(signature) = &signature {
+            state.insert("thoughtSignature".to_owned(), Value::String(signature.to_string()));
+        }
+        if let Some(call) = part.function_call.0.take() {
+            return self.call(&call, state, ids, emitter);
+        }
+        if part.text.0.is_some() || (signature.is_some() && is_bare(raw)) {
+            let text = part.text.0.take().unwrap_or_default();
+            return self.text(text, thought, signature.as_deref(), mode, emitter);
+        }
+        self.leave(emitter)?;
+        emitter.charge(size_of::<Place>())?;
+        self.places.push(Place::None);
+        if let Some(blob) = part.inline_data.0.take().or(part.file_data.0.take()) {
+            if !thought {
+                return self.blob(&blob, state, emitter);
+            }
+            // A draft inside the thoughts is no output. One that must go back is kept as it came.
+            return if state.is_empty() { Ok(()) } else { self.opaque(raw, emitter) };
+        }
+        if let Some(code) = part.executable_code.0.take() {
+            let start = PartStart::CodeExecution {
+                id: code.id.into_non_empty().map(Cow::into_owned),
+                language: code.language.0.unwrap_or_default().to_ascii_lowercase(),
+            };
+            let delta = PartDelta::Code { code: code.code.0.unwrap_or_default().into_owned() };
+            return self.grown(start, delta, state, emitter);
+        }
+        if let Some(result) = part.code_execution_result.0.take() {
+            let word = result.outcome.0.unwrap_or_default();
+            let outcome = match word.as_ref() {
+                "OUTCOME_OK" => CodeOutcome::Ok,
+                "OUTCOME_FAILED" => CodeOutcome::Error,
+                "OUTCOME_DEADLINE_EXCEEDED" => CodeOutcome::Timeout,
+                _ => CodeOutcome::Unknown,
+            };
+            if outcome == CodeOutcome::Unknown && !word.is_empty() {
+                state.insert("outcome".to_owned(), Value::String(word.into_owned()));
+            }
+            let result = CodeResultPart {
+                id: result.id.into_non_empty().map(Cow::into_owned),
+                outcome,
+                output: result.output.0.unwrap_or_default().into_owned(),
+                provider_state: boxed(state, emitter),
+                ..CodeResultPart::default()
+            };
+            return emitter.whole(self.index, ResponsePart::CodeResult(result));
+        }
+        if let Some(call) = part.tool_call.0.take() {
+            let (id, name) = server_tool(&call, &mut state);
+            let arguments = call.args.map_or_else(|| "{}".to_owned(), |raw| compact(raw.get()));
+            let start = PartStart::ServerToolCall { id, name };
+            let delta = PartDelta::ServerToolCallArguments { arguments };
+            return self.grown(start, delta, state, emitter);
+        }
+        if let Some(result) = part.tool_response.0.take() {
+            let (tool_call_id, _) = server_tool(&result, &mut state);
+            let content =
+                result.response.and_then(|raw| nesting::read(raw.get()).ok()).unwrap_or_default();
+            let result = ServerToolResultPart {
+                tool_call_id,
+                content,
+                is_error: false,
+                provider_state: boxed(state, emitter),
+            };
+            return emitter.whole(self.index, ResponsePart::ServerToolResult(result));
+        }
+        self.opaque(raw, emitter)
+    }
+
+    /// Text and thoughts come piece by piece. A signature belongs to its own piece alone.
+    fn text(
+        &mut self,
+        text: Cow<'_, str>,
+        thought: bool,
+        signature: Option<&str>,
+        mode: Mode,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        // The text is kept a second time, for its sources.
+        emitter.charge(size_of::<Place>() + if thought { 0 } else { text.len() })?;
+        if text.is_empty() && signature.is_none() {
+            if mode == Mode::Whole {
+                self.places.push(Place::None);
+            }
+            return Ok(());
+        }
+        let goes_on = signature.is_none()
+            && match self.growing {
+                Growing::Text => !thought,
+                Growing::Thinking(_) => thought,
+                Growing::Nothing => false,
+            };
+        if !goes_on {
+            self.leave(emitter)?;
+            let start = if thought { PartStart::Thinking {} } else { PartStart::Text {} };
+            let part = emitter.open(self.index, start)?;
+            self.growing = if thought { Growing::Thinking(part) } else { Growing::Text };
+            if !thought {
+                emitter.charge(size_of::<CitedText>())?;
+                self.texts.push(CitedText { part, text: String::new() });
+            }
+        }
+        // A stream says nothing of where a part of the whole answer begins: a piece is no part of its own.
+        if !goes_on || mode == Mode::Whole {
+            self.places.push(match self.texts.last() {
+                Some(open) if !thought => {
+                    Place::Text { at: self.texts.len() - 1, base: open.text.len() }
+                }
+                _ => Place::None,
+            });
+        }
+        let part = match (self.growing, self.texts.last_mut()) {
+            (Growing::Thinking(part), _) => part,
+            (_, Some(open)) => {
+                open.text.push_str(&text);
+                open.part
+            }
+            (_, None) => return Ok(()),
+        };
+        if !text.is_empty() {
+            let text = text.into_owned();
+            let delta = if thought {
+                PartDelta::Thinking { thinking: text }
+            } else {
+                PartDelta::Text { text }
+            };
+            emitter.delta(self.index, part, delta)?;
+        }
+        if let Some(signature) = signature {
+            if thought {
+                let signature = signature.to_owned();
+                emitter.delta(self.index, part, PartDelta::ThinkingSignature { signature })?;
+            }
+            let state = Map::from_iter([("thoughtSignature".to_owned(), Value::from(signature))]);
+            self.state(part, state, emitter)?;
+            self.leave(emitter)?;
+        }
+        Ok(())
+    }
+
+    fn call(
+        &mut self,
+        call: &FunctionCall<'_>,
+        state: Map<String, Value>,
+        ids: &mut CallIds,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let goes_on = call.will_continue.is_some_and(|raw| raw.get() == "true");
+        let Some(name) = call.name.non_empty() else {
+            let Some(partial) = &mut self.partial else {
+                if call.args.is_none_or(|args| matches!(args.get(), "{}" | "null")) {
+                    return Ok(());
+                }
+                return Err(Error::new(ErrorKind::Protocol, "a tool call has no name"));
+            };
+            emitter.charge(state.weight())?;
+            partial.state.extend(state);
+            if let Some(pieces) = call.partial_args {
+                partial.args.push(pieces.get());
+                if partial.args.bytes() > MAX_ARGUMENTS_BYTES {
+                    return Err(too_long());
+                }
+            }
+            return if goes_on { Ok(()) } else { self.end_call(emitter) };
+        };
+        self.leave(emitter)?;
+        self.places.push(Place::None);
+        self.has_calls = true;
+        let given = call.id.non_empty();
+        let mut state = state;
+        if let Some(id) = given {
+            state.insert("id".to_owned(), Value::from(id));
+        }
+        let id = ids.next(given);
+        emitter.charge(2 * size_of::<String>() + id.len())?;
+        let start = PartStart::ToolCall { id, name: name.to_owned() };
+        if goes_on || call.partial_args.is_some() {
+            let part = emitter.open(self.index, start)?;
+            let mut args = PartialArgs::default();
+            if let Some(pieces) = call.partial_args {
+                args.push(pieces.get());
+                if args.bytes() > MAX_ARGUMENTS_BYTES {
+                    return Err(too_long());
+                }
+            }
+            self.partial = Some(PartialCall { part, args, state });
+            return if goes_on { Ok(()) } else { self.end_call(emitter) };
+        }
+        let arguments = match call.args.map(RawValue::get) {
+            None | Some("null") => "{}".to_owned(),
+            Some(text) if text.starts_with('"') => serde_json::from_str(text).unwrap_or_default(),
+            Some(json) => compact(json),
+        };
+        if arguments.len() > MAX_ARGUMENTS_BYTES {
+            return Err(too_long());
+        }
+        self.grown(start, PartDelta::ToolCallArguments { arguments }, state, emitter)
+    }
+
+    fn end_call(&mut self, emitter: &mut Emitter) -> Result<()> {
+        let Some(PartialCall { part, args, state }) = self.partial.take() else {
+            return Ok(());
+        };
+        let delta = PartDelta::ToolCallArguments { arguments: args.json() };
+        emitter.delta(self.index, part, delta)?;
+        self.state(part, state, emitter)?;
+        emitter.close(self.index, part, |_| {})
+    }
+
+    /// Bytes that the model made, or where they can be had.
+    fn blob(
+        &mut self,
+        blob: &Blob<'_>,
+        state: Map<String, Value>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let mime_type = blob.mime_type.non_empty().unwrap_or_default().to_owned();
+        let data = blob.data.non_empty().unwrap_or_default().to_owned();
+        let url = blob.file_uri.non_empty().map(str::to_owned);
+        if url.is_none() && mime_type.starts_with("image/") {
+            let start = PartStart::Image { mime_type };
+            return self.grown(start, PartDelta::Image { data }, state, emitter);
+        }
+        if url.is_none() && mime_type.starts_with("audio/") {
+            let start = PartStart::Audio { mime_type };
+            return self.grown(start, PartDelta::Audio { data }, state, emitter);
+        }
+        let provider_state = boxed(state, emitter);
+        let part = if mime_type.starts_with("image/") {
+            ResponsePart::Image(ImagePart { mime_type, data, url, provider_state })
+        } else {
+            let name = blob.display_name.non_empty().map(str::to_owned);
+            ResponsePart::File(FilePart { mime_type, data, url, name, provider_state })
+        };
+        emitter.whole(self.index, part)
+    }
+
+    /// A piece of a kind that has no unified one.
+    fn opaque(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
+        let data = nesting::read(raw).unwrap_or_default();
+        const BESIDE: [&str; 3] = ["thought", "thoughtSignature", "partMetadata"];
+        let kind = data
+            .as_object()
+            .and_then(|fields| fields.keys().find(|name| !BESIDE.contains(&name.as_str())));
+        let Some(kind) = kind.cloned() else {
+            return Ok(());
+        };
+        let provider = emitter.provider().to_owned();
+        emitter.whole(self.index, ResponsePart::Opaque(OpaquePart { provider, kind, data }))
+    }
+
+    /// A part that has one delta, and then is whole.
+    fn grown(
+        &mut self,
+        start: PartStart,
+        delta: PartDelta,
+        state: Map<String, Value>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let part = emitter.open(self.index, start)?;
+        emitter.delta(self.index, part, delta)?;
+        self.state(part, state, emitter)?;
+        emitter.close(self.index, part, |_| {})
+    }
+
+    fn state(&self, part: u32, state: Map<String, Value>, emitter: &mut Emitter) -> Result<()> {
+        if state.is_empty() {
+            return Ok(());
+        }
+        let provider_state = ProviderState::new(emitter.provider(), Value::Object(state));
+        emitter.delta(self.index, part, PartDelta::ProviderState { provider_state })
+    }
+
+    /// Closes what was growing.
+    fn leave(&mut self, emitter: &mut Emitter) -> Result<()> {
+        let part = match std::mem::take(&mut self.growing) {
+            Growing::Nothing => None,
+            Growing::Text => self.texts.last().map(|text| text.part),
+            Growing::Thinking(part) => Some(part),
+        };
+        if let Some(part) = part {
+            emitter.close(self.index, part, |_| {})?;
+        }
+        self.end_call(emitter)
+    }
+
+    /// Adds the sources to their texts, of which the last may still be open, and closes what is open.
+    pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
+        let open = self.texts.len().checked_sub(1).filter(|_| self.growing == Growing::Text);
+        let provider = emitter.provider().to_owned();
+        for (at, citation) in self.grounding.citations(&self.texts, &self.places, &provider) {
+            match self.texts.get(at) {
+                Some(text) if open == Some(at) => {
+                    emitter.delta(self.index, text.part, PartDelta::Citation { citation })?;
+                }
+                Some(text) => emitter.cite(self.index, text.part, citation)?,
+                None => {}
+            }
+        }
+        self.leave(emitter)?;
+        self.texts.clear();
+        Ok(())
+    }
+}
+
+/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+fn short(id: &str) -> &str {
+    let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
+    &id[..end.unwrap_or(0)]
+}
+
+/// The longest beginning of a response's id in the ids of its calls.
+const MAX_COPIED_ID_BYTES: usize = 64;
+
+/// Whether a part holds nothing but what stands beside a kind.
+fn is_bare(raw: &str) -> bool {
+    let fields = nesting::read_object(raw).unwrap_or_default();
+    fields.keys().all(|name| name == "thought" || name == "thoughtSignature")
+}
+
+/// The id and the name of one of the host's own tools; its name goes back with the part.
+fn server_tool(tool: &Tool<'_>, state: &mut Map<String, Value>) -> (String, String) {
+    let name = tool.tool_type.non_empty().unwrap_or_default().to_owned();
+    state.insert("toolType".to_owned(), Value::from(name.as_str()));
+    (tool.id.non_empty().unwrap_or_default().to_owned(), name)
+}
+
+fn boxed(state: Map<String, Value>, emitter: &Emitter) -> Option<Box<ProviderState>> {
+    (!state.is_empty())
+        .then(|| Box::new(ProviderState::new(emitter.provider(), Value::Object(state))))
+}
+
+fn too_long() -> Error {
+    Error::new(
+        ErrorKind::TooLarge,
+        format!("the arguments of a tool call are longer than {MAX_ARGUMENTS_BYTES} bytes"),
+    )
+}

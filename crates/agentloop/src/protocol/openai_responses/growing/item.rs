@@ -1,0 +1,209 @@
+//! One item of an answer while it grows: items → parts.
+
+use std::collections::HashSet;
+use std::mem::size_of;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::complete;
+use super::message::{MAX_REPEATED_BYTES, Message};
+use super::server_tools::word;
+use super::thinking::{Source, Thinking};
+use super::tool_calls::{self, Growing, Kind};
+use crate::chat::{ResponsePart, Weight as _};
+use crate::error::{Error, ErrorKind, Result};
+use crate::nesting;
+use crate::protocol::Emitter;
+
+pub(super) type Fields = Map<String, Value>;
+
+/// An item that has begun.
+#[derive(Debug)]
+pub(super) enum Item {
+    Message(Message),
+    Reasoning(Thinking),
+    Call(Growing),
+    /// One that is handed on when it ends.
+    Whole(Fields),
+}
+
+/// What the items share.
+#[derive(Debug, Default)]
+pub(super) struct Common {
+    /// The ids of the calls of the caller's tools.
+    pub(super) calls: HashSet<String>,
+    /// How many there were.
+    pub(super) call_count: usize,
+    /// The id of the latest call of a tool of the host's.
+    pub(super) latest: String,
+    /// How many items of the host's had no id.
+    pub(super) unnamed: usize,
+    pub(super) refused: bool,
+    pub(super) host_runs_custom: bool,
+    /// For ids that the host should have made.
+    pub(super) seed: u64,
+    pub(super) audio_format: Option<String>,
+}
+
+/// What an event adds to an item.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::protocol::openai_responses) enum Growth<'a> {
+    Text { at: Option<i64>, delta: &'a str, logprobs: Option<&'a RawValue> },
+    TextDone { at: Option<i64>, whole: &'a str },
+    Refusal { at: Option<i64>, delta: &'a str },
+    RefusalDone { at: Option<i64>, whole: &'a str },
+    Annotation { at: Option<i64>, annotation: &'a RawValue },
+    Part { at: Option<i64>, part: &'a RawValue, done: bool },
+    Thought { source: Source, at: Option<i64>, delta: &'a str },
+    ThoughtDone { source: Source, at: Option<i64>, whole: &'a str },
+    Input { delta: &'a str },
+    InputDone { whole: &'a str },
+    Audio { delta: &'a str },
+    Transcript { delta: &'a str },
+}
+
+impl Growth<'_> {
+    /// The kind of the items that grow so, if there is only one.
+    pub(super) fn kind(&self) -> Option<&'static str> {
+        match self {
+            Self::Thought { .. } | Self::ThoughtDone { .. } => Some("reasoning"),
+            Self::Input { .. } | Self::InputDone { .. } | Self::Part { .. } => None,
+            _ => Some("message"),
+        }
+    }
+}
+
+impl Item {
+    pub(super) fn grow(&mut self, growth: Growth<'_>, emitter: &mut Emitter) -> Result<()> {
+        match (self, growth) {
+            (Self::Message(message), growth) => match growth {
+                Growth::Text { at, delta, logprobs } => {
+                    message.grow(at, false, delta, emitter)?;
+                    message.logprobs(at, logprobs, emitter)
+                }
+                Growth::TextDone { at, whole } => message.text(at, false, whole, emitter),
+                Growth::Refusal { at, delta } => message.grow(at, true, delta, emitter),
+                Growth::RefusalDone { at, whole } => message.text(at, true, whole, emitter),
+                Growth::Annotation { at, annotation } => {
+                    message.annotation(at, annotation, emitter)
+                }
+                Growth::Part { at, part, done } => {
+                    let part = nesting::read(part.get()).unwrap_or_default();
+                    message.content(at, &part, done, emitter)
+                }
+                _ => Ok(()),
+            },
+            (Self::Reasoning(thoughts), Growth::Thought { source, at, delta }) => {
+                thoughts.grow(source, at, delta, emitter)
+            }
+            (Self::Reasoning(thoughts), Growth::ThoughtDone { source, at, whole }) => {
+                thoughts.section(source, at, whole, emitter)
+            }
+            (Self::Call(call), Growth::Input { delta }) => call.grow(delta, emitter),
+            (Self::Call(call), Growth::InputDone { whole }) => call.complete(whole, emitter),
+            _ => Ok(()),
+        }
+    }
+
+    /// The item ends; `fields` is all of it, if that was told, and `cut` says that it was cut off.
+    pub(super) fn finish(
+        &mut self,
+        fields: Option<Fields>,
+        cut: bool,
+        common: &mut Common,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let mut fields = fields;
+        if let Self::Whole(began) = self {
+            emitter.release(began.weight());
+            if let Some(all) = fields.take() {
+                // A call may have had no name when it began.
+                *self = common.open(&all, emitter)?;
+                match self {
+                    Self::Whole(place) => *place = all,
+                    _ => fields = Some(all),
+                }
+            }
+        }
+        match self {
+            Self::Message(message) => {
+                message.close(fields.as_ref(), common.audio_format.as_deref(), emitter)?;
+                common.refused |= message.refused();
+                Ok(())
+            }
+            Self::Reasoning(thoughts) => thoughts.close(fields, emitter),
+            Self::Call(call) => call.close(fields.as_ref(), cut, emitter),
+            Self::Whole(fields) => common.hand_on(std::mem::take(fields), emitter),
+        }
+    }
+}
+
+impl Common {
+    /// Begins an item. One that comes whole is returned without its fields.
+    pub(super) fn open(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<Item> {
+        match word(fields, "type") {
+            "message" => return Ok(Item::Message(Message::default())),
+            "reasoning" => return Thinking::open(emitter).map(Item::Reasoning),
+            _ => {}
+        }
+        let Some((kind, name)) = tool_calls::kind(fields, self.host_runs_custom) else {
+            return Ok(Item::Whole(Fields::new()));
+        };
+        let id = match kind {
+            Kind::Call | Kind::Custom => self.call_id(fields, emitter)?,
+            Kind::Server | Kind::Code => {
+                self.latest = self.host_id(fields);
+                self.latest.clone()
+            }
+        };
+        Growing::open(kind, id, name, emitter).map(Item::Call)
+    }
+
+    /// Two calls of one answer never share an id, or their results could not be told apart.
+    fn call_id(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<String> {
+        let id = match first(fields, &["call_id", "id"]) {
+            Some(id) if !self.calls.contains(id) => id.to_owned(),
+            _ => format!("call_{:016x}_{}", self.seed, self.call_count),
+        };
+        self.call_count += 1;
+        emitter.charge(2 * size_of::<String>() + id.len())?;
+        self.calls.insert(id.clone());
+        Ok(id)
+    }
+
+    /// The id of something that the provider ran. It is copied to each result, and one that is too long for that is
+    /// replaced: nothing has to be sent back under it.
+    fn host_id(&mut self, fields: &Fields) -> String {
+        let short = |id: &&str| id.len() <= MAX_REPEATED_BYTES;
+        first(fields, &["call_id", "id"]).filter(short).map(str::to_owned).unwrap_or_else(|| {
+            self.unnamed += 1;
+            format!("host_{:016x}_{}", self.seed, self.unnamed)
+        })
+    }
+
+    /// An item that comes whole.
+    fn hand_on(&mut self, fields: Fields, emitter: &mut Emitter) -> Result<()> {
+        let kind = word(&fields, "type");
+        if matches!(kind, "function_call" | "custom_tool_call") {
+            return Err(Error::new(ErrorKind::Protocol, "a tool call has no name")
+                .with_raw(Value::Object(fields).to_string().as_bytes()));
+        }
+        let id = if complete::client_tool(&fields).is_some() {
+            self.call_id(&fields, emitter)?
+        } else if kind.ends_with("_output") {
+            // What the host ran itself is no call that waits for the caller.
+            let id = first(&fields, &["call_id"]).unwrap_or(&self.latest).to_owned();
+            self.calls.remove(&id);
+            id
+        } else {
+            self.host_id(&fields)
+        };
+        let parts: Vec<ResponsePart> = complete::parts(fields, &id, emitter.provider());
+        parts.into_iter().try_for_each(|part| emitter.whole(0, part))
+    }
+}
+
+fn first<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a str> {
+    names.iter().map(|name| word(fields, name)).find(|id| !id.is_empty())
+}
