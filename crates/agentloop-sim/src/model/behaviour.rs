@@ -16,8 +16,8 @@ use crate::script::Turn;
 const DEFAULT_LENGTH: u64 = 16;
 
 /// The text after an echo.
-const HINT: &str = "(This response is simulated. To use a real model, set a key, for example GROQ_API_KEY, \
-    and name one of its models. `agentloop providers` lists all providers.)";
+const HINT: &str = "(This response is simulated. To use a real model, set a key (for example GROQ_API_KEY) \
+    and then name a model. `agentloop providers` lists all providers.)";
 
 /// A behaviour of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ fn echo_json(prompt: &str, results: &[(String, String)]) -> Value {
 fn think(request: &ChatRequest, results: usize) -> ResponsePart {
     let words = super::count_words(&last_user_text(request));
     let thoughts = match results {
-        0 => format!("The user wrote {words} words. I repeat them."),
+        0 => format!("The user wrote {words} words. I will repeat them."),
         1 => "The result is available. I respond with it.".to_owned(),
         some => format!("All {some} results are available. I respond with them."),
     };

@@ -170,7 +170,7 @@ async fn an_image_and_audio_are_returned() {
     let response = ask(request.audio(AudioOutput::new("alloy", "wav"))).await;
     let audio = response.choices[0].audio().unwrap();
     assert_eq!(audio.mime_type, "audio/wav");
-    assert_eq!(audio.transcript.as_deref(), Some("This audio is silent."));
+    assert_eq!(audio.transcript.as_deref(), Some("This audio is completely silent."));
 }
 
 #[tokio::test]
