@@ -170,6 +170,11 @@ impl Recorder {
         kept.requests.iter().cloned().collect()
     }
 
+    /// Removes all kept requests.
+    pub(crate) fn clear(&self) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+    }
+
     /// Returns the latest request.
     pub(crate) fn last(&self) -> Option<ReceivedRequest> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -137,6 +137,27 @@ impl Simulator {
         self.recorder.last()
     }
 
+    /// Forgets the requests that were received so far. The ledger still counts them.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ChatRequest};
+    /// use agentloop_sim::Simulator;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// let simulator = Simulator::new();
+    /// let ai = AgentLoop::builder().provider(simulator.provider()).build()?;
+    /// ai.chat(ChatRequest::new("sim/echo").user("Hello")).await?;
+    /// simulator.clear_requests();
+    /// assert!(simulator.requests().is_empty());
+    /// assert_eq!(simulator.ledger().calls, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn clear_requests(&self) {
+        self.recorder.clear();
+    }
+
     /// Counts a request as in progress until the returned guard is dropped.
     pub(crate) fn begin(&self) -> Busy {
         self.counters.begin()

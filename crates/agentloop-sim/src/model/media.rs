@@ -22,6 +22,7 @@ pub(super) fn image() -> Turn {
 pub(super) fn audio(request: &ChatRequest) -> Turn {
     let format = request.audio.as_ref().map_or("wav", |audio| &audio.format);
     Turn::new([ResponsePart::Audio(
-        AudioPart::new(format!("audio/{format}"), SILENCE).with_transcript("This audio is completely silent."),
+        AudioPart::new(format!("audio/{format}"), SILENCE)
+            .with_transcript("This audio is completely silent."),
     )])
 }

@@ -53,6 +53,7 @@ fn ten_thousand_texts_keep_their_order_and_nothing_stays_behind() {
             let usage = response.usage.unwrap();
             assert_eq!(usage.prompt_tokens, 3 * TEXTS as u64);
             drop(response);
+            server.simulator().clear_requests();
             after.push(memory());
         }
         let ledger = server.simulator().ledger();

@@ -72,7 +72,7 @@ fn what_cannot_be_meant_is_an_error_that_says_so() {
     for (text, expected) in [
         (row("{ clamp = { param = \"temperature\", min = 2.0, max = 1.0 } }"), "no value between"),
         (row("{ clamp = { param = \"temperature\", min = nan, max = 1.0 } }"), "no value between"),
-        (row("{ clamp = { param = \"stop\", min = 0.0, max = 1.0 } }"), "cannot be bounded"),
+        (row("{ clamp = { param = \"stop\", min = 0.0, max = 1.0 } }"), "has no range"),
         (row("{ longest = { param = \"temperature\", bytes = 3 } }"), "cannot be bounded"),
         (row("{ drop = [] }"), "names no parameter"),
         (row("{ drop = [\"warmth\"] }"), "unknown variant `warmth`"),
