@@ -62,14 +62,14 @@ macro_rules! trees_of {
     };
 }
 
-/// Calls `each` with every tree in the parts of a turn.
+/// Calls `each` with every tree in the parts of a message.
 pub(crate) fn each_tree(message: &mut ChatMessage, each: &mut dyn FnMut(&mut Value)) {
     if let Some(MessageContent::Parts(parts)) = &mut message.content {
         parts.iter_mut().for_each(|part| trees_of!(part, each, iter_mut, mut));
     }
 }
 
-/// Whether that holds of any tree in the parts of a turn.
+/// Returns whether that holds of any tree in the parts of a message.
 pub(crate) fn any_tree(message: &ChatMessage, holds: fn(&Value) -> bool) -> bool {
     let mut any = false;
     let mut each = |tree: &Value| any = any || holds(tree);
@@ -81,7 +81,7 @@ fn is_too_deep(tree: &Value) -> bool {
     is_deeper(tree, MAX_REQUEST_DEPTH)
 }
 
-/// An object is a level of its own.
+/// Returns an object is a level of its own.
 fn are_too_deep(fields: &Map<String, Value>) -> bool {
     fields.values().any(|field| is_deeper(field, MAX_REQUEST_DEPTH - 1))
 }
@@ -92,7 +92,7 @@ fn too_deep(place: &str) -> Error {
         .with_hint("make it flatter, or put what lies deep into it as text")
 }
 
-/// Why a request cannot be walked over, if it cannot.
+/// Returns why a request cannot be walked over, if it cannot.
 pub(crate) fn refusal(request: &ChatRequest) -> Option<Error> {
     for (at, tool) in request.tools.iter().enumerate() {
         let deep = match tool {
@@ -165,7 +165,7 @@ pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
     Err(error)
 }
 
-/// Why fields are not taken, if they nest too deep.
+/// Returns why fields are not taken, if they nest too deep.
 pub(crate) fn refusal_of_fields(place: &str, fields: &Map<String, Value>) -> Option<Error> {
     are_too_deep(fields).then(|| too_deep(place))
 }

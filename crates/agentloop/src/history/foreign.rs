@@ -1,4 +1,4 @@
-//! What one provider made and another cannot read.
+//! Removes what one provider made and another cannot read.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::protocol::{Rules, is_item};
 /// What becomes of a part.
 enum Fate {
     Stays,
-    /// It stays, without the state of another provider, which is nobody's business there.
+    /// It stays, without the state of another provider, which that provider does not need.
     Stripped,
     /// Text that loses its citations.
     Uncited,
@@ -22,8 +22,8 @@ enum Fate {
     Goes,
 }
 
-/// Leaves out of a turn what another provider than the target made, or what the target made in another protocol; `None`
-/// if nothing is left of it.
+/// Leaves out of a message what another provider than the target made, or what the target made in another protocol;
+/// `None` if nothing is left of it.
 pub(super) fn degrade<'a>(
     mut turn: Turn<'a>,
     rules: &Rules<'_>,
@@ -81,7 +81,7 @@ pub(super) fn degrade<'a>(
     (!empty).then_some(turn)
 }
 
-/// Who made a part, as far as that is known: its state says so, else its turn.
+/// Returns who made a part, as far as that is known: its state says so, else its message.
 fn owner<'a>(part: &'a ContentPart, from: Option<&'a str>) -> Option<&'a str> {
     let own = match part {
         ContentPart::Opaque(part) => Some(part.provider.as_str()).filter(|name| !name.is_empty()),
@@ -147,8 +147,8 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
     }
 }
 
-/// Whether that is an item that says nothing to the provider's other protocols; a call of a tool without a schema is known
-/// in two of them.
+/// Returns whether that is an item that says nothing to the provider's other protocols; a call of a tool without a
+/// schema is known in two of them.
 fn is_foreign_item(data: &Value) -> bool {
     is_item(data) && data["type"] != "custom_tool_call"
 }

@@ -4,7 +4,8 @@ use crate::hash::{FNV128, fnv128};
 
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Returns `length` letters and digits that identify `text`. `turn` counts the attempts if earlier results are taken already.
+/// Returns `length` letters and digits that identify `text`. `turn` counts the attempts if earlier results are taken
+/// already.
 pub(super) fn short(text: &str, turn: usize, length: usize) -> String {
     let mut hash = fnv128(FNV128, text.as_bytes());
     if turn > 0 {
@@ -18,7 +19,7 @@ pub(super) fn short(text: &str, turn: usize, length: usize) -> String {
     short
 }
 
-/// `text` with `_` for every character that is not allowed, cut so that it and its hash are at most `longest` bytes.
+/// `text` with `_` for every character that is not allowed, cut so it and its hash are at most `longest` bytes.
 pub(super) fn tidy(
     text: &str,
     turn: usize,

@@ -1,4 +1,4 @@
-//! Ids of tool calls, in the pattern that a target wants: on the call and on its result alike.
+//! Gives tool calls ids that the target takes, on the call and on its result alike.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use crate::chat::{ContentPart, MessageContent};
 use crate::protocol::IdPattern;
 
 impl IdPattern {
-    /// Whether an id can be sent as it is.
+    /// Returns whether an id can be sent as it is.
     pub(super) fn fits(self, id: &str, longest: Option<usize>) -> bool {
         if longest.is_some_and(|longest| id.len() > longest) {
             return false;
@@ -22,7 +22,7 @@ impl IdPattern {
         }
     }
 
-    /// An id that fits in place of one that does not, or that is taken.
+    /// Returns an id that fits in place of one that does not, or that is taken.
     fn id(self, original: &str, turn: usize, longest: Option<usize>) -> String {
         let longest = longest.unwrap_or(usize::MAX);
         match self {
@@ -77,7 +77,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// The id to send for the call with this number in the message at `place`.
+    /// Returns the id to send for the call with this number in the message at `place`.
     fn choose(&mut self, id: &str, place: usize, number: usize) -> String {
         // A call that came without an id is known by its place.
         let by_place;

@@ -1,12 +1,11 @@
 //! Repairs and translates a conversation before it is encoded: pure, idempotent, deterministic.
 //!
 //! One step per file: tool calls beside the content move into it; what another provider made is left out or becomes
-//! text ([`foreign`]); what was too deep to be kept as a tree is one again; every call gets one result, behind its turn
-//! ([`results`]); what results show stands where it can be seen ([`shown`]); messages stand in an order that the
-//! target takes ([`order`]); ids and names become ones that the target
-//! takes ([`ids`], [`names`]). Each step looks at what came before and never at what follows, so that a
-//! conversation that grows only adds to what was sent; but for one case: a call that was sent as interrupted, whose
-//! result arrives after all.
+//! text ([`foreign`]); what was too deep to be kept as a tree is one again; every call gets one result, behind its
+//! message ([`results`]); what results show is where it can be seen ([`shown`]); messages are in an order that the
+//! target takes ([`order`]); ids and names become ones that the target takes ([`ids`], [`names`]). Each step looks at
+//! what came before and never at what follows, so a conversation that grows only adds to what was sent; but for one
+//! case: a call that was sent as interrupted, whose result arrives after all.
 
 pub(crate) mod depth;
 mod foreign;
@@ -33,13 +32,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::protocol::{Prepared, Rules, ToolNames};
 
-/// What a call that never got a result is answered with.
+/// The result of a call that has none.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
 
 /// The provider whose form calls of tools without a schema have, where the message does not name its origin.
 const CUSTOM_PROVIDER: &str = "openai";
 
-/// A turn on its way, with its place in the request.
+/// A message with its index in the request.
 struct Turn<'a> {
     at: usize,
     message: Cow<'a, ChatMessage>,
@@ -62,8 +61,8 @@ impl Turn<'_> {
 ///
 /// # Errors
 ///
-/// In strict mode, when there is anything to repair; always, when a tool's turn does not say which call it answers, and
-/// when nothing is left of the conversation.
+/// In strict mode, when there is anything to repair; always, when a tool's message does not say which call it answers,
+/// and when nothing is left of the conversation.
 pub(crate) fn prepare<'a>(
     request: &'a ChatRequest,
     rules: &Rules<'_>,
@@ -89,7 +88,7 @@ pub(crate) fn prepare<'a>(
         })
         .collect();
     let turns = results::pair(turns, request.strict, &mut warnings)?;
-    // Where nothing may be changed, the host's own word on it is an error.
+    // In strict mode nothing is moved. The encoder reports what the provider does not take.
     let mut turns = match request.strict {
         true => turns,
         false => shown::place(turns, shows, &mut warnings),
@@ -122,7 +121,7 @@ pub(crate) fn prepare<'a>(
     Ok(Prepared { messages: Cow::Owned(messages), names, warnings, places })
 }
 
-/// Whether there is only text, and no tool is spoken of: nothing is then to be repaired or translated.
+/// Returns whether the request has only text and no tools. Nothing has to be repaired then.
 fn is_plain(request: &ChatRequest) -> bool {
     let text = |message: &ChatMessage| {
         message.role != Role::Tool
@@ -143,7 +142,7 @@ fn empty(warnings: &[Warning]) -> Error {
     .with_hint("add at least one message of the user")
 }
 
-/// Calls that stand beside the content, as OpenAI writes them, move behind it.
+/// Moves tool calls beside the content, which is OpenAI's form, into the content.
 fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
     if message.role != Role::Assistant || message.tool_calls.is_empty() {
         return Cow::Borrowed(message);
@@ -171,7 +170,7 @@ fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
     Cow::Owned(message)
 }
 
-/// What was too deep to be kept as a tree is one again for the provider that made it.
+/// Restores JSON that was too deep to be kept as a tree, for the provider that made it.
 fn deepen<'a>(mut turn: Turn<'a>, warnings: &mut Vec<Warning>) -> Turn<'a> {
     if !depth::any_tree(&turn.message, nesting::has_text) {
         return turn;

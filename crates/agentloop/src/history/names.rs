@@ -1,4 +1,4 @@
-//! The names under which tools are sent, and the way back.
+//! Gives tools names that the target takes.
 
 use std::collections::HashSet;
 
@@ -27,23 +27,23 @@ impl NamePattern {
         self != Self::Dotted128 || c.is_ascii_alphabetic() || c == '_'
     }
 
-    /// Whether a name can be sent as it is.
+    /// Returns whether a name can be sent as it is.
     pub(super) fn fits(self, name: &str) -> bool {
         name.len() <= self.longest()
             && name.chars().all(|c| self.allows(c))
             && name.starts_with(|c| self.begins(c))
     }
 
-    /// A name that fits in place of one that does not, or that is taken.
+    /// Returns a name that fits in place of one that does not, or that is taken.
     fn name(self, original: &str, turn: usize) -> String {
         let named = hash::tidy(original, turn, self.longest() - 1, |c| self.allows(c));
-        // The hash follows a `_`, so that only the first character can be wrong.
+        // The hash follows a `_`, so only the first character can be wrong.
         if named.starts_with(|c| self.begins(c)) { named } else { format!("_{named}") }
     }
 }
 
 impl ToolNames {
-    /// The names of a request, for a target that takes `pattern`.
+    /// Returns the names of a request, for a target that takes `pattern`.
     ///
     /// No two names become one. What the tools are called is settled first, then the conversation in its order, so
     /// that a conversation that grows changes no name that was sent before.
@@ -53,7 +53,7 @@ impl ToolNames {
             known.keep(name);
         }
         let defined: Vec<&str> = request.tools.iter().filter_map(ToolDefinition::name).collect();
-        // A name that fits keeps itself, wherever it stands in the list.
+        // A name that fits keeps itself, wherever it is in the list.
         for name in defined.iter().filter(|name| pattern.fits(name)) {
             known.keep(name);
         }
@@ -69,7 +69,7 @@ impl ToolNames {
         changed
     }
 
-    /// A warning for each definition that is sent under another name.
+    /// Adds a warning for each definition that is sent under another name.
     pub(super) fn warnings(&self, request: &ChatRequest, warnings: &mut Vec<Warning>) {
         for name in request.tools.iter().filter_map(ToolDefinition::name) {
             let sent = self.sent(name);
@@ -113,7 +113,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The name of a provider's own tool, which is sent untouched.
+/// Returns the name of a provider's own tool, which is sent untouched.
 fn providers_own(tool: &ToolDefinition) -> Option<&str> {
     let fields = match tool {
         ToolDefinition::Function { .. } => return None,
@@ -124,7 +124,7 @@ fn providers_own(tool: &ToolDefinition) -> Option<&str> {
     fields.get("name").or_else(|| inner?.get("name")).and_then(Value::as_str)
 }
 
-/// The tools that a turn names.
+/// Returns the tools that a message names.
 fn spoken(message: &ChatMessage) -> impl Iterator<Item = &str> {
     let (parts, beside, result) = match message.role {
         Role::Assistant => (message.parts(), &message.tool_calls[..], None),

@@ -1,4 +1,4 @@
-//! Messages in an order that a model takes.
+//! Puts messages into an order that the model takes.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Every call has one result, behind its turn.
+//! Gives every call one result, after its message.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -7,7 +7,7 @@ use super::{INTERRUPTED, Turn};
 use crate::chat::{ChatMessage, Role, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A turn with calls, and where their results stand.
+/// A message with calls, and where their results stand.
 struct Round<'t> {
     turn: usize,
     calls: Vec<Call<'t>>,
@@ -18,7 +18,7 @@ struct Round<'t> {
 struct Call<'t> {
     id: &'t str,
     name: &'t str,
-    /// The turn of its result.
+    /// The message of its result.
     result: Option<usize>,
 }
 
@@ -30,11 +30,11 @@ struct Hole {
     mended: &'static str,
 }
 
-/// Puts the results of each turn behind it, in the order of its calls.
+/// Puts the results of each message behind it, in the order of its calls.
 ///
 /// # Errors
 ///
-/// In strict mode, when a result is missing, stands elsewhere or answers nothing; always, when a result does not say
+/// In strict mode, when a result is missing, is elsewhere or answers nothing; always, when a result does not say
 /// what it answers.
 pub(super) fn pair<'a>(
     turns: Vec<Turn<'a>>,
@@ -101,7 +101,7 @@ struct Open<'t> {
 }
 
 impl<'t> Calls<'t> {
-    /// Adds the calls of a turn.
+    /// Adds the calls of a message.
     fn open(&mut self, index: usize, turn: &'t Turn<'_>) {
         let calls: Vec<Call<'t>> = turn
             .calls()
@@ -117,8 +117,8 @@ impl<'t> Calls<'t> {
         self.rounds.push(round);
     }
 
-    /// Notes the turn of a result with the call that it answers, and returns the turn of the call. That is the latest
-    /// call of this id without a result, and the first among several in one turn.
+    /// Notes the message of a result with the call that it answers, and returns the message of the call. That is the
+    /// latest call of this id without a result, and the first among several in one message.
     fn answer(&mut self, id: &str, name: Option<&str>, result: usize) -> Option<usize> {
         if self.index.is_none()
             && let Some(round) = self.rounds.last_mut()
@@ -136,7 +136,7 @@ impl<'t> Calls<'t> {
         Some(round.turn)
     }
 
-    /// Whether any turn calls this id.
+    /// Returns whether any message calls this id.
     fn is_known(&mut self, id: &str) -> bool {
         self.index().0.contains_key(id)
     }
@@ -150,7 +150,7 @@ impl<'t> Calls<'t> {
         })
     }
 
-    /// For each round its turn and the turns of its results.
+    /// For each round its message and the messages of its results.
     fn results(self) -> Vec<(usize, Vec<Option<usize>>)> {
         let of = |round: Round<'_>| {
             (round.turn, round.calls.into_iter().map(|call| call.result).collect())

@@ -1,4 +1,4 @@
-//! Pictures and files in results of tools, for hosts that take only text there.
+//! Moves media out of the results of tools, for providers that take only text there.
 
 use std::borrow::Cow;
 
@@ -6,12 +6,12 @@ use super::Turn;
 use crate::chat::{ChatMessage, ContentPart, MessageContent, Role, Warning, WarningKind};
 use crate::protocol::Shown;
 
-/// What a host does with the parts of tools' results.
+/// What a provider does with the parts of tools' results.
 pub(crate) type Shows<'a> = &'a dyn Fn(&ContentPart) -> Shown;
 
-/// Media that the host does not take in results move into a turn of the user behind the results of their round; those
-/// that it takes nowhere become words. A tool says what it finds while a run goes on, and nobody could take it back: it
-/// must not end the run.
+/// Media that the provider does not take in results move into a message of the user behind the results of their round;
+/// those that it takes nowhere become words. A tool returns what it finds during a run, and the caller could not take it
+/// back: it must not end the run.
 pub(super) fn place<'a>(
     turns: Vec<Turn<'a>>,
     shows: Shows<'_>,

@@ -14,7 +14,7 @@ pub(crate) struct Base64Joiner {
 }
 
 impl Base64Joiner {
-    /// The next piece, in a form that can be appended to those before.
+    /// Returns the next piece, in a form that can be appended to those before.
     pub(crate) fn push(&mut self, piece: Cow<'_, str>) -> String {
         if self.held.is_empty() && !piece.ends_with('=') {
             return piece.into_owned();
@@ -31,7 +31,7 @@ impl Base64Joiner {
         }
     }
 
-    /// What was held back, at the end.
+    /// Returns what was held back, at the end.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let held = std::mem::take(&mut self.held);
         (!held.is_empty()).then(|| STANDARD.encode(held))

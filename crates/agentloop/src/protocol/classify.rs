@@ -85,7 +85,7 @@ pub(super) fn classify<'a>(facts: &Facts<'a>) -> (ErrorKind, Option<&'a str>) {
     (by_status(facts.status, &texts), None)
 }
 
-/// Whether two words are the same but for case and punctuation: `ResponsibleAIPolicyViolation` is
+/// Returns whether two words are the same but for case and punctuation: `ResponsibleAIPolicyViolation` is
 /// `responsible_ai_policy_violation`.
 fn is_same_word(a: &str, b: &str) -> bool {
     let letters = |word: &'_ str| {

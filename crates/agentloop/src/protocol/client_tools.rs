@@ -13,7 +13,7 @@ use crate::provider::quirks::ClientTools;
 /// The screen of a caller who says nothing of it.
 const DISPLAY: Display = Display { width: 1024, height: 768 };
 
-/// The declaration of a function in the provider's own form; `None` where the function is sent as it is.
+/// Returns the declaration of a function in the provider's own form; `None` where the function is sent as it is.
 ///
 /// Versions are those of the provider's documentation in late 2026. A caller who needs another one gives it in
 /// [`ClientTool::forms`].
@@ -53,7 +53,7 @@ pub(crate) fn declaration<'a>(
     }
 }
 
-/// The declaration of the function of this name, if it has one of the provider's own.
+/// Returns the declaration of the function of this name, if it has one of the provider's own.
 pub(crate) fn chosen<'a>(
     provider: &Provider,
     request: &'a ChatRequest,
@@ -67,7 +67,7 @@ pub(crate) fn chosen<'a>(
     })
 }
 
-/// The beta that a declaration needs: `computer_20251124` needs `computer-use-2025-11-24`.
+/// Returns the beta that a declaration needs: `computer_20251124` needs `computer-use-2025-11-24`.
 pub(crate) fn beta(form: &Map<String, Value>) -> Option<String> {
     let date = form.get("type")?.as_str()?.strip_prefix("computer_")?;
     if date.len() != 8 || !date.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -47,7 +47,8 @@ impl ReportedCost {
         }
     }
 
-    /// Reads a cost in ten-thousand-millionths of a dollar. Zero means that the cost is not known: no call is free there.
+    /// Reads a cost in ten-thousand-millionths of a dollar. Zero means that the cost is not known: no call is free
+    /// there.
     pub(crate) fn of_ticks(ticks: Int) -> Self {
         match ticks.0 {
             None | Some(0) => Self::Absent,

@@ -1,4 +1,4 @@
-//! Answers that are a number of tokens.
+//! Responses that are a number of tokens.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::error_body;
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::Provider;
 
-/// The number of tokens that a request has, as two of the protocols tell it.
+/// Returns the number of tokens that a request has, as two of the protocols tell it.
 pub(crate) fn input_tokens(provider: &Provider, body: &[u8]) -> Result<u64> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     value.get("input_tokens").and_then(Value::as_u64).ok_or_else(|| {

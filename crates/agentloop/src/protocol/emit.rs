@@ -21,7 +21,7 @@ use crate::protocol::ToolNames;
 use crate::protocol::cost::ReportedCost;
 use crate::protocol::output::{AnswerForm, Answers};
 
-/// Turns a decoder's steps into events, and folds them as they pass, so that finished parts, the finished
+/// Turns a decoder's steps into events, and folds them as they pass, so finished parts, the finished
 /// response and a partial one can be had at any time.
 ///
 /// It counts the bytes that the response holds, all of them: text and arguments, whole parts, citations, state, log
@@ -34,7 +34,7 @@ pub(crate) struct Emitter {
     events: VecDeque<ChatStreamEvent>,
     provider: String,
     request_id: Option<String>,
-    /// Warnings from before the answer began.
+    /// Warnings from before the response began.
     early_warnings: Vec<Warning>,
     usage: Option<(Usage, Option<Cost>)>,
     /// What was wrong with the last usage and cost. Providers repeat both; the warning comes once, at the end.
@@ -50,15 +50,15 @@ pub(crate) struct Emitter {
     overflowed: bool,
     /// The names under which tools were sent.
     names: ToolNames,
-    /// How the answer's shape was asked for.
+    /// How the response's shape was asked for.
     strategy: Option<OutputStrategy>,
-    /// What has to be undone in the answer's text; mostly nothing.
+    /// What has to be undone in the response's text; mostly nothing.
     answers: Option<Box<Answers>>,
     /// What the response is paid with, if that is known.
     pricing: Option<Pricing>,
     /// The response as it came, if that was asked for.
     raw: Option<Box<RawParts>>,
-    /// Nobody looks at the steps, so that only the finished response is handed on.
+    /// Only the finished response is emitted, because nothing observes the steps.
     quiet: bool,
     /// Whether two readings of the same bytes are the same, made-up ids included.
     reproducible: bool,
@@ -106,8 +106,8 @@ impl Emitter {
         self.most = self.most.saturating_add(more).min(MAX_RESPONSE_BYTES);
     }
 
-    /// Counts bytes that the decoder holds outside of the response: what it keeps until the end, and a copy of something
-    /// that the response has already.
+    /// Counts bytes that the decoder holds outside of the response: what it keeps until the end, and a copy of
+    /// something that the response has already.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Emitter {
         self.held = self.held.saturating_sub(bytes);
     }
 
-    /// Whether the response is still within its bound.
+    /// Checks that the response is within its limit.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Emitter {
         }
     }
 
-    /// The id by which the provider's support knows the call.
+    /// Returns the id by which the provider's support knows the call.
     pub(crate) fn with_request_id(mut self: Box<Self>, id: Option<String>) -> Box<Self> {
         self.request_id = id;
         self
@@ -174,7 +174,7 @@ impl Emitter {
         self
     }
 
-    /// Finds the answer again where its shape was asked for in another form.
+    /// Finds the response again where its shape was asked for in another form.
     pub(crate) fn with_form(mut self: Box<Self>, form: AnswerForm) -> Box<Self> {
         self.strategy = form.strategy;
         self.answers = Answers::new(form);
@@ -191,12 +191,12 @@ impl Emitter {
         self.events.pop_front()
     }
 
-    /// The last event that nobody has taken yet.
+    /// Returns the last event that has not been taken yet.
     pub(crate) fn pop_last(&mut self) -> Option<ChatStreamEvent> {
         self.events.pop_back()
     }
 
-    /// The events that nobody has taken yet.
+    /// Returns the events that have not been taken yet.
     pub(crate) fn events(&self) -> &VecDeque<ChatStreamEvent> {
         &self.events
     }
@@ -237,7 +237,7 @@ impl Emitter {
             }
             false => id,
         };
-        // Where nobody looks at the steps, nobody needs it a second time.
+        // Without observers of the steps it is not needed a second time.
         let request_id = match self.quiet {
             true => self.request_id.take(),
             false => self.request_id.clone(),
@@ -383,7 +383,7 @@ impl Emitter {
         Ok(())
     }
 
-    /// A part that came whole.
+    /// Emits a part that came whole.
     pub(crate) fn whole(&mut self, choice_index: u32, part: ResponsePart) -> Result<()> {
         let part = match &self.answers {
             Some(answers) => answers.whole(part),
@@ -517,8 +517,8 @@ impl Emitter {
         }
     }
 
-    /// Takes the usage and the cost that the provider reports. Providers repeat them: the last ones count, and one event
-    /// at the end has them.
+    /// Takes the usage and the cost that the provider reports. Providers repeat them: the last ones count, and one
+    /// event at the end has them.
     pub(crate) fn usage(&mut self, reported: impl Into<Reported>, cost: ReportedCost) {
         let (usage, contradiction) = reported.into().reconcile();
         self.contradiction = contradiction;
@@ -572,7 +572,7 @@ impl Emitter {
         self.fold.is_started().then(|| std::mem::take(&mut self.fold).into_partial())
     }
 
-    /// A decoder that breaks the grammar is our fault, and still only an error.
+    /// Returns the error of a decoder whose events do not form a response. That is a bug here, and still only an error.
     fn out_of_order(error: crate::chat::FoldError) -> Error {
         Error::new(ErrorKind::Protocol, "the answer's pieces make no whole").with_source(error)
     }

@@ -31,7 +31,8 @@ pub(crate) fn in_answer(provider: &str, body: &[u8]) -> Error {
     of_found(provider, &Found::in_body(body), body)
 }
 
-/// Returns the error that is somewhere in a response of status 200: `error` is its JSON, and `data` all of the response.
+/// Returns the error that is somewhere in a response of status 200: `error` is its JSON, and `data` all of the
+/// response.
 pub(crate) fn in_part_of_answer(provider: &str, error: &str, data: &[u8]) -> Error {
     let error = serde_json::from_str(error).unwrap_or_default();
     of_found(provider, &Found::in_value(&error), data)
@@ -47,7 +48,7 @@ fn of_found(provider: &str, found: &Found, body: &[u8]) -> Error {
     error.with_retry_after(found.retry_after).with_request_id(found.request_id.clone())
 }
 
-/// Whether the body is an error that lacks the usual wrapper.
+/// Returns whether the body is an error that lacks the usual wrapper.
 pub(crate) fn is_bare_error(body: &[u8]) -> bool {
     let Ok(Value::Object(fields)) = serde_json::from_slice(body) else {
         return false;
@@ -60,13 +61,13 @@ pub(crate) fn is_bare_error(body: &[u8]) -> bool {
         || (fields.contains_key("message") && !fields.contains_key("choices"))
 }
 
-/// Whether the body is a list of one error.
+/// Returns whether the body is a list of one error.
 pub(crate) fn is_listed_error(body: &[u8]) -> bool {
     let list: Vec<Map<String, Value>> = serde_json::from_slice(body).unwrap_or_default();
     matches!(&list[..], [only] if only.contains_key("error") || only.contains_key("message"))
 }
 
-/// What is wrong with an answer that is a list: none is. An error may be, of one element.
+/// Returns what is wrong with a response that is a list: none is. An error may be, of one element.
 pub(crate) fn of_list(provider: &str, data: &[u8]) -> Error {
     if is_listed_error(data) {
         return in_answer(provider, data);
@@ -74,7 +75,7 @@ pub(crate) fn of_list(provider: &str, data: &[u8]) -> Error {
     Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
 }
 
-/// The stream ended before it said that it was done.
+/// Returns the error of a stream that ended before the provider signalled its end.
 pub(crate) fn cut_off(began: bool) -> Error {
     let message = match began {
         true => "the stream ended before the answer did",

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
-/// What can be filled from JSON. A field that stands twice counts as it stands last.
+/// What can be filled from JSON. A field that stands twice counts as it is last.
 pub(crate) trait Fill<'de>: Default {
     /// Fills `self`.
     fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
@@ -36,11 +36,11 @@ impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, 'de, T> {
     }
 }
 
-/// Makes a struct one that is filled: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the semicolon
-/// are small and are read, those after it are filled in their turn. Unknown names are skipped.
+/// Makes a struct one that is filled: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the
+/// semicolon are small and are read, those after it are filled in their turn. Unknown names are skipped.
 ///
-/// With `rest` after it, unknown names are pushed to the field `rest` of the type [`Rest`](super::rest::Rest), except for
-/// the ones that follow: `fill!(Chunk { … } rest except "object", "obfuscation")`.
+/// With `rest` after it, unknown names are pushed to the field `rest` of the type [`Rest`](super::rest::Rest), except
+/// for the ones that follow: `fill!(Chunk { … } rest except "object", "obfuscation")`.
 macro_rules! fill {
     ($name:ident { $($text:literal => $small:ident),* ; $($wide_text:literal => $wide:ident),* }) => {
         fill!(@filler $name);

@@ -1,7 +1,7 @@
 //! The input of a tool that takes free text, as JSON.
 //!
-//! The arguments of every call are JSON text, so the input of such a tool is a JSON string. It arrives in pieces, and each
-//! piece is escaped as it comes.
+//! The arguments of every call are JSON text, so the input of such a tool is a JSON string. It arrives in pieces, and
+//! each piece is escaped as it comes.
 
 use std::borrow::Cow;
 
@@ -20,8 +20,8 @@ pub(crate) fn end(is_empty: bool) -> &'static str {
     if is_empty { "\"\"" } else { "\"" }
 }
 
-/// Returns the input that arguments hold. Arguments that are not a JSON string are the input themselves: a caller may have
-/// written them.
+/// Returns the input that arguments hold. Arguments that are not a JSON string are the input themselves: a caller may
+/// have written them.
 pub(crate) fn input(arguments: &str) -> Cow<'_, str> {
     match serde_json::from_str::<String>(arguments) {
         Ok(text) => Cow::Owned(text),

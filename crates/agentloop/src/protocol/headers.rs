@@ -15,7 +15,7 @@ const AGENT: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));
 /// What the transport and the body decide, not the caller.
 const FIXED: [&str; 4] = ["content-length", "host", "transfer-encoding", "connection"];
 
-/// The headers of a request to `provider`: ours, the row's, then the caller's `extra` ones, which never replace
+/// Returns the headers of a request to `provider`: ours, the row's, then the caller's `extra` ones, which never replace
 /// those that authenticate.
 pub(crate) fn build(
     provider: &Provider,
@@ -65,7 +65,7 @@ fn header_value(name: &str, value: &str) -> Result<HeaderValue> {
         Error::new(ErrorKind::InvalidRequest, format!("the value of {name} fits no header"))
             .with_source(error)
     })?;
-    // Such a header goes to no other host when this one sends the request on, and into no error.
+    // Such a header goes to no other provider when this one sends the request on, and into no error.
     parsed.set_sensitive(mask::is_secret(name));
     Ok(parsed)
 }

@@ -9,16 +9,18 @@ use crate::chat::{ChatMessage, ContentPart, MessageContent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 
-/// A body without what stands around it: hosts that keep the connection alive send blank lines before it.
+/// Returns a body without white space and the byte order mark. DeepSeek sends blank lines before a complete body to keep
+/// the connection alive (its documentation, 2026).
 pub(super) fn bare(body: &[u8]) -> &[u8] {
     let body = body.trim_ascii();
     body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body)
 }
 
 /// JSON that strict reading refuses and that still says what is meant: a name that stands twice (the last one counts),
-/// half of a surrogate pair (a replacement character), a number beyond all floats (`null`). `None` if it is none of them.
+/// half of a surrogate pair (a replacement character), a number beyond all floats (`null`). `None` if it is none of
+/// them.
 ///
-/// Hosts send such things rarely, so that they cost nothing unless reading has failed.
+/// Providers send such things rarely, so they cost nothing unless reading has failed.
 pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
     let source = std::error::Error::source(error)?.downcast_ref::<serde_json::Error>()?;
     let text = source.to_string();
@@ -49,7 +51,7 @@ fn without_lone_surrogates(data: &[u8]) -> Vec<u8> {
                 _ => 0,
             },
             (b'\\', Some(0xDC00..=0xDFFF)) => 0,
-            // Any other escape is two bytes at least, so that `\\\\u` is not read as one.
+            // Any other escape is two bytes at least, so `\\\\u` is not read as one.
             (b'\\', _) => 2.min(rest.len()),
             _ => 1,
         };
@@ -174,7 +176,7 @@ impl ObjectWriter {
         Self { out }
     }
 
-    /// Makes room for messages that are long, so that the body does not grow by copies of itself. Short ones fit anyway.
+    /// Makes room for messages that are long, so the body does not grow by copies of itself. Short ones fit anyway.
     pub(crate) fn reserve_for(&mut self, messages: &[ChatMessage]) {
         const LONG: usize = 64 << 10;
         let part = |part: &ContentPart| match part {

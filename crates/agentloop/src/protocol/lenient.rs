@@ -1,6 +1,6 @@
 //! Reading foreign JSON tolerantly: a field of an unexpected shape is as good as absent.
 //!
-//! The types here never fail on well-formed JSON, so that no field can fail an answer that does not need it.
+//! The types here never fail on well-formed JSON, so no field can fail a response that does not need it.
 //! They borrow from the input wherever it has no escapes.
 
 use std::borrow::Cow;
@@ -57,12 +57,12 @@ macro_rules! ignore {
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
 impl<'a> Text<'a> {
-    /// The text, unless it is empty.
+    /// Returns the text, unless it is empty.
     pub(crate) fn non_empty(&self) -> Option<&str> {
         self.0.as_deref().filter(|text| !text.is_empty())
     }
 
-    /// The text, unless it is empty, to keep.
+    /// Returns the text, unless it is empty, to keep.
     pub(crate) fn into_non_empty(self) -> Option<Cow<'a, str>> {
         self.0.filter(|text| !text.is_empty())
     }
@@ -103,7 +103,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 pub(crate) struct Int(pub(crate) Option<i64>);
 
 impl Int {
-    /// The number, unless it is negative.
+    /// Returns the number, unless it is negative.
     pub(crate) fn unsigned(self) -> Option<u64> {
         self.0.and_then(|number| u64::try_from(number).ok())
     }
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Int {
 }
 
 /// A list of which nearly all have one element, which then costs no allocation. `null` is an empty list;
-/// anything else that is no list is an error, for a list of answers cannot be guessed.
+/// anything else that is not a list is an error, for a list of responses cannot be guessed.
 #[derive(Debug)]
 pub(crate) struct Few<T> {
     first: Option<T>,
@@ -193,7 +193,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Few<T>, A::Error> {
-        // A `null` among the elements is no element.
+        // A `null` among the elements is not an element.
         let mut few = Few::default();
         while let Some(element) = seq.next_element::<Option<T>>()? {
             match element {
@@ -217,7 +217,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     }
 }
 
-/// A list, or nothing: what is no list is as good as absent.
+/// A list, or nothing: what is not a list is as good as absent.
 #[derive(Debug)]
 pub(crate) struct List<T>(pub(crate) Few<T>);
 
@@ -386,7 +386,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     }
 }
 
-/// An object, or nothing: what is no object is as good as absent.
+/// An object, or nothing: what is not an object is as good as absent.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) Option<T>);
 

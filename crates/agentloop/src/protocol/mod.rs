@@ -61,7 +61,7 @@ pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
     }
 }
 
-/// The id by which the provider's support knows a call.
+/// Returns the id by which the provider's support knows a call.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
     const NAMES: [HeaderName; 5] = [
         HeaderName::from_static("x-request-id"),

@@ -1,4 +1,4 @@
-//! Tells the protocol of an answer by its first words.
+//! Tells the protocol of a response by its first words.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,7 +16,7 @@ struct Head<'a> {
     choices: Option<IgnoredAny>,
 }
 
-/// The protocol that an answer, whole or streamed, is written in, if its first object tells.
+/// Returns the protocol that a response, whole or streamed, is written in, if its first object tells.
 pub(crate) fn protocol_of(answer: &[u8]) -> Option<Protocol> {
     let begin = answer.iter().position(|byte| *byte == b'{')?;
     let mut values = serde_json::Deserializer::from_slice(&answer[begin..]).into_iter::<Head<'_>>();

@@ -51,7 +51,8 @@ fn resets<'a>(now: SystemTime, get: impl Fn(&str) -> Option<&'a str>) -> Option<
         .max()
 }
 
-/// A time with units (`6m0s`, `2m59.5s`, `120ms`), in seconds, or as a date in seconds or milliseconds since 1970.
+/// Returns a time with units (`6m0s`, `2m59.5s`, `120ms`), in seconds, or as a date in seconds or milliseconds since
+/// 1970.
 fn reset(text: &str, now: SystemTime) -> Option<Duration> {
     if let Ok(number) = text.parse::<f64>() {
         // No limit is reset later than thirty years from now, and no date lies before 2001.

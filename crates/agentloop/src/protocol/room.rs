@@ -1,8 +1,8 @@
 //! How much memory the lists of a JSON text may take while it is read.
 //!
-//! The elements of a list are read into structs of several hundred bytes, and `{}` is one. Lists stand in lists, so a bound
-//! for each is not enough: all lists of one text share it. Reading is not interrupted, so the bound of the text that is being
-//! read is with the thread.
+//! The elements of a list are read into structs of several hundred bytes, and `{}` is one. Lists are in lists, so a
+//! bound for each is not enough: all lists of one text share it. Reading is not interrupted, so the bound of the text
+//! that is being read is with the thread.
 
 use std::cell::Cell;
 

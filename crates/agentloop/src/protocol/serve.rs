@@ -162,7 +162,8 @@ pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
 pub struct StreamWriter(Box<dyn WriteStream>);
 
 impl StreamWriter {
-    /// Creates a writer. The stream ends with the usage if `include_usage` is set and the protocol leaves it to the caller.
+    /// Creates a writer. The stream ends with the usage if `include_usage` is set and the protocol leaves it to the
+    /// caller.
     pub fn new(protocol: Protocol, include_usage: bool) -> Self {
         Self(codec(protocol).server().stream_writer(include_usage))
     }

@@ -25,7 +25,8 @@ pub(crate) enum Piece<'a> {
 /// - White space before the first tag, after an opening tag and after a closing tag belongs to neither side.
 /// - What could be the beginning of a tag is held back until it is known.
 /// - Thoughts that are never closed are thoughts to the end; a tag that is never completed is text.
-/// - Between `<reasoning>` tags white space counts: Bedrock wraps every chunk of thoughts in tags of its own, so that a space
+/// - Between `<reasoning>` tags white space counts: Bedrock wraps every chunk of thoughts in tags of its own, so a
+/// space
 ///   after a tag separates two words (recording 8f1b8949).
 #[derive(Clone, Debug)]
 pub(crate) struct ThinkSplitter {
@@ -33,9 +34,9 @@ pub(crate) struct ThinkSplitter {
     state: State,
     /// White space to leave out until something else comes.
     trimming: bool,
-    /// What could become a tag, or white space that may stand before one.
+    /// What could become a tag, or white space that may be before one.
     held: String,
-    /// How many bytes at the beginning of `held` are known to be white space, so that each is looked at once.
+    /// How many bytes at the beginning of `held` are known to be white space, so each is looked at once.
     blank: usize,
 }
 
@@ -51,7 +52,7 @@ enum State {
 }
 
 impl ThinkSplitter {
-    /// `None` when tags are just text.
+    /// Returns `None` when tags are just text.
     pub(crate) fn new(tags: ThinkTags) -> Option<Self> {
         let think = Tags { open: "<think>", close: "</think>", trims: true };
         let reasoning = Tags { open: "<reasoning>", close: "</reasoning>", trims: false };
@@ -78,7 +79,7 @@ impl ThinkSplitter {
         self.split(&held, &mut take);
     }
 
-    /// Whether what is held back can still become an opening tag.
+    /// Returns whether what is held back can still become an opening tag.
     fn may_open(&mut self) -> bool {
         let rest = &self.held[self.blank..];
         let word = rest.trim_start();
@@ -162,7 +163,7 @@ impl ThinkSplitter {
     }
 }
 
-/// How many bytes at the end of `text` could be the beginning of `tag`.
+/// Returns how many bytes at the end of `text` could be the beginning of `tag`.
 fn beginning_of(tag: &str, text: &str) -> usize {
     (1..tag.len().min(text.len() + 1))
         .rev()

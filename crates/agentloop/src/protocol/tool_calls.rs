@@ -1,6 +1,6 @@
 //! Keeps streamed tool calls apart.
 //!
-//! Hosts number, name and repeat the pieces of tool calls in many ways. A piece belongs to the call of its
+//! Providers number, name and repeat the pieces of tool calls in many ways. A piece belongs to the call of its
 //! known id, else to the call of its index, else to the latest call. A new id opens a new call even under an
 //! old index; a missing, empty or repeated id or name opens nothing.
 
@@ -47,7 +47,7 @@ pub(crate) struct ToolCalls {
 struct Known {
     /// The call to which pieces with this id belong; `None` for an id that the provider never sent.
     call: Option<usize>,
-    /// How many calls are handed on under this id, or would be.
+    /// How many calls are emitted under this id, or would be.
     calls: usize,
 }
 
@@ -56,9 +56,9 @@ const CALL_BYTES: usize = size_of::<Call>() + 128;
 
 #[derive(Debug, Default)]
 struct Call {
-    /// The id that is handed on; empty until the part is opened, if the host sends none.
+    /// The id that is emitted; empty until the part is opened, if the provider sends none.
     id: String,
-    /// The id as the host sent it; empty if it never did.
+    /// The id as the provider sent it; empty if it never did.
     wire_id: String,
     index: Option<i64>,
     /// The name; empty until it is known.
@@ -83,7 +83,7 @@ impl ToolCalls {
 
     /// Says which call a piece belongs to; [`grow`](Self::grow) then adds to it. `batch` tells the chunks
     /// apart: two named pieces of one chunk are two calls. `alone` says that the piece is a whole call, as in
-    /// an answer that was not streamed.
+    /// a response that was not streamed.
     pub(crate) fn place(&mut self, piece: &CallPiece<'_>, batch: u64, alone: bool) -> usize {
         let id = piece.id.filter(|id| !id.is_empty());
         let name = piece.name.filter(|name| !name.is_empty());
@@ -250,7 +250,8 @@ impl ToolCalls {
     }
 
     /// Closes all calls, in order. A call that never got a name is an error. Arguments that never came are an empty
-    /// object, unless the answer was `cut` and they might have come. A call of a type that is not known needs no name.
+    /// object, unless the response was `cut` and they might have come. A call of a type that is not known needs no
+    /// name.
     pub(crate) fn close(&mut self, choice: u32, cut: bool, emitter: &mut Emitter) -> Result<()> {
         for call in &mut self.calls {
             let Some(part) = call.part else {

@@ -1,4 +1,4 @@
-//! Features that a request must ask for in the header `anthropic-beta`.
+//! Requests features with the header `anthropic-beta`. No other protocol has such a header.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 

@@ -1,4 +1,4 @@
-//! Prompt-cache markers. A request may hold four.
+//! Limits prompt-cache markers: a request may have four. OpenAI's protocols have no such limit.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -32,7 +32,7 @@ impl From<CacheControl> for WireCache {
     }
 }
 
-/// Leaves at most four markers: those of tools and instructions, which every turn shares, then the latest of the
+/// Leaves at most four markers: those of tools and instructions, which every message shares, then the latest of the
 /// conversation, for the earlier ones lie inside what those cover. `automatic` counts the caller's own.
 pub(super) fn limit(
     tools: &mut [WireTool<'_>],
@@ -75,7 +75,7 @@ pub(super) fn limit(
     hours_first(tools, system, turns, warnings);
 }
 
-/// What is kept for an hour must stand before what is kept for a short while.
+/// Checks that markers of an hour come before those of five minutes, as the API requires.
 fn hours_first(
     tools: &mut [WireTool<'_>],
     system: &mut [Block<'_>],

@@ -67,7 +67,7 @@ pub(super) fn read(citation: Value, provider: &str) -> Citation {
     }
 }
 
-/// The citation as the host wrote it; `None` for one that is not its own, or that lacks what it must have.
+/// Returns the citation as the provider wrote it; `None` for one that is not its own, or that lacks what it must have.
 pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Option<Value> {
     match citation {
         Citation::Url(url) => {

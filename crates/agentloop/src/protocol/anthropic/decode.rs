@@ -1,4 +1,4 @@
-//! Steps of an answer → events: one state machine for streams and whole bodies.
+//! Steps of a response → events: one state machine for streams and whole bodies.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::protocol::rest::Kept;
 use crate::protocol::{Decode as _, DecodeContext, Emitter};
 
-/// Reads one answer.
+/// Reads one response.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
@@ -20,7 +20,7 @@ pub(crate) struct Decoder {
     metadata: Map<String, Value>,
     /// Fields that the protocol does not name.
     rest: Kept,
-    /// Why the answer ended, once that is known.
+    /// Why the response ended, once that is known.
     pub(super) stop: Option<String>,
     id: String,
 }
@@ -38,7 +38,7 @@ impl Decoder {
         }
     }
 
-    /// The message begins. A second beginning says nothing new. A stream may begin with blocks that are there already,
+    /// Begins the message. A second beginning says nothing new. A stream may begin with blocks that are there already,
     /// as a whole body does.
     pub(super) fn message(&mut self, message: Message<'_>, emitter: &mut Emitter) -> Result<()> {
         if emitter.is_started() {
@@ -53,7 +53,7 @@ impl Decoder {
         self.keep_raw("contextManagement", message.context_management, emitter)?;
         self.keep_text("provider", message.provider.non_empty(), emitter)?;
         for (index, block) in (0i64..).zip(message.content) {
-            // Below zero, so that the blocks that a stream numbers itself are others.
+            // Below zero, so the blocks that a stream numbers itself are others.
             self.block(-1 - index, block, emitter)?;
             self.blocks.stop(-1 - index, emitter)?;
         }
@@ -87,7 +87,7 @@ impl Decoder {
         self.blocks.delta(index, delta, emitter)
     }
 
-    /// The message itself knows more: why it ended, what it used.
+    /// Reads what is known of the message itself: why it ended, what it used.
     pub(super) fn message_delta(
         &mut self,
         delta: &Delta<'_>,
@@ -106,7 +106,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// A host may leave the beginning out.
+    /// Begins the message if the provider left the beginning out.
     pub(super) fn ensure_started(&mut self, emitter: &mut Emitter) -> Result<()> {
         if emitter.is_started() {
             return Ok(());
@@ -146,7 +146,7 @@ impl Decoder {
         let raw = self.stop.take();
         let has_calls = self.blocks.has_calls();
         let reason = match raw.as_deref() {
-            // The host pauses, and goes on when the turn is sent back.
+            // The provider pauses, and goes on when the message is sent back.
             Some("pause_turn" | "compaction") => FinishReason::Stop,
             Some(word) => finish_reason(word).with_tool_calls(has_calls),
             None => FinishReason::Stop.with_tool_calls(has_calls),
@@ -161,14 +161,14 @@ impl Decoder {
     }
 }
 
-/// The unified word for the host's.
+/// Returns the unified word for the provider's.
 fn finish_reason(word: &str) -> FinishReason {
     match word {
         "end_turn" | "stop_sequence" | "stop" => FinishReason::Stop,
         "max_tokens" | "model_context_window_exceeded" | "length" => FinishReason::Length,
         "tool_use" | "tool_calls" => FinishReason::ToolCalls,
         "refusal" | "content_filter" => FinishReason::ContentFilter,
-        // Among them `error`, which some hosts that speak this have.
+        // Among them `error`, which some providers that speak this have.
         other => FinishReason::from_word(other),
     }
 }

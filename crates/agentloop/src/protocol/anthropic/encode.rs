@@ -18,7 +18,8 @@ use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Sampling};
 use crate::schema::{self, Dialect, Sent};
 
-/// The number of tokens of a response when neither the request nor the data of the model has one: the protocol requires it.
+/// The number of tokens of a response when neither the request nor the data of the model has one: the protocol requires
+/// it.
 pub(crate) const DEFAULT_MAX_TOKENS: u64 = 8_192;
 
 /// The most tokens of a complete response when the request has no number: a longer response may outlast the connection.

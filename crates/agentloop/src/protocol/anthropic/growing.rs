@@ -1,4 +1,4 @@
-//! The blocks of an answer while they grow: blocks → parts.
+//! The blocks of a response while they grow: blocks → parts.
 
 mod complete;
 
@@ -61,7 +61,7 @@ impl Blocks {
         !self.calls.is_empty()
     }
 
-    /// A block begins. `message` is the id of the message, for calls that have none.
+    /// Begins a block. `message` is the id of the message, for calls that have none.
     pub(super) fn start(
         &mut self,
         index: i64,
@@ -96,7 +96,7 @@ impl Blocks {
             "thinking" => (Kind::Thinking, PartStart::Thinking {}),
             "tool_use" => {
                 let mut id = word("id").to_owned();
-                // Two calls of one answer never share an id, or their results could not be told apart.
+                // Two calls of one response never share an id, or their results could not be told apart.
                 if id.is_empty() || self.calls.contains(&id) {
                     id = format!("toolu_{}_{}", short(message), self.calls.len());
                 }
@@ -134,7 +134,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// A block grows. One that never began begins here, if the delta says of which kind it is.
+    /// Adds to a block. One that never began begins here, if the delta says of which kind it is.
     pub(super) fn delta(
         &mut self,
         index: i64,
@@ -166,7 +166,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// A block ends; one that is not open has ended already.
+    /// Ends a block. One that is not open has ended already.
     pub(super) fn stop(&mut self, index: i64, emitter: &mut Emitter) -> Result<()> {
         match self.open.remove(&index) {
             Some(block) => block.close(emitter),
@@ -183,7 +183,7 @@ impl Blocks {
 }
 
 impl Block {
-    /// Hands on what stands in the block already as it begins.
+    /// Hands on what is in the block already as it begins.
     fn begin(&mut self, emitter: &mut Emitter) -> Result<()> {
         let text = |raw: &Map<String, Value>, name: &str| {
             raw.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -337,7 +337,7 @@ impl Block {
     }
 }
 
-/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+/// Returns the beginning of an id that is copied to every call: no id that a provider makes is longer.
 fn short(id: &str) -> &str {
     let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
     &id[..end.unwrap_or(0)]
@@ -346,7 +346,7 @@ fn short(id: &str) -> &str {
 /// The longest beginning of a message's id in the ids of its calls.
 const MAX_COPIED_ID_BYTES: usize = 64;
 
-/// The input that stands in a block as it begins: an object's text without its white space, a string's content.
+/// The input that is in a block as it begins: an object's text without its white space, a string's content.
 fn given_input(raw: &str) -> String {
     #[derive(Default, Deserialize)]
     #[serde(default)]

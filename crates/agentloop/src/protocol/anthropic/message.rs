@@ -1,4 +1,5 @@
-//! The conversation, as the host takes it: instructions apart, turns of the user's and the assistant's in exchange.
+//! The conversation, as the provider takes it: instructions apart, messages of the user's and the assistant's in
+//! exchange.
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::ToolNames;
 use crate::provider::Provider;
 
-/// A turn on the wire.
+/// A message on the wire.
 #[derive(Debug, Serialize)]
 pub(super) struct Turn<'a> {
     role: &'static str,
@@ -84,7 +85,7 @@ impl<'a> Messages<'a, '_> {
         self.warn(WarningKind::Dropped, subject, why);
     }
 
-    /// What is said to the model.
+    /// Returns what is said to the model.
     fn said(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
         if message.name.is_some() {
             let why = format!("{} takes no names of speakers", self.provider.name);
@@ -93,7 +94,7 @@ impl<'a> Messages<'a, '_> {
         self.content(message, at)
     }
 
-    /// Parts as the host takes them; what it cannot take is an error, or a warning if the caller is lenient.
+    /// Parts as the provider takes them; what it cannot take is an error, or a warning if the caller is lenient.
     fn content(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
         let parts = match &message.content {
             None => return Ok(Vec::new()),
@@ -126,7 +127,7 @@ impl<'a> Messages<'a, '_> {
         Ok(blocks)
     }
 
-    /// The result of a tool. A marker inside it is one on it.
+    /// Returns the result of a tool. A marker inside it is one on it.
     fn result(&mut self, message: &'a ChatMessage, at: usize) -> Result<Block<'a>> {
         let tool_use_id = message.tool_call_id.as_deref().ok_or_else(|| {
             Error::new(
@@ -271,7 +272,7 @@ impl<'a> Messages<'a, '_> {
     }
 }
 
-/// Adds blocks to the last turn if it is of that role, else as a new one. Results of tools stand before all else.
+/// Adds blocks to the last message if it is of that role, else as a new one. Results of tools are before all else.
 fn join<'a>(
     turns: &mut Vec<Turn<'a>>,
     role: &'static str,
@@ -295,7 +296,7 @@ fn join<'a>(
     }
 }
 
-/// The input of a call: the object that the arguments are, as they were written; and whether they are one.
+/// Returns the input of a call: the object that the arguments are, as they were written; and whether they are one.
 fn input(arguments: &str) -> (Box<RawValue>, bool) {
     let object = |text: &str| {
         let text = text.trim();

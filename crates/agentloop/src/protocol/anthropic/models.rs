@@ -16,7 +16,7 @@ use crate::provider::Provider;
 /// The most models of a page.
 const PAGE: u32 = 1000;
 
-/// The call.
+/// Writes the call.
 pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
     let mut warnings = Vec::new();
     let path = match next {
@@ -33,7 +33,7 @@ pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded>
     })
 }
 
-/// A page of the list.
+/// Reads a page of the list.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let Some(list) = value.get("data").and_then(Value::as_array) else {

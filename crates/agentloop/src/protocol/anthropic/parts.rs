@@ -63,7 +63,7 @@ pub(super) enum BlockBody<'a> {
     RedactedThinking {
         data: &'a str,
     },
-    /// A block that the host made, as it came.
+    /// A block that the provider made, as it came.
     #[serde(untagged)]
     Raw(Cow<'a, Value>),
 }
@@ -113,12 +113,12 @@ impl<'a> Block<'a> {
         Self::new(BlockBody::Text { text: text.into(), citations: Vec::new() })
     }
 
-    /// Whether a marker may stand on it.
+    /// Returns whether a marker may be on it.
     pub(super) fn takes_marker(&self) -> bool {
         !matches!(self.body, BlockBody::Thinking { .. } | BlockBody::RedactedThinking { .. })
     }
 
-    /// The text, if the block is nothing but text.
+    /// Returns the text, if the block is nothing but text.
     pub(super) fn plain(&self) -> Option<&str> {
         match &self.body {
             BlockBody::Text { text, citations }
@@ -131,12 +131,12 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Where the host takes a part of a tool's result: what it takes at all it takes there too.
+/// Returns where the provider takes a part of a tool's result: what it takes at all it takes there too.
 pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
     Shown::unless(|_| encode(part, provider).err())
 }
 
-/// A part of a turn of the user's or a tool's; `None` for blank text, or why the part cannot be taken.
+/// Returns a part of a message of the user's or a tool's; `None` for blank text, or why the part cannot be taken.
 pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
@@ -218,7 +218,7 @@ fn image<'a>(
     }
 }
 
-/// A PDF, or text.
+/// Returns a PDF, or text.
 fn document<'a>(
     medium: Medium<'a>,
     kind: Option<Cow<'static, str>>,

@@ -1,4 +1,4 @@
-//! How an answer ends: the frames of a stream, and a whole body.
+//! Reads the frames of a stream or a complete body, and ends the response.
 
 use super::decode::Decoder;
 use super::wire::{Event, Message};
@@ -26,7 +26,8 @@ impl Decode for Decoder {
         if data.is_empty() || !known {
             return Ok(Flow::Continue);
         }
-        // Not of this protocol, but gateways end every stream with it.
+        // Not part of the protocol. OpenRouter ends its streams of this protocol with it (recording
+        // anthropic-stream-length-text-b88e28c7, 2026).
         if data == b"[DONE]" {
             return self.end(self.stop.is_some(), emitter).map(|()| Flow::Done);
         }
@@ -130,7 +131,7 @@ impl Decoder {
         error_body::in_answer(&self.context.provider.name, data)
     }
 
-    /// Ends the answer. `announced` says that the host itself said that it is over, or why.
+    /// Ends the response. `announced` says that the provider itself said that it is over, or why.
     fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
         if !announced {
             return Err(error_body::cut_off(emitter.is_started()));

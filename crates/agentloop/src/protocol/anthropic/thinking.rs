@@ -22,13 +22,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Whether the request makes the model think.
+    /// Returns whether the request makes the model think.
     pub(super) fn thinks(&self) -> bool {
         self.thinking.as_ref().is_some_and(|thinking| thinking["type"] != "disabled")
     }
 }
 
-/// Whether the request asks for thinking, in whatever form.
+/// Returns whether the request asks for thinking, in whatever form.
 pub(super) fn is_asked(request: &ChatRequest) -> bool {
     let thinking = request.thinking.unwrap_or_default();
     match thinking.enabled {
@@ -40,7 +40,7 @@ pub(super) fn is_asked(request: &ChatRequest) -> bool {
     }
 }
 
-/// The form of what the request asks for, for a model of those `traits`.
+/// Returns the form of what the request asks for, for a model of those `traits`.
 pub(super) fn plan(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -65,7 +65,7 @@ pub(super) fn plan(
     }
     let mut plan = match traits.thinking {
         ThinkingControl::Budget => by_budget(params, request, max_tokens, off, asked),
-        // A budget is the form that every host knows; the level goes along, for those that know it.
+        // A budget is the form that every provider knows; the level goes along, for those that know it.
         ThinkingControl::Unknown => {
             let plan = by_budget(params, request, max_tokens, off, asked);
             let effort = request.reasoning_effort.filter(|effort| *effort > Effort::Minimal);
@@ -100,7 +100,7 @@ pub(super) fn put(params: &mut ParamWriter<'_>, request: &ChatRequest, plan: Pla
     Ok(())
 }
 
-/// Whether the thoughts come in words. By budget they always do.
+/// Writes whether thinking is returned as text. With a budget it always is.
 fn show(params: &mut ParamWriter<'_>, plan: &mut Plan, include: Option<bool>) {
     let Some(include) = include else { return };
     match &mut plan.thinking {
@@ -118,7 +118,7 @@ fn show(params: &mut ParamWriter<'_>, plan: &mut Plan, include: Option<bool>) {
     }
 }
 
-/// `thinking: {type: enabled, budget_tokens}`, which must be less than the whole answer.
+/// `thinking: {type: enabled, budget_tokens}`, which must be less than the whole response.
 fn by_budget(
     params: &mut ParamWriter<'_>,
     request: &ChatRequest,
@@ -148,7 +148,7 @@ fn by_budget(
         Some(Effort::Xhigh) => 28_672,
         Some(Effort::Max) => 63_000,
     });
-    // Where the wish is larger than the answer may be, an eighth of it is left for the words.
+    // Where the wish is larger than the response may be, an eighth of it is left for the words.
     let words = (max_tokens / 8).max(LEAST);
     let most = if wanted < max_tokens { wanted } else { max_tokens.saturating_sub(words) };
     let budget = most.max(LEAST);

@@ -35,7 +35,7 @@ pub(super) enum WireTool<'a> {
     Provider(Cow<'a, Map<String, Value>>),
 }
 
-/// The definitions. Only strict ones must keep to the host's part of JSON Schema.
+/// Returns the definitions. Only strict ones must keep to the provider's part of JSON Schema.
 pub(super) fn definitions<'a>(
     params: &mut ParamWriter<'_>,
     request: &'a ChatRequest,
@@ -72,7 +72,7 @@ pub(super) fn definitions<'a>(
     wire
 }
 
-/// A declaration with the marker of its tool.
+/// Returns a declaration with the marker of its tool.
 fn marked(
     mut form: Cow<'_, Map<String, Value>>,
     cache_control: Option<CacheControl>,
@@ -84,7 +84,7 @@ fn marked(
     form
 }
 
-/// The parameters' schema, which must be an object's, also where there are none.
+/// Returns the parameters' schema, which must be an object's, also where there are none.
 fn input_schema<'a>(
     params: &mut ParamWriter<'_>,
     name: &str,
@@ -135,12 +135,12 @@ pub(super) enum Forced {
     Refused,
 }
 
-/// Whether a call could be forced, with thinking as the request has it.
+/// Returns whether a call could be forced, with thinking as the request has it.
 pub(crate) fn may_force(request: &ChatRequest, traits: &ModelTraits) -> bool {
     may(traits, thinking::is_asked(request)) == Forced::Free
 }
 
-/// Whether the request may force a call, given whether it `asks_to_think`.
+/// Returns whether the request may force a call, given whether it `asks_to_think`.
 pub(super) fn forced(request: &ChatRequest, traits: &ModelTraits, asks_to_think: bool) -> Forced {
     let wanted =
         matches!(request.tool_choice, Some(ToolChoice::Required | ToolChoice::Function(_)))

@@ -1,4 +1,4 @@
-//! The tokens of an answer. Later numbers replace earlier ones; what is absent or null replaces nothing.
+//! The tokens of a response. Later numbers replace earlier ones; what is absent or null replaces nothing.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -76,7 +76,7 @@ struct WireDetails {
 }
 
 impl Tally {
-    /// Takes what a message or a step of its stream says; what is no number of tokens goes to `metadata`.
+    /// Takes what a message or a step of its stream says; what is not a number of tokens goes to `metadata`.
     pub(super) fn add(
         &mut self,
         raw: &str,
@@ -135,7 +135,7 @@ impl Tally {
         }
     }
 
-    /// The sum. The host counts what it read from or wrote to a cache beside the other input.
+    /// Returns the sum. The provider counts what it read from or wrote to a cache beside the other input.
     pub(super) fn usage(&self) -> (Usage, ReportedCost) {
         let beside = [self.cache_read, self.cache_write];
         let prompt = self.input.map(|input| {

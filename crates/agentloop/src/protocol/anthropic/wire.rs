@@ -1,4 +1,4 @@
-//! The JSON of answers, exactly as the API names it.
+//! The JSON of responses, exactly as the API names it.
 
 use serde_json::value::RawValue;
 

@@ -14,8 +14,8 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// Returns where a part is taken. `refusal` reports why the part is refused in results of tools (`true`) or in messages
-    /// of the user (`false`). A part whose bytes must be fetched first is not refused.
+    /// Returns where a part is taken. `refusal` reports why the part is refused in results of tools (`true`) or in
+    /// messages of the user (`false`). A part whose bytes must be fetched first is not refused.
     pub(crate) fn unless(refusal: impl Fn(bool) -> Option<Refusal>) -> Self {
         let is_refused = |of_tool| refusal(of_tool).is_some_and(|refusal| !refusal.wants_bytes);
         match (is_refused(true), is_refused(false)) {

@@ -3,7 +3,7 @@
 use crate::chat::EmbedInputType;
 use crate::provider::quirks::InputTypeWords;
 
-/// The host's word, and whether it says just what was meant; `None` where there is nothing to say.
+/// Returns the provider's word, and whether it says just what was meant; `None` where there is nothing to say.
 pub(crate) fn purpose_word(
     words: InputTypeWords,
     purpose: Option<EmbedInputType>,
@@ -24,7 +24,7 @@ pub(crate) fn purpose_word(
     Some((word, same))
 }
 
-/// The task type, as one wire has it.
+/// Returns the task type, as one wire has it.
 pub(crate) fn purpose_in_capitals(purpose: EmbedInputType) -> &'static str {
     match purpose {
         EmbedInputType::Query => "RETRIEVAL_QUERY",

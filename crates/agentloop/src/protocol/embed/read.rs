@@ -1,4 +1,4 @@
-//! Reads the answer of an embeddings call: all known forms are told apart by what they hold.
+//! Reads the response of an embeddings call: all known forms are told apart by what they hold.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -98,7 +98,7 @@ struct BilledUnits {
     input_tokens: Int,
 }
 
-/// The vectors, in the order of the texts. An error that stands in their place is read by `error_in`.
+/// Returns the vectors, in the order of the texts. An error that is in their place is read by `error_in`.
 pub(crate) fn decode(
     provider: &Provider,
     body: &[u8],
@@ -148,7 +148,7 @@ fn vectors(wire: &Wire<'_>, encoding: EmbeddingEncoding) -> Read<Option<Vec<Vec<
     }
 }
 
-/// A list, or the most exact one of an object of lists.
+/// Returns a list, or the most exact one of an object of lists.
 fn lists(raw: &str, encoding: EmbeddingEncoding) -> Read<Vec<Vec<f32>>> {
     let (list, encoding) = if raw.starts_with('{') {
         let kinds: BTreeMap<Cow<'_, str>, &RawValue> =
@@ -165,7 +165,7 @@ fn lists(raw: &str, encoding: EmbeddingEncoding) -> Read<Vec<Vec<f32>>> {
     in_order(list.into_iter().map(|raw| element(raw, encoding)))
 }
 
-/// A vector, or an object that holds one.
+/// Returns a vector, or an object that holds one.
 fn element(raw: &RawValue, encoding: EmbeddingEncoding) -> Read<(Option<i64>, Vec<f32>)> {
     if raw.get().starts_with('{') {
         let item: Item<'_> =
@@ -184,7 +184,7 @@ impl Item<'_> {
     }
 }
 
-/// The vectors, each at the place that it names, else at the one where it stands. Every place has exactly one.
+/// Returns the vectors, each at the place that it names, else at the one where it stands. Every place has exactly one.
 fn in_order(
     items: impl ExactSizeIterator<Item = Read<(Option<i64>, Vec<f32>)>>,
 ) -> Read<Vec<Vec<f32>>> {

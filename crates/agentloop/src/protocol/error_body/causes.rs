@@ -17,8 +17,8 @@ const WORDS: [&str; 6] = ["code", "type", "status", "reason", "error_type", "err
 /// Fields that hold a message, or a cause with one.
 const TEXTS: [&str; 3] = ["message", "msg", "detail"];
 
-/// Fields that hold a cause. OpenRouter: `metadata.raw`, mostly JSON in a string (recording 0e6667c0); Azure: `innererror`
-/// (recording 8573df3c); Anthropic and Google: `details`.
+/// Fields that hold a cause. OpenRouter: `metadata.raw`, mostly JSON in a string (recording 0e6667c0); Azure:
+/// `innererror` (recording 8573df3c); Anthropic and Google: `details`.
 const CAUSES: [&str; 9] = [
     "error",
     "errors",

@@ -48,7 +48,7 @@ struct Stretch {
 }
 
 impl Grounding {
-    /// A later list replaces an earlier one: lists that grow are sent whole.
+    /// Replaces an earlier list by a later one: lists that grow are sent whole.
     pub(super) fn push(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
         let fields = nesting::read_object(raw).unwrap_or_default();
         for (name, value) in fields {
@@ -84,8 +84,8 @@ impl Grounding {
         (!self.sources.is_empty()).then(|| Value::Array(self.sources.clone()))
     }
 
-    /// Every citation, with the text that it belongs to. Each is made when it is asked for, because many may refer to one
-    /// long source.
+    /// Every citation, with the text that it belongs to. Each is made when it is asked for, because many may refer to
+    /// one long source.
     pub(super) fn citations<'a>(
         &'a self,
         texts: &'a [CitedText],
@@ -143,7 +143,7 @@ fn opaque(provider: &str, kind: &str, data: &Value) -> Citation {
     })
 }
 
-/// A chunk is a page, a document, a place on a map or an image, under a name of its kind.
+/// Reads a chunk: a page, a document, a place on a map or an image, under a name of its kind.
 fn citation(chunk: &Value, stretch: Stretch, cited: Option<&str>, provider: &str) -> Citation {
     let source = chunk
         .as_object()
@@ -166,7 +166,7 @@ fn citation(chunk: &Value, stretch: Stretch, cited: Option<&str>, provider: &str
     })
 }
 
-/// Returns a document of a file search, which has no address.
+/// Returns a document of a file search, which has no URL.
 fn file(chunk: &Value, stretch: Stretch, provider: &str) -> Option<FileCitation> {
     let source = chunk.get("retrievedContext")?;
     let mut citation = FileCitation {
@@ -197,7 +197,7 @@ fn offset(value: &Value, name: &str) -> Option<usize> {
     Some(usize::try_from(number).unwrap_or(usize::MAX).min(MAX_RESPONSE_BYTES))
 }
 
-/// Where a segment stands. Its own words, which most segments repeat, tell the part where its number does not.
+/// Returns where a segment stands. Its own words, which most segments repeat, tell the part where its number does not.
 fn locate(segment: &Value, texts: &Texts<'_>, places: &[Place]) -> Stretch {
     let start = offset(segment, "startIndex").unwrap_or(0);
     let end = offset(segment, "endIndex");
@@ -249,7 +249,7 @@ fn locate(segment: &Value, texts: &Texts<'_>, places: &[Place]) -> Stretch {
     }
 }
 
-/// Where a source stands whose offsets count through all texts.
+/// Returns where a source stands whose offsets count through all texts.
 fn over_all(source: &Value, texts: &Texts<'_>) -> Stretch {
     let start = offset(source, "startIndex").unwrap_or(0);
     let (at, from) = texts.in_all(start);

@@ -1,4 +1,4 @@
-//! How many tokens a request has.
+//! Counts the tokens of a request. Only this protocol has its own form for it: the chat request, wrapped.
 
 use http::Method;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl serde::Serialize for Wrapped {
     }
 }
 
-/// The number.
+/// Reads the number.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     if let Some(tokens) = value.get("totalTokens").and_then(Value::as_u64) {

@@ -14,7 +14,7 @@ use crate::nesting;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
 
-/// Reads one answer.
+/// Reads one response.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     pub(super) context: DecodeContext,

@@ -11,7 +11,7 @@ use crate::protocol::json::ObjectWriter;
 use crate::protocol::{Encoded, ToolNames, headers};
 use crate::provider::Provider;
 
-/// The call for some of the request's texts: one by itself, several as a batch.
+/// Writes the call for some of the request's texts: one by itself, several as a batch.
 pub(crate) fn encode(
     provider: &Provider,
     model: &str,

@@ -79,7 +79,7 @@ pub(super) fn body<'a>(
     Ok((params, warnings, prepared.names))
 }
 
-/// The texts of the instructions.
+/// Returns the texts of the instructions.
 fn instructions(messages: &[ChatMessage], warnings: &mut Vec<Warning>) -> Vec<String> {
     let mut texts = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -97,7 +97,7 @@ fn instructions(messages: &[ChatMessage], warnings: &mut Vec<Warning>) -> Vec<St
     texts
 }
 
-/// The turns, with the instructions before the first words of the user.
+/// Returns the messages, with the instructions before the first words of the user.
 fn with_first_words(messages: &[ChatMessage], words: Vec<String>) -> Option<Vec<ChatMessage>> {
     if words.is_empty() {
         return None;

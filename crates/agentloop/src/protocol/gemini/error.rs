@@ -1,4 +1,4 @@
-//! Answers that say that the call failed.
+//! Errors of Google's API. Only this protocol has details that change the kind of an error.
 
 use http::HeaderMap;
 use serde_json::Value;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use crate::error::{Error, ErrorKind};
 use crate::protocol::{classify, error_body};
 
-/// The error of an answer with that status.
+/// Returns the error of a response with that status.
 pub(crate) fn decode(provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
     refined(error_body::of_status(provider, status, headers, body), body)
 }
 
-/// The error that stands inside an answer of status 200.
+/// Returns the error that is inside a response of status 200.
 pub(crate) fn in_answer(provider: &str, body: &[u8]) -> Error {
     refined(error_body::in_answer(provider, body), body)
 }

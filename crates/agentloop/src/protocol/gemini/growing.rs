@@ -25,7 +25,8 @@ use crate::protocol::Emitter;
 use crate::protocol::json::{fill_json, mended};
 use crate::protocol::rest::Kept;
 
-/// Makes the ids that the host should have made: no two alike in one answer, and unlike those of every other answer.
+/// Makes the ids that the provider should have made: no two alike in one response, and unlike those of every other
+/// response.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     pub(super) response_id: String,
@@ -151,7 +152,7 @@ impl CandidateState {
             if !thought {
                 return self.blob(&blob, state, emitter);
             }
-            // A draft inside the thoughts is no output. One that must go back is kept as it came.
+            // A draft inside the thoughts is not an output. One that must go back is kept as it came.
             return if state.is_empty() { Ok(()) } else { self.opaque(raw, emitter) };
         }
         if let Some(code) = part.executable_code.0.take() {
@@ -237,7 +238,7 @@ impl CandidateState {
                 self.texts.push(CitedText { part, text: String::new() });
             }
         }
-        // A stream says nothing of where a part of the whole answer begins: a piece is no part of its own.
+        // A stream says nothing of where a part of the whole response begins: a piece is not a part of its own.
         if !goes_on || mode == Mode::Whole {
             self.places.push(match self.texts.last() {
                 Some(open) if !thought => {
@@ -372,7 +373,7 @@ impl CandidateState {
         emitter.whole(self.index, part)
     }
 
-    /// A piece of a kind that has no unified one.
+    /// Emits a piece of a kind that has no unified one.
     fn opaque(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
         let data = nesting::read(raw).unwrap_or_default();
         const BESIDE: [&str; 3] = ["thought", "thoughtSignature", "partMetadata"];
@@ -386,7 +387,7 @@ impl CandidateState {
         emitter.whole(self.index, ResponsePart::Opaque(OpaquePart { provider, kind, data }))
     }
 
-    /// A part that has one delta, and then is whole.
+    /// Emits a part that has one delta and is then complete.
     fn grown(
         &mut self,
         start: PartStart,
@@ -440,7 +441,7 @@ impl CandidateState {
     }
 }
 
-/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+/// Returns the beginning of an id that is copied to every call: no id that a provider makes is longer.
 fn short(id: &str) -> &str {
     let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
     &id[..end.unwrap_or(0)]
@@ -449,13 +450,13 @@ fn short(id: &str) -> &str {
 /// The longest beginning of a response's id in the ids of its calls.
 const MAX_COPIED_ID_BYTES: usize = 64;
 
-/// Whether a part holds nothing but what stands beside a kind.
+/// Returns whether a part holds nothing but what is beside a kind.
 fn is_bare(raw: &str) -> bool {
     let fields = nesting::read_object(raw).unwrap_or_default();
     fields.keys().all(|name| name == "thought" || name == "thoughtSignature")
 }
 
-/// The id and the name of one of the host's own tools; its name goes back with the part.
+/// Returns the id and the name of one of the provider's own tools; its name goes back with the part.
 fn server_tool(tool: &Tool<'_>, state: &mut Map<String, Value>) -> (String, String) {
     let name = tool.tool_type.non_empty().unwrap_or_default().to_owned();
     state.insert("toolType".to_owned(), Value::from(name.as_str()));

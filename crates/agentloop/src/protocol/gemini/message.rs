@@ -1,4 +1,4 @@
-//! The conversation, as the host takes it.
+//! Writes the conversation.
 
 use std::borrow::Cow;
 
@@ -29,7 +29,7 @@ pub(super) struct Conversation<'a, 'w> {
     is_current: bool,
     /// Parts that cannot be sent are left out.
     lenient: bool,
-    /// The calls of the last turn of the model, in order.
+    /// The calls of the last message of the model, in order.
     calls: Vec<&'a ToolCallPart>,
 }
 
@@ -94,7 +94,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
         self.warnings.push(Warning::new(kind, what, text));
     }
 
-    /// Warns of what a turn has and the protocol has no place for.
+    /// Warns of what a message has and the protocol has no place for.
     fn check(&mut self, at: usize, message: &ChatMessage) {
         if message.name.is_some() && message.role != Role::Tool {
             self.warn(
@@ -114,7 +114,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             let what = format!("messages[{at}].cache_control");
             self.warn(WarningKind::Dropped, what, "there are no cache markers here");
         }
-        // In a response citations are for the reader: they stand beside the content, which has no place for them.
+        // In a response citations are for the reader: they are beside the content, which has no place for them.
         let cited = |part: &ContentPart| matches!(part, ContentPart::Text(text) if !text.citations.is_empty());
         if message.origin.is_none() && message.parts().iter().any(cited) {
             let what = format!("messages[{at}].content");
@@ -152,7 +152,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
         Ok(parts)
     }
 
-    /// A part that cannot be sent is an error, or a warning.
+    /// Reports a part that cannot be sent, as an error or a warning.
     fn taken(
         &mut self,
         part: Result<Option<Part<'a>>, Refusal>,
@@ -170,7 +170,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
         }
     }
 
-    /// A turn of the model.
+    /// Returns a message of the model.
     fn answer(&mut self, message: &'a ChatMessage, at: usize) -> Result<Content<'a>> {
         self.calls = message
             .parts()
@@ -186,7 +186,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             .iter()
             .filter(|part| calls()(part))
             .any(|part| matches!(part, Part::Fields(fields) if fields.thought_signature.is_some()));
-        // Calls from elsewhere have no signature, and these models refuse the first of a turn without one.
+        // Calls from elsewhere have no signature, and these models refuse the first of a message without one.
         if self.is_current
             && !signed
             && let Some(Part::Fields(first)) = parts.iter_mut().find(|part| calls()(part))
@@ -332,17 +332,17 @@ impl<'a, 'w> Conversation<'a, 'w> {
         })
     }
 
-    /// The state that this provider made.
+    /// Returns the state that this provider made.
     fn own(&self, state: &'a Option<Box<ProviderState>>) -> Option<&'a ProviderState> {
         state.as_deref().filter(|state| state.provider == self.provider.name)
     }
 
-    /// The id that the host gave to a call. One that we made up says nothing to it.
+    /// Returns the id that the provider gave to a call. One that we made up says nothing to it.
     fn call_id(&self, call: &'a ToolCallPart) -> Option<&'a str> {
         self.own(&call.provider_state)?.data.get("id")?.as_str()
     }
 
-    /// The results of a round: one turn, in the order of the calls.
+    /// Returns the results of a round: one message, in the order of the calls.
     fn results(&mut self, round: &'a [ChatMessage], first: usize) -> Result<Content<'a>> {
         let mut sorted: Vec<(usize, usize, &'a ChatMessage)> = round
             .iter()
@@ -401,8 +401,8 @@ impl<'a, 'w> Conversation<'a, 'w> {
         Ok(Content { role: "user", parts })
     }
 
-    /// The place of the call that the result with this number in its round answers. Results nearly always come in the
-    /// order of their calls, so the call of the same number is looked at before all others.
+    /// Returns the place of the call that the result with this number in its round answers. Results nearly always come
+    /// in the order of their calls, so the call of the same number is looked at before all others.
     fn call_of(&self, number: usize, message: &ChatMessage) -> usize {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         if self.calls.get(number).is_some_and(|call| call.id == id) {

@@ -123,12 +123,13 @@ impl Codec for Gemini {
     }
 }
 
-/// The path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as it is.
+/// Returns the path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as
+/// it is.
 fn model_path(model: &str, method: &str) -> String {
     format!("/{}:{method}", percent::encode_path(&model_name(model)))
 }
 
-/// The model as the API names it.
+/// Returns the model as the API names it.
 fn model_name(model: &str) -> String {
     if model.starts_with("models/") || model.starts_with("tunedModels/") {
         model.to_owned()

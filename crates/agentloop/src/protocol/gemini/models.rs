@@ -13,7 +13,7 @@ use crate::protocol::ToolNames;
 use crate::protocol::{Encoded, ModelPage, error_body, headers};
 use crate::provider::Provider;
 
-/// The call, for the first page or for the one whose query is `next`.
+/// Writes the call for the first page or for the one whose query is `next`.
 pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
     let mut warnings = Vec::new();
     Ok(Encoded {
@@ -26,7 +26,7 @@ pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded>
     })
 }
 
-/// A page of the list.
+/// Reads a page of the list.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let fields = match &value {

@@ -131,7 +131,7 @@ enum Returned<'a> {
     Text(Cow<'a, str>),
 }
 
-/// A result as it is sent.
+/// Returns a result as it is sent.
 pub(super) fn response(text: Cow<'_, str>, is_error: bool) -> Outcome<'_> {
     fn json(text: &str) -> Option<Cow<'_, RawValue>> {
         let trimmed = text.trim();
@@ -182,7 +182,7 @@ pub(super) enum Media<'a> {
     },
 }
 
-/// The medium that a part is; `None` for a part of another kind.
+/// Returns the medium that a part is; `None` for a part of another kind.
 pub(super) fn media(part: &ContentPart) -> Result<Option<Media<'_>>, Refusal> {
     let Some(medium) = Medium::of(part)? else { return Ok(None) };
     let unknown = |place: &str| Refusal::unknown_type(&format!("the {}", medium.kind), place);
@@ -199,7 +199,7 @@ pub(super) fn media(part: &ContentPart) -> Result<Option<Media<'_>>, Refusal> {
             }
             Media::File { mime_type, file_uri: Cow::Borrowed(url) }
         }
-        // The host knows the media type of what was uploaded to it.
+        // The provider knows the media type of what was uploaded to it.
         Source::Id(id) => Media::File { mime_type: medium.mime, file_uri: Cow::Borrowed(id) },
     }))
 }

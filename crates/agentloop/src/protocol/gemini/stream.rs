@@ -1,4 +1,4 @@
-//! How an answer ends: the frames of a stream, and a whole body.
+//! Reads the frames of a stream or a complete body, and ends the response.
 
 use serde_json::value::RawValue;
 
@@ -96,13 +96,13 @@ impl Decoder {
         let failed = (error || (says_nothing && error_body::is_bare_error(data)))
             .then(|| error::in_answer(&self.context.provider.name, data));
         if !says_nothing {
-            // What stands beside an error still belongs to the answer.
+            // What is beside an error still belongs to the response.
             self.chunk(chunk, mode, emitter)?;
         }
         failed.map_or(Ok(()), Err)
     }
 
-    /// Ends the answer. A `whole` one is complete even if it does not say why it ended.
+    /// Ends the response. A `whole` one is complete even if it does not say why it ended.
     fn end(&mut self, whole: bool, emitter: &mut Emitter) -> Result<()> {
         self.settle(emitter);
         if self.candidates.is_empty() && self.blocked.is_none() {
@@ -160,11 +160,11 @@ impl Decoder {
     }
 }
 
-/// The unified word for the host's.
+/// Returns the unified word for the provider's.
 fn finish_reason(word: &str) -> FinishReason {
     match word {
         "STOP" => FinishReason::Stop,
-        // An answer that could go on with another call is one that was cut.
+        // A response that could go on with another call is one that was cut.
         "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
         "SAFETY"
         | "RECITATION"

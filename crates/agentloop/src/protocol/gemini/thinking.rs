@@ -16,7 +16,7 @@ const MOST_OF_PRO: u64 = 32_768;
 /// The subject of warnings about the effort.
 const EFFORT: &str = Param::ReasoningEffort.name();
 
-/// Whether the model is of those that demand signatures of its own calls, and know levels.
+/// Returns whether the model is of those that demand signatures of its own calls, and know levels.
 pub(super) fn knows_levels(provider: &Provider, model: &str) -> bool {
     let control = provider.ruled_traits(model).thinking;
     matches!(control, ThinkingControl::Level | ThinkingControl::LevelAlways)

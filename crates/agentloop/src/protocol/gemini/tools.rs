@@ -10,7 +10,7 @@ use crate::protocol::params::ParamWriter;
 use crate::provider::{ForcedTools, Param, Provider};
 use crate::schema::{self, Dialect, Sent};
 
-/// The host's own tools: each is a field of an entry of `tools`.
+/// The provider's own tools: each is a field of an entry of `tools`.
 const OWN_TOOLS: [&str; 10] = [
     "functionDeclarations",
     "googleSearch",
@@ -95,7 +95,7 @@ fn declaration<'a>(
     Declaration { name: names.sent(name), description: description.as_deref(), parameters }
 }
 
-/// Whether a schema says nothing but that there is an object.
+/// Returns whether a schema says nothing but that there is an object.
 fn is_empty(schema: &Value) -> bool {
     const SAYS_MORE: [&str; 7] =
         ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "enum", "required"];
@@ -109,10 +109,10 @@ fn is_empty(schema: &Value) -> bool {
     is_object && no_properties && !open && !SAYS_MORE.iter().any(|word| fields.contains_key(*word))
 }
 
-/// One of the host's own tools.
+/// One of the provider's own tools.
 ///
 /// Each stands under its own name there. It may be given in that form with a `type` beside it, which is left out
-/// (`{"type": "googleSearch", "googleSearch": {…}}`), or as a `type` whose settings stand beside it
+/// (`{"type": "googleSearch", "googleSearch": {…}}`), or as a `type` whose settings are beside it
 /// (`{"type": "fileSearch", "fileSearchStoreNames": […]}`, `{"type": "google_search"}`), which are put under the name.
 fn own_tool(fields: &Map<String, Value>) -> Value {
     let mut rest = fields.clone();

@@ -1,4 +1,4 @@
-//! The tokens of an answer.
+//! The tokens of a response.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Int, List, Object, Text};
 use crate::protocol::rest::Rest;
 
-/// What the host says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is nested
-/// twice costs serde_json an allocation.
+/// What the provider says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is
+/// nested twice costs serde_json an allocation.
 #[derive(Debug, Default)]
 pub(super) struct Tokens<'a> {
     prompt_token_count: Int,
@@ -121,7 +121,7 @@ impl Said {
         keep_shares(&mut self.tool_use_shares, &tokens.tool_use_prompt_tokens_details);
     }
 
-    /// The usage; `None` when it says nothing about tokens.
+    /// Returns the usage; `None` when it says nothing about tokens.
     pub(super) fn usage(&self) -> Option<Usage> {
         let sum = |a: Int, b: Int| match (a.unsigned(), b.unsigned()) {
             (None, None) => None,
@@ -133,7 +133,7 @@ impl Said {
         let mut completion = BTreeMap::new();
         add(&mut completion, &self.candidates_shares);
         let usage = Usage {
-            // What the host's own tools fed to the model is read like the rest.
+            // What the provider's own tools fed to the model is read like the rest.
             prompt_tokens: sum(self.prompt, self.tool_use),
             completion_tokens: sum(self.candidates, self.thoughts),
             total_tokens: self.total.unsigned(),
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
     use crate::protocol::json::fill_json;
 
-    /// The usage of chunks that say this, one after another.
+    /// Returns the usage of chunks that say this, one after another.
     fn usage(said: &[&str]) -> Option<Usage> {
         let mut kept = Said::default();
         for json in said {

@@ -1,4 +1,4 @@
-//! The shapes of answers, read tolerantly.
+//! The shapes of responses, read tolerantly.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -8,7 +8,7 @@ use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
 use crate::protocol::rest::Rest;
 
-/// A whole answer, or a step of one.
+/// A whole response, or a step of one.
 #[derive(Debug, Default)]
 pub(super) struct Chunk<'a> {
     pub(super) candidates: Few<Candidate<'a>>,
@@ -71,7 +71,7 @@ pub(super) struct Content<'a> {
     pub(super) parts: Few<&'a RawValue>,
 }
 
-/// A part: exactly one of the kinds, and what may stand beside it.
+/// A part: exactly one of the kinds, and what may be beside it.
 #[derive(Debug, Default)]
 pub(super) struct Part<'a> {
     pub(super) text: Text<'a>,
@@ -156,7 +156,7 @@ pub(super) struct CodeResult<'a> {
     pub(super) output: Text<'a>,
 }
 
-/// A call of one of the host's own tools, or what came back.
+/// A call of one of the provider's own tools, or what came back.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Tool<'a> {
@@ -170,7 +170,7 @@ pub(super) struct Tool<'a> {
     pub(super) response: Option<&'a RawValue>,
 }
 
-/// Whether JSON text has no white space between its tokens.
+/// Returns whether JSON text has no white space between its tokens.
 pub(super) fn is_compact(json: &str) -> bool {
     let (mut in_string, mut escaped) = (false, false);
     json.bytes().all(|byte| {

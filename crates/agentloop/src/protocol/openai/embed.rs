@@ -10,7 +10,7 @@ use crate::protocol::{Encoded, ToolNames, headers, params};
 use crate::provider::quirks::{DimensionsName, EmbeddingEncoding, EmbeddingForm};
 use crate::provider::{Param, Provider};
 
-/// The call for some of the request's texts.
+/// Writes the call for some of the request's texts.
 pub(in crate::protocol) fn encode(
     provider: &Provider,
     model: &str,
@@ -87,7 +87,7 @@ impl Body<'_> {
         self.warnings.push(Warning::new(kind, what, format!("{what}: {why}")));
     }
 
-    /// What the vectors are for, also where nothing was said and the host must be told.
+    /// Writes what the vectors are for, with a default if the provider requires one.
     fn purpose(&mut self, provider: &Provider) -> Result<()> {
         let purpose = self.request.input_type;
         match purpose_word(provider.quirks.embeddings.input_type, purpose) {

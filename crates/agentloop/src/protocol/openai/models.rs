@@ -10,7 +10,7 @@ use crate::models::ModelInfo;
 use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
 use crate::provider::Provider;
 
-/// The call.
+/// Writes the call.
 pub(in crate::protocol) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded> {
     let mut warnings = Vec::new();
     Ok(Encoded {
@@ -23,7 +23,7 @@ pub(in crate::protocol) fn encode(provider: &Provider, next: Option<&str>) -> Re
     })
 }
 
-/// The list: under `data`, under `models`, or the body itself.
+/// Returns the list: under `data`, under `models`, or the body itself.
 pub(in crate::protocol) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let list = match &value {

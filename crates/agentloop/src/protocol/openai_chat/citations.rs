@@ -1,4 +1,5 @@
-//! The sources of a complete response, which Perplexity, xAI and others list beside the choices.
+//! The sources of a complete response, which Perplexity lists beside the choices (recording
+//! perplexity-json-citations-search-results-2609c1fd, 2026).
 
 use std::collections::HashMap;
 
@@ -21,8 +22,8 @@ impl Sources {
         Self { urls: nesting::read_list(urls), results: nesting::read_list(search_results) }
     }
 
-    /// Returns the citations, numbered as in the text of the response. Each is made when it is asked for, so a long result
-    /// that many URLs refer to is counted before the next copy of it is made.
+    /// Returns the citations, numbered as in the text of the response. Each is made when it is asked for, so a long
+    /// result that many URLs refer to is counted before the next copy of it is made.
     pub(super) fn citations(&self) -> impl Iterator<Item = Citation> {
         let mut by_url: HashMap<&str, &Value> = HashMap::new();
         for result in &self.results {

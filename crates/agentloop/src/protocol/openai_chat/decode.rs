@@ -16,7 +16,7 @@ use crate::protocol::{DecodeContext, Emitter};
 use crate::provider::ThinkTags;
 use crate::provider::quirks::Fingerprint;
 
-/// Reads one answer.
+/// Reads one response.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
@@ -30,7 +30,8 @@ pub(crate) struct Decoder {
     pub(super) rest: Kept,
     pub(super) usage_rest: Kept,
     pub(super) corner_rest: Kept,
-    /// Sources for the whole answer, which some hosts repeat on every chunk: the last list counts.
+    /// The sources of the complete response. Perplexity repeats them on every chunk, and the last list counts (recording
+    /// perplexity-stream-citations-search-results-5324db2a, 2026).
     pub(super) citations: String,
     pub(super) search_results: String,
     /// The last ones that were kept.
@@ -83,7 +84,8 @@ impl Decoder {
             self.think_tags = Some(self.context.provider.ruled_traits(model).think_tags);
         }
         if !emitter.is_started() {
-            // Some hosts begin with a chunk that says nothing at all, not even its id: wait for the next.
+            // Azure begins with a chunk that has only `prompt_filter_results` and no id (recording
+            // azure-stream-text-fcd62e6f, 2026). The message begins with the next one.
             let silent = chunk.choices.is_empty() && chunk.id.non_empty().is_none();
             if mode == Mode::Whole || !silent {
                 self.id = chunk.id.non_empty().unwrap_or_default().to_owned();
@@ -99,7 +101,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Keeps what stands beside the choices.
+    /// Keeps what is beside the choices.
     fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) -> Result<()> {
         let quirks = &self.context.provider.quirks;
         // Moonshot reports the usage inside the choice.
@@ -127,7 +129,7 @@ impl Decoder {
         if let Some(results) = chunk.search_results {
             keep(&mut self.search_results, results.get(), emitter)?;
         }
-        // Hosts repeat these on every chunk.
+        // Providers repeat these on every chunk.
         if quirks.fingerprint == Fingerprint::Kept
             && let Some(text) = chunk.system_fingerprint.non_empty()
             && text != self.fingerprint
@@ -154,7 +156,7 @@ impl Decoder {
             ("provider", chunk.provider),
         ];
         for (name, raw) in extras {
-            // An empty list says nothing; some providers send one with every chunk.
+            // Perplexity sends empty lists (recording perplexity-json-image-in-text-a56daeb7, 2026).
             if let Some(raw) = raw.filter(|raw| raw.get() != "[]") {
                 emitter.keep_raw(&mut self.metadata, name, raw.get())?;
             }

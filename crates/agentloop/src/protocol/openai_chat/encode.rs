@@ -192,8 +192,8 @@ fn response_format(
     params.put(Param::ResponseFormat, Some(sent.as_ref())).map(drop)
 }
 
-/// A schema that the host shall keep to, in the form that it takes. One that has none, as an open map, is sent as it is
-/// and asked for loosely.
+/// Returns a schema that the provider shall keep to, in the form that it takes. One that has none, as an open map, is
+/// sent as it is and asked for loosely.
 pub(in crate::protocol) fn strictly<'s>(
     schema: &'s Value,
     strict: Option<bool>,

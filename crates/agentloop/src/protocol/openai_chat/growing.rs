@@ -69,7 +69,7 @@ pub(super) enum Kind {
     Audio,
 }
 
-/// What is known of spoken output beside its sound.
+/// What is known of spoken output beside its audio.
 #[derive(Debug, Default)]
 struct AudioEnd {
     id: Option<String>,
@@ -85,7 +85,7 @@ pub(super) struct Step<'a> {
     pub(super) audio_format: &'a str,
 }
 
-/// Ids for calls to which the host gave none: the same for the same answer, and of no other one.
+/// Ids for calls to which the provider gave none: the same for the same response, and of no other one.
 #[derive(Clone, Copy)]
 pub(super) struct MadeUpIds<'a> {
     pub(super) id: &'a str,
@@ -204,7 +204,7 @@ impl ChoiceState {
         Ok(())
     }
 
-    /// The open part of that kind; opens one, and closes another, if need be.
+    /// Returns the open part of that kind; opens one, and closes another, if need be.
     pub(super) fn ensure(&mut self, kind: Kind, emitter: &mut Emitter) -> Result<u32> {
         if let Some((active, part)) = self.active
             && active == kind
@@ -227,12 +227,12 @@ impl ChoiceState {
         Ok(part)
     }
 
-    /// The text part that is open now.
+    /// Returns the text part that is open now.
     fn open_text(&self) -> Option<u32> {
         self.active.filter(|(kind, _)| *kind == Kind::Text).map(|(_, part)| part)
     }
 
-    /// Whether there is a text that sources can belong to.
+    /// Returns whether there is a text that sources can belong to.
     pub(super) fn has_text(&self) -> bool {
         self.open_text().or(self.closed_text).is_some()
     }
@@ -288,7 +288,8 @@ impl ChoiceState {
         self.calls.close(self.index, reason == Some(FinishReason::Length), emitter)
     }
 
-    /// Emits the text that was held back because it could have become a tag: the text ends, or something else follows it.
+    /// Emits the text that was held back because it could have become a tag: the text ends, or something else follows
+    /// it.
     pub(super) fn flush(&mut self, emitter: &mut Emitter) -> Result<()> {
         match self.splitter.as_mut().and_then(ThinkSplitter::flush) {
             Some(piece) => self.piece(piece, emitter),
@@ -472,7 +473,8 @@ fn owned(piece: Piece<'_>) -> Piece<'static> {
     }
 }
 
-/// The opaque state of a whole message, which goes back with its text: Google's OpenAI endpoint signs messages without calls.
+/// Returns the opaque state of a whole message, which goes back with its text: Google's OpenAI endpoint signs messages
+/// without calls.
 fn message_state(delta: &Delta<'_>) -> Option<Value> {
     let fields =
         [("extra_content", delta.extra_content), ("thought_signature", delta.thought_signature)];

@@ -1,4 +1,4 @@
-//! The conversation, as the host takes it.
+//! Writes the conversation.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::provider::quirks::{
     CacheMarkers, ParsedFiles, ReasoningEcho, SpeakerName, ToolResultName,
 };
 
-/// A message on the wire. Nothing that is absent is written, but for the content of a turn that has only calls.
+/// A message on the wire. Nothing that is absent is written, but for the content of a message that has only calls.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct WireMessage<'a> {
     role: &'static str,
@@ -99,7 +99,7 @@ pub(super) struct Messages<'a, 'w> {
     /// The role of instructions.
     system: &'static str,
     warnings: &'w mut Vec<Warning>,
-    /// The tool that each call named, for hosts that want the name with the result.
+    /// The tool that each call named, for providers that want the name with the result.
     tools: HashMap<&'a str, &'a str>,
 }
 
@@ -123,7 +123,7 @@ impl<'a, 'w> Messages<'a, 'w> {
     pub(super) fn encode(mut self) -> Result<Vec<WireMessage<'a>>> {
         let prepared = self.prepared;
         let mut wire = Vec::with_capacity(prepared.messages.len() + 1);
-        // Our own instructions stand first, where they do not move when the conversation grows.
+        // Our own instructions are first, where they do not move when the conversation grows.
         if let Some(instructions) = self.instructions {
             wire.push(self.plain(instructions, 0)?);
         }
@@ -173,7 +173,7 @@ impl<'a, 'w> Messages<'a, 'w> {
         Ok(WireMessage { role, content, name: self.name(message, at), ..WireMessage::default() })
     }
 
-    /// Parts as the host takes them; what it cannot take is an error, or a warning if the caller is lenient.
+    /// Parts as the provider takes them; what it cannot take is an error, or a warning if the caller is lenient.
     fn parts(
         &mut self,
         parts: &'a [ContentPart],

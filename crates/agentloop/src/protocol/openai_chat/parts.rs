@@ -1,4 +1,4 @@
-//! The parts of a message, in the forms that hosts take.
+//! Writes the parts of a message.
 
 use std::borrow::Cow;
 
@@ -143,8 +143,8 @@ pub(super) enum Piece<'a> {
     Kept(&'a Value),
 }
 
-/// Takes a text apart at the references that its state holds. Without any, it is one piece. A place that is not in the text
-/// any more, because a caller changed it, is its end.
+/// Takes a text apart at the references that its state holds. Without any, it is one piece. A place that is not in the
+/// text any more, because a caller changed it, is its end.
 pub(super) fn with_references<'a>(
     text: &'a str,
     state: Option<&'a ProviderState>,
@@ -169,12 +169,13 @@ pub(super) fn with_references<'a>(
     }
 }
 
-/// Where the host takes a part of a tool's result.
+/// Returns where the provider takes a part of a tool's result.
 pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
     Shown::unless(|of_tool| encode(part, provider, of_tool).err())
 }
 
-/// The part as the host takes it, with a warning for what had to be left out of it; or why it cannot be taken.
+/// Returns the part as the provider takes it, with a warning for what had to be left out of it; or why it cannot be
+/// taken.
 pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
@@ -223,7 +224,7 @@ pub(super) fn encode<'a>(
     Ok((wire, cache.map(|_| format!("{name} takes no cache markers on files"))))
 }
 
-/// The address, or a data URL that tells its media type.
+/// Returns the URL, or a data URL that tells its media type.
 pub(in crate::protocol) fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
     let data = match medium.source {
         Source::Address(url) | Source::Id(url) => return Ok(Cow::Borrowed(url)),
@@ -286,7 +287,7 @@ fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Ref
             Err(Refusal::needs_bytes(format!("{name} takes no files by address")))
         }
         (FileInputForm::Object, Source::Inline(_)) => {
-            // The host demands a name.
+            // The provider demands a name.
             let filename = medium.file_name();
             let file_data = Some(url(medium)?);
             Ok(WirePart::File { file: WireFile { file_data, filename, ..WireFile::default() } })

@@ -1,4 +1,4 @@
-//! How an answer ends: the frames of a stream, and a whole body.
+//! Reads the frames of a stream or a complete body, and ends the response.
 
 use serde_json::value::RawValue;
 
@@ -67,7 +67,7 @@ impl Decoder {
         emitter: &mut Emitter,
     ) -> Result<()> {
         let error = self.error_in(chunk, data, event);
-        // What stands beside an error still belongs to the answer.
+        // What is beside an error still belongs to the response.
         self.chunk(chunk, Mode::Stream, emitter)?;
         error.map_or(Ok(()), Err)
     }
@@ -87,7 +87,7 @@ impl Decoder {
         self.end(true, emitter)
     }
 
-    /// The error that stands in place of an answer, or ends one, inside a status of 200.
+    /// Returns the error that is in place of a response, or ends one, inside a status of 200.
     fn error_in(&self, chunk: &Chunk<'_>, data: &[u8], event: &str) -> Option<Error> {
         let provider = self.context.provider.name.as_ref();
         // Some providers send an empty error with every chunk.
@@ -111,7 +111,7 @@ impl Decoder {
         bare.then(|| error_body::in_answer(provider, data))
     }
 
-    /// Ends the answer. `announced` says that the host itself said that it is over.
+    /// Ends the response. `announced` says that the provider itself said that it is over.
     fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
         for state in &mut self.choices {
             state.flush(emitter)?;
@@ -157,7 +157,7 @@ impl Decoder {
         emitter.done()
     }
 
-    /// Sources for the whole answer belong to the text that refers to them by number.
+    /// Sources for the whole response belong to the text that refers to them by number.
     fn attach_citations(&mut self, emitter: &mut Emitter) -> Result<()> {
         if !self.search_results.is_empty() {
             emitter.keep_raw(&mut self.metadata, "searchResults", &self.search_results)?;
@@ -184,7 +184,7 @@ fn no_reason() -> Warning {
     Warning::about_response("the provider did not say why the answer ended; taken as a stop")
 }
 
-/// The unified word for a host's.
+/// Returns the unified word for a provider's.
 pub(super) fn finish_reason(word: &str) -> FinishReason {
     match word {
         "stop" | "eos" | "end_turn" | "stop_sequence" | "COMPLETE" | "STOP" => FinishReason::Stop,

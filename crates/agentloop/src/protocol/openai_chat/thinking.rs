@@ -27,7 +27,7 @@ pub(super) fn thinking(
     let known = levels(quirks.efforts.as_deref(), traits.efforts);
     let knows_none = known.as_ref().is_none_or(|known| known.contains(&Effort::None));
     if effort == Some(Effort::None) && has_switch && !knows_none {
-        // Without a level for no effort, the switch turns thinking off.
+        // Without a level for no effort, the switch messages thinking off.
         effort = None;
         thinking.enabled.get_or_insert(false);
     }

@@ -15,7 +15,7 @@ use crate::protocol::{ToolNames, client_tools};
 use crate::provider::{Param, Provider};
 use crate::schema::Sent;
 
-/// A function as hosts of this family take it.
+/// A function as providers of this family take it.
 #[derive(Serialize)]
 pub(in crate::protocol) struct Function<'a> {
     pub(in crate::protocol) name: &'a str,
@@ -89,7 +89,7 @@ fn declared<'a>(
     Some(Declared::Function(Function { name: names.sent(name), description, parameters, strict }))
 }
 
-/// The tools, each function in a field of its own.
+/// Writes the tools, each function in a field of its own.
 pub(super) fn tools(
     params: &mut ParamWriter<'_>,
     provider: &Provider,

@@ -11,7 +11,7 @@ use crate::protocol::rest::{Kept, Rest};
 use crate::provider::Quirks;
 use crate::provider::quirks::ReasoningTokens;
 
-/// What stands in `usage`.
+/// What is in `usage`.
 #[derive(Debug, Default)]
 pub(super) struct WireUsage<'a> {
     prompt_tokens: Int,
@@ -105,7 +105,7 @@ impl WireUsage<'_> {
     }
 }
 
-/// The usage of a corner that few hosts have.
+/// Reads the usage in `x_groq`. Groq sends it alone in a fifth of its streams, else beside `usage`.
 pub(super) fn read(
     raw: &str,
     quirks: &Quirks,
@@ -117,7 +117,7 @@ pub(super) fn read(
     of(&wire, quirks)
 }
 
-/// The usage, and the cost if the host names one. `None` when nothing of it is a count.
+/// Returns the usage, and the cost if the provider names one. `None` when nothing of it is a count.
 pub(super) fn of(wire: &WireUsage<'_>, quirks: &Quirks) -> Option<(Reported, ReportedCost)> {
     let (no_prompt, no_completion) = (PromptDetails::default(), CompletionDetails::default());
     let prompt = wire.prompt_tokens_details.0.as_ref().or(wire.prompt_token_details.0.as_ref());

@@ -1,4 +1,4 @@
-//! The JSON of answers, exactly as the API names it. A chunk of a stream and a whole body are one type.
+//! The JSON of responses, exactly as the API names it. A chunk of a stream and a whole body are one type.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -64,7 +64,8 @@ fill!(Chunk {
     "x_groq" => x_groq
 } rest except "object", "obfuscation", "p");
 
-/// The corner in which one host keeps its own additions.
+/// `x_groq`, where Groq reports the usage of a stream and errors inside it (recordings
+/// groq-stream-code-execution-search-results-3534f422 and groq-stream-error-in-stream-58d2c9e4, 2026).
 #[derive(Debug, Default)]
 pub(super) struct Extension<'a> {
     pub(super) usage: Option<&'a RawValue>,
@@ -356,7 +357,7 @@ impl<'a> ContentChunk<'a> {
         Ok(Self { raw: Some(raw), ..chunk })
     }
 
-    /// Whether the type is one of which all that counts has a field here.
+    /// Returns whether the type is one of which all that counts has a field here.
     pub(super) fn is_typed(&self) -> bool {
         matches!(
             self.kind.0.as_deref(),

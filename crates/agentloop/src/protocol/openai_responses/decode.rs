@@ -1,4 +1,4 @@
-//! Items of an answer → events: one state machine for streams and whole bodies.
+//! Items of a response → events: one state machine for streams and whole bodies.
 //!
 //! # What goes back
 //!
@@ -6,12 +6,13 @@
 //! came, without the fields that the part itself has. Those are
 //!
 //! - of a `message` its `content`; a text that was a refusal has `"refusal": true` beside,
-//! - of a `function_call` its `call_id`, `name` and `arguments`, of a `custom_tool_call` its `call_id`, `name` and `input`,
+//! - of a `function_call` its `call_id`, `name` and `arguments`, of a `custom_tool_call` its `call_id`, `name` and
+//! `input`,
 //! - of an `image_generation_call` its `result`,
 //! - of all others nothing: the state is the item.
 //!
-//! Every further part of the same item has the state `{"type", "id", "more": true}`: another text of the same message, or
-//! what the state of the first part tells already.
+//! Every further part of the same item has the state `{"type", "id", "more": true}`: another text of the same message,
+//! or what the state of the first part tells already.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -24,7 +25,7 @@ use crate::error::Result;
 use crate::protocol::rest::Kept;
 use crate::protocol::{DecodeContext, Emitter};
 
-/// Reads one answer.
+/// Reads one response.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     pub(super) context: DecodeContext,
@@ -42,7 +43,7 @@ impl Decoder {
         Self { context, items, metadata: Map::new(), rest, usage_rest }
     }
 
-    /// The answer begins. A second beginning says nothing new.
+    /// Begins the response. A second beginning says nothing new.
     pub(super) fn begin(&mut self, response: &Response<'_>, emitter: &mut Emitter) -> Result<()> {
         if emitter.is_started() {
             return Ok(());
@@ -55,7 +56,7 @@ impl Decoder {
         emitter.ensure_choice(0)
     }
 
-    /// A host may leave the beginning out.
+    /// Begins the message if the provider left the beginning out.
     pub(super) fn ensure_started(&mut self, emitter: &mut Emitter) -> Result<()> {
         if emitter.is_started() {
             return Ok(());
@@ -91,7 +92,7 @@ impl Decoder {
         }
     }
 
-    /// Ends the message. `word` is why, in the host's own word, if it has said one.
+    /// Ends the message. `word` is why, in the provider's own word, if it has said one.
     pub(super) fn close(&mut self, word: Option<&str>, emitter: &mut Emitter) -> Result<()> {
         let reason = match word {
             Some("completed") => FinishReason::Stop,

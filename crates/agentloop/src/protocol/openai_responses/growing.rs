@@ -1,7 +1,7 @@
-//! The items of an answer: which piece belongs to which.
+//! The items of a response: which piece belongs to which.
 //!
-//! An item is told up to four times: when it begins, as it grows, when it ends, and in the list of all at the end of the
-//! answer. Any of these may be left out, and so may the places and the ids that say which item is meant.
+//! An item is reported up to four times: when it begins, as it grows, when it ends, and in the list of all at the end
+//! of the answer. Any of these may be left out, and so may the places and the ids that say which item is meant.
 
 mod audio;
 mod complete;
@@ -35,7 +35,7 @@ use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::lenient::Text;
 
-/// All items of an answer.
+/// All items of a response.
 #[derive(Debug, Default)]
 pub(super) struct Items {
     list: Vec<Entry>,
@@ -48,7 +48,7 @@ pub(super) struct Items {
 
 #[derive(Debug)]
 struct Entry {
-    /// The place in the answer: as the host says, else as they come.
+    /// The place in the response: as the provider says, else as they come.
     index: i64,
     id: String,
     kind: String,
@@ -76,7 +76,8 @@ impl Items {
         if !id.is_empty() {
             self.common.seed = hash::fnv64(hash::FNV64, id.as_bytes());
         }
-        // Some hosts show the steps of their own tools as calls of custom tools, which nobody declared.
+        // xAI reports the steps of its own tools as calls of custom tools that the request does not declare (recording
+        // xai-stream-citations-search-results-98ebabf3, 2026).
         self.common.host_runs_custom = tools
             .is_some_and(|tools| tools.get().contains("\"type\"") && !declares_custom(tools.get()));
     }
@@ -89,7 +90,7 @@ impl Items {
         self.common.refused
     }
 
-    /// An item begins.
+    /// Begins an item.
     pub(super) fn added(
         &mut self,
         index: Option<i64>,
@@ -115,7 +116,7 @@ impl Items {
         Ok(())
     }
 
-    /// An item ends.
+    /// Ends an item.
     pub(super) fn done(
         &mut self,
         index: Option<i64>,
@@ -138,7 +139,7 @@ impl Items {
         self.end_one(at, index, fields, emitter)
     }
 
-    /// The list of all items.
+    /// Reads the list of all items.
     pub(super) fn listed<'a>(
         &mut self,
         list: impl Iterator<Item = &'a &'a RawValue>,
@@ -166,7 +167,8 @@ impl Items {
         Ok(())
     }
 
-    /// The items to which the list gives another id than they had before, or none: some providers do, or leave out others.
+    /// Returns the items to which the list gives another id than they had before, or none: some providers do, or leave
+    /// out others.
     fn renamed(&self, list: &[&RawValue]) -> Renamed {
         if self.list.is_empty() {
             return Renamed::default();
@@ -226,7 +228,7 @@ impl Items {
         Ok(at)
     }
 
-    /// An item grows. One that never began begins here, if the event says of which kind it is.
+    /// Adds to an item. One that never began begins here, if the event says of which kind it is.
     pub(super) fn grow(
         &mut self,
         place: &Place<'_>,
@@ -263,7 +265,7 @@ impl Items {
         entry.item.grow(growth, emitter)
     }
 
-    /// The item that is meant: by place and id, else by id, else by place, else the latest.
+    /// Returns the item that is meant: by place and id, else by id, else by place, else the latest.
     fn find(&mut self, place: &Place<'_>, kind: Option<&str>) -> Option<usize> {
         let Self { places, list, .. } = self;
         let fits = |entry: &Entry| {
@@ -271,7 +273,7 @@ impl Items {
                 && Some(entry.index) == place.index
                 && Some(entry.id.as_str()) == place.id
         };
-        // Nothing has begun since, so that it is still the latest of its place and id.
+        // Nothing has begun since, so it is still the latest of its place and id.
         if let Some(recent) = self.recent.filter(|at| fits(&list[*at])) {
             return Some(recent);
         }
@@ -288,7 +290,7 @@ impl Items {
         }
     }
 
-    /// The answer ends, and with it whatever did not.
+    /// Ends the response, and with it every open item.
     pub(super) fn end(&mut self, cut: bool, emitter: &mut Emitter) -> Result<()> {
         for entry in self.list.iter_mut().filter(|entry| !entry.done) {
             entry.finish(None, cut, &mut self.common, emitter)?;
@@ -304,7 +306,7 @@ struct Renamed(RefCell<Queues>);
 type Queues = HashMap<(String, Option<i64>), VecDeque<usize>>;
 
 impl Renamed {
-    /// The first that the list has not named. One that it has named once is not looked at again.
+    /// Returns the first that the list has not named. One that it has named once is not looked at again.
     fn first(
         &self,
         kind: &str,
@@ -320,7 +322,7 @@ impl Renamed {
     }
 }
 
-/// The id of an item that has not been read yet; `None` if it has none, or is no object.
+/// Returns the id of an item that has not been read yet; `None` if it has none, or is not an object.
 fn id_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Default, serde::Deserialize)]
     #[serde(default)]

@@ -76,7 +76,7 @@ impl<'a, 'w> Items<'a, 'w> {
         Self { system, ..self }
     }
 
-    /// The items; our own `instructions` stand first, where they do not move when the conversation grows.
+    /// Returns the items; our own `instructions` are first, where they do not move when the conversation grows.
     pub(super) fn encode(
         mut self,
         instructions: Option<&'a ChatMessage>,
@@ -122,7 +122,7 @@ impl<'a, 'w> Items<'a, 'w> {
         Ok(())
     }
 
-    /// Content as the host takes it; what it cannot take is an error, or a warning if the caller is lenient.
+    /// Content as the provider takes it; what it cannot take is an error, or a warning if the caller is lenient.
     fn content(
         &mut self,
         message: &'a ChatMessage,
@@ -232,13 +232,13 @@ impl<'a, 'w> Items<'a, 'w> {
         }
         self.say(&mut turn);
         if (self.items.len(), self.warnings.len()) == before {
-            // An empty turn is still one; but not if there was something that cannot go back.
+            // An empty message is still one; but not if there was something that cannot go back.
             let content = WireContent::Text(Cow::Borrowed(""));
             self.push(Plain::Message { role: "assistant", content });
         }
     }
 
-    /// Adds a part of an answer; why not, if it cannot go back.
+    /// Adds a part of a response; why not, if it cannot go back.
     fn part(&mut self, part: &'a ContentPart, turn: &mut Turn<'a>) -> Result<(), String> {
         let plain = self.provider.quirks.items == ItemForm::Plain;
         let item = replay::item(part);
@@ -293,7 +293,8 @@ impl<'a, 'w> Items<'a, 'w> {
         Err(format!("{name} takes no `{}` in the assistant's turns", part.kind()))
     }
 
-    /// Whether reasoning means something to the host when it comes back: what it does not keep must hold its content.
+    /// Returns whether reasoning means something to the provider when it comes back: what it does not keep must hold
+    /// its content.
     fn can_think_again(&self, item: &Map<String, Value>) -> bool {
         let kept = self.request.extra_body.get("store") == Some(&Value::Bool(true));
         let has = |name: &str| match item.get(name) {
@@ -305,7 +306,7 @@ impl<'a, 'w> Items<'a, 'w> {
         kept || has("encrypted_content") || has("content") || open
     }
 
-    /// An item as it came; not again for the other parts that it became.
+    /// Sends an item back as it came, once for all parts that it became.
     fn replay(&mut self, item: &'a Map<String, Value>, part: &ContentPart, turn: &mut Turn<'a>) {
         if !replay::is_told(item) {
             self.items.push(WireItem::Replayed(replay::whole(item, part)));
@@ -313,7 +314,7 @@ impl<'a, 'w> Items<'a, 'w> {
         }
     }
 
-    /// A text of a message that is told apart by its id; pieces of one message stay in it.
+    /// Sends a text back in the message of its id. The pieces of one message stay together.
     fn replay_text(
         &mut self,
         item: &'a Map<String, Value>,
@@ -367,7 +368,7 @@ impl<'a, 'w> Items<'a, 'w> {
         self.items.push(item);
     }
 
-    /// What was said so far, as one message.
+    /// Sends what was collected so far as one message.
     fn say(&mut self, turn: &mut Turn<'a>) {
         turn.close();
         let said = std::mem::take(&mut turn.said);
@@ -382,7 +383,7 @@ impl<'a, 'w> Items<'a, 'w> {
     }
 }
 
-/// An assistant's turn while it is written.
+/// An assistant's message while it is written.
 #[derive(Default)]
 struct Turn<'a> {
     /// Text that has no item of its own.

@@ -1,4 +1,4 @@
-//! The parts of a message, in the forms that hosts take.
+//! Writes the parts of a message.
 
 use std::borrow::Cow;
 
@@ -47,12 +47,13 @@ pub(super) struct WireAudio<'a> {
     format: String,
 }
 
-/// Where the host takes a part of a tool's result.
+/// Returns where the provider takes a part of a tool's result.
 pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
     Shown::unless(|of_tool| encode(part, provider, of_tool).err())
 }
 
-/// The part as the host takes it, with a warning for what had to be left out of it; or why it cannot be taken.
+/// Returns the part as the provider takes it, with a warning for what had to be left out of it; or why it cannot be
+/// taken.
 pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
@@ -87,7 +88,7 @@ pub(super) fn encode<'a>(
                 Source::Id(id) => (None, Some(id)),
                 _ => (Some(image(medium, provider)?), None),
             };
-            // Where nothing is said, the host decides; it wants to be told so.
+            // Where nothing is said, the provider decides; it wants to be told so.
             let full = quirks.items == ItemForm::Any;
             let detail = detail.or(full.then_some(ImageDetail::Auto));
             WirePart::Image { image_url, file_id, detail }
@@ -122,7 +123,7 @@ fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Ref
         Source::Id(id) => file_id = Some(id),
         Source::Address(address) => file_url = Some(address),
         Source::Inline(_) => {
-            // The host demands a name.
+            // The provider demands a name.
             filename = medium.file_name();
             file_data = Some(url(medium)?);
         }

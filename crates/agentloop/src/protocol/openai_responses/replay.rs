@@ -1,4 +1,5 @@
-//! Items of earlier answers, as they came: what the decoder left as state on their parts, with what the parts say.
+//! Sends items of earlier responses back: the state that the decoder kept on their parts, with the current content of the
+//! parts. Only this protocol has items.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +8,7 @@ use crate::protocol::free_text;
 
 type Item = Map<String, Value>;
 
-/// The item that a part was made of.
+/// Returns the item that a part was made of.
 pub(super) fn item(part: &ContentPart) -> Option<&Item> {
     let state: Option<&ProviderState> = match part {
         ContentPart::Text(part) => part.provider_state.as_deref(),
@@ -24,8 +25,8 @@ pub(super) fn item(part: &ContentPart) -> Option<&Item> {
         _ => None,
     };
     let data = &state?.data;
-    // The same provider may have spoken another protocol, whose state is no item; and an answer that was asked for as the
-    // arguments of a call is text now.
+    // The same provider may have spoken another protocol, whose state is not an item; and a response that was asked for
+    // as the arguments of a call is text now.
     let item = data.as_object().filter(|_| is_item(data))?;
     let fits = match part {
         ContentPart::Text(_) => kind(item) == "message",
@@ -36,7 +37,8 @@ pub(super) fn item(part: &ContentPart) -> Option<&Item> {
     fits.then_some(item)
 }
 
-/// Whether that is an item of this protocol: a thing of which the kind is told, as no other protocol tells it.
+/// Returns whether that is an item of this protocol: a thing of which the kind is reported, as no other protocol tells
+/// it.
 pub(crate) fn is_item(data: &Value) -> bool {
     // A compaction is none: other protocols have that word too.
     const KINDS: [&str; 7] = [
@@ -53,22 +55,22 @@ pub(crate) fn is_item(data: &Value) -> bool {
     KINDS.contains(&kind) || ENDS.iter().any(|end| kind.ends_with(end))
 }
 
-/// The kind of an item.
+/// Returns the kind of an item.
 pub(super) fn kind(item: &Item) -> &str {
     item.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The id of an item, if it has one.
+/// Returns the id of an item, if it has one.
 pub(super) fn id(item: &Item) -> Option<&str> {
     item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
 }
 
-/// Whether another part before this one tells the item.
+/// Returns whether another part before this one tells the item.
 pub(super) fn is_told(item: &Item) -> bool {
     item.get("more") == Some(&Value::Bool(true))
 }
 
-/// An item with what its part says of it.
+/// Returns an item with what its part says of it.
 pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
     let mut whole = item.clone();
     if let (ContentPart::Image(image), "image_generation_call") = (part, kind(item)) {
@@ -77,7 +79,7 @@ pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
     Value::Object(whole)
 }
 
-/// A message of which one piece is there.
+/// Returns a message of which one piece is there.
 pub(super) fn message(item: &Item, piece: &Value) -> Value {
     let mut message = item.clone();
     message.remove("refusal");
@@ -120,7 +122,7 @@ fn annotation(citation: &Citation, provider: &str) -> Option<Value> {
     }))
 }
 
-/// A call, with the id and the name that it is sent under.
+/// Returns a call, with the id and the name that it is sent under.
 pub(super) fn call(item: &Item, part: &ToolCallPart, arguments: &str) -> Value {
     let mut call = item.clone();
     call.insert("call_id".to_owned(), json!(part.id));

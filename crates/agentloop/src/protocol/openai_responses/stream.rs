@@ -1,4 +1,4 @@
-//! How an answer ends: the frames of a stream, and a whole body.
+//! Reads the frames of a stream or a complete body, and ends the response.
 
 use super::decode::Decoder;
 use super::growing::{Growth, Place, Source};
@@ -17,7 +17,7 @@ impl Decode for Decoder {
             return Ok(Flow::Continue);
         }
         if data == b"[DONE]" {
-            // The host says that it is over, though not why.
+            // The provider says that it is over, though not why.
             if !emitter.is_started() {
                 return Err(error_body::cut_off(emitter.is_started()));
             }
@@ -62,7 +62,7 @@ impl Decoder {
         emitter: &mut Emitter,
     ) -> Result<Flow> {
         let kind = event.kind.non_empty().unwrap_or(name);
-        // An error may lack the name of its kind, and so may a whole answer.
+        // An error may lack the name of its kind, and so may a whole response.
         if kind == "error"
             || (!kind.starts_with("response.") && event.error.filter(says_something).is_some())
         {
@@ -93,7 +93,7 @@ impl Decoder {
         }
     }
 
-    /// An item begins, grows or ends.
+    /// Begins, continues or ends an item.
     fn grow(&mut self, kind: &str, event: &Event<'_>, emitter: &mut Emitter) -> Result<()> {
         let place = Place { index: event.output_index.0, id: event.item_id.non_empty() };
         let (content, summary) = (event.content_index.0, event.summary_index.0);
@@ -158,7 +158,7 @@ impl Decoder {
             }
             "audio.delta" => Growth::Audio { delta },
             "audio.transcript.delta" => Growth::Transcript { delta },
-            // Steps of the host's own work, and what is not known yet.
+            // Steps of the provider's own work, and what is not known yet.
             _ => return Ok(()),
         };
         self.ensure_started(emitter)?;
@@ -178,7 +178,7 @@ impl Decoder {
         self.ended(response, None, body, emitter)
     }
 
-    /// The answer is told whole. `event` is the word of the event that told it.
+    /// Reads a complete response. `event` is the name of the event that holds it.
     fn ended(
         &mut self,
         response: &Response<'_>,
@@ -187,7 +187,7 @@ impl Decoder {
         emitter: &mut Emitter,
     ) -> Result<()> {
         let status = response.status.non_empty().or(event);
-        // What stands beside an error still belongs to the answer.
+        // What is beside an error still belongs to the response.
         self.all(response, emitter)?;
         if let Some(error) = response.error.filter(says_something) {
             let error = format!(r#"{{"error":{}}}"#, error.get());
@@ -211,7 +211,7 @@ impl Decoder {
                     ))
                     .with_raw(data));
             }
-            // An event knows better than the copy of the answer in it.
+            // An event knows better than the copy of the response in it.
             Some("queued" | "in_progress") => event,
             Some("incomplete") => reason.or(Some("incomplete")),
             status => status,
@@ -224,7 +224,7 @@ impl Decoder {
     }
 }
 
-/// A response that stands in an event.
+/// Returns a response that is in an event.
 fn response_of(data: &[u8]) -> Result<Response<'_>> {
     let mut response = Response::default();
     fill_json(data, &mut response)?;

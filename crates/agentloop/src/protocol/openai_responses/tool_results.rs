@@ -1,4 +1,5 @@
-//! Results of calls that are not of functions: of a shell, of patches, of a screen.
+//! Writes results of calls that are not functions: of a shell, of patches, of a screen. Only this protocol has items for
+//! them.
 
 use serde_json::{Map, Value, json};
 
@@ -7,12 +8,12 @@ use crate::chat::{ChatMessage, ContentPart};
 /// An image of one transparent pixel: a call of a screen can only be answered with an image, also when it was denied.
 const NO_SCREEN: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-/// Whether results of such calls have a form of their own.
+/// Returns whether results of such calls have a form of their own.
 pub(super) fn has_own(kind: &str) -> bool {
     matches!(kind, "shell_call" | "local_shell_call" | "apply_patch_call" | "computer_call")
 }
 
-/// The result of the call that `item` is, and what of it must be said in words beside it.
+/// Returns the result of the call that `item` is, and what of it must be said in words beside it.
 pub(super) fn own(
     item: &Map<String, Value>,
     call_id: &str,
@@ -57,7 +58,7 @@ fn is_filled(value: &&Value) -> bool {
     value.as_array().is_some_and(|list| !list.is_empty())
 }
 
-/// What commands printed: as a tool for shells reports it, one entry for each command, or any other text.
+/// Returns what commands printed: as a tool for shells reports it, one entry for each command, or any other text.
 fn shell(text: &str, failed: bool) -> Value {
     let entry = |stdout: &str, stderr: &str, outcome: Value| json!({ "stdout": stdout, "stderr": stderr, "outcome": outcome });
     let exit = |code: i64| json!({ "type": "exit", "exit_code": code });

@@ -1,4 +1,4 @@
-//! Tools, flat: the name stands beside the kind.
+//! Tools, flat: the name is beside the kind.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::protocol::params::ParamWriter;
 use crate::protocol::{ToolNames, client_tools};
 use crate::provider::Provider;
 
-/// The kind of a tool of the host's own; empty for the caller's.
+/// Returns the kind of a tool of the provider's own; empty for the caller's.
 pub(super) fn kind(tool: &ToolDefinition) -> &str {
     match tool {
         // Tools of the one form are written in the provider's own words before.
@@ -42,7 +42,7 @@ pub(super) fn tools(
     }
     let tool = |declared| match declared {
         Declared::Function(mut function) => {
-            // Hosts make schemas strict unless told not to.
+            // Providers make schemas strict unless told not to.
             function.strict.get_or_insert(false);
             Wire::Function { r#type: "function", function }
         }
@@ -78,7 +78,7 @@ fn choice_of(choice: &ToolChoice, names: &ToolNames) -> Value {
     }
 }
 
-/// What chat keeps in an object that has the kind's name stands beside the kind here.
+/// Moves the fields of the object that has the kind's name beside the kind.
 fn flat(fields: &Map<String, Value>) -> Cow<'_, Map<String, Value>> {
     let inner =
         fields.get("type").and_then(Value::as_str).and_then(|kind| fields.get_key_value(kind));

@@ -78,8 +78,8 @@ fill!(OutputDetails {
     "audio_tokens" => audio_tokens;
 } rest except);
 
-/// The usage, and the cost if the host names one. `tools` is what stands beside it on the host's own tools. `None` when
-/// nothing of it is a count.
+/// Returns the usage, and the cost if the provider names one. `tools` is what is beside it on the provider's own tools.
+/// `None` when nothing of it is a count.
 pub(super) fn read(
     raw: &str,
     tools: Option<&RawValue>,
@@ -127,7 +127,7 @@ pub(super) fn read(
     Some((usage, cost))
 }
 
-/// How often each tool was used: a number, or an object with one.
+/// Reads how often each tool was used: a number, or an object with one.
 fn requests(raw: Option<&RawValue>, counts: &mut BTreeMap<String, u64>) {
     let tools: BTreeMap<String, Value> =
         raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The JSON of answers, exactly as the API names it.
+//! The JSON of responses, exactly as the API names it.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -45,12 +45,12 @@ pub(super) struct Event<'a> {
     pub(super) response: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
-    /// Of an answer that stands in a frame as it is.
+    /// Of a response that is in a frame as it is.
     #[serde(borrow)]
     pub(super) object: Text<'a>,
 }
 
-/// A whole answer, or what is known of one while it is streamed.
+/// A whole response, or what is known of one while it is streamed.
 #[derive(Debug, Default)]
 pub(super) struct Response<'a> {
     pub(super) id: Text<'a>,
@@ -99,7 +99,7 @@ fill!(Response {
     "prompt_cache_key", "prompt_cache_retention", "top_logprobs", "presence_penalty", "frequency_penalty", "include"
 );
 
-/// Why an answer is not complete.
+/// Why a response is not complete.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Incomplete<'a> {
@@ -107,7 +107,7 @@ pub(super) struct Incomplete<'a> {
     pub(super) reason: Text<'a>,
 }
 
-/// Whether something that says what went wrong says anything: hosts send empty errors too.
+/// Returns whether something that says what went wrong says anything: providers send empty errors too.
 pub(super) fn says_something(raw: &&RawValue) -> bool {
     !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]")
 }

@@ -1,21 +1,21 @@
-//! Finds the answer again: a call of our own tool is text, and a wrapper is taken off.
+//! Finds the response again: a call of our own tool is text, and a wrapper is taken off.
 
 use std::collections::{HashMap, HashSet};
 
 use super::unwrap::Unwrap;
 use crate::chat::{FinishReason, OutputStrategy, PartDelta, PartStart, ResponsePart, TextPart};
 
-/// How an answer's shape was asked for.
+/// How a response's shape was asked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnswerForm {
     pub(crate) strategy: Option<OutputStrategy>,
-    /// The tool whose arguments are the answer.
+    /// The tool whose arguments are the response.
     pub(crate) tool: Option<String>,
-    /// Whether the answer stands in an object of our own.
+    /// Whether the response is in an object of our own.
     pub(crate) wrapped: bool,
 }
 
-/// The parts of an answer that are not what the caller shall see.
+/// The parts of a response that are not what the caller shall see.
 #[derive(Debug)]
 pub(crate) struct Answers {
     form: AnswerForm,
@@ -23,12 +23,12 @@ pub(crate) struct Answers {
     open: HashMap<(u32, u32), Option<Unwrap>>,
     /// The choices in which a tool of the caller's was called.
     called: HashSet<u32>,
-    /// The choices whose answer came as a call.
+    /// The choices whose response came as a call.
     answered: HashSet<u32>,
 }
 
 impl Answers {
-    /// `None` when there is nothing to undo.
+    /// Returns `None` when there is nothing to undo.
     pub(crate) fn new(form: AnswerForm) -> Option<Box<Self>> {
         let plain = form.tool.is_none() && !form.wrapped;
         (!plain).then(|| {
@@ -41,7 +41,7 @@ impl Answers {
         })
     }
 
-    /// A part begins: a call of our own tool is a text.
+    /// Begins a part. A call of our own tool becomes a text.
     pub(crate) fn start(&mut self, choice: u32, start: PartStart) -> PartStart {
         match &start {
             PartStart::ToolCall { name, .. } if Some(name) == self.form.tool.as_ref() => {
@@ -56,14 +56,14 @@ impl Answers {
         }
     }
 
-    /// A part has begun, under that number.
+    /// Notes the number of a part that has begun.
     pub(crate) fn opened(&mut self, choice: u32, part: u32, start: &PartStart) {
         if matches!(start, PartStart::Text {}) {
             self.open.insert((choice, part), self.form.wrapped.then(Unwrap::new));
         }
     }
 
-    /// A part grows; `None` when there is nothing to hand on yet.
+    /// Adds to a part; `None` when there is nothing to emit yet.
     pub(crate) fn delta(&mut self, choice: u32, part: u32, delta: PartDelta) -> Option<PartDelta> {
         let Some(unwrap) = self.open.get_mut(&(choice, part)) else { return Some(delta) };
         let text = match delta {
@@ -80,13 +80,13 @@ impl Answers {
         (!text.is_empty()).then_some(PartDelta::Text { text })
     }
 
-    /// A part ends; gives what was held back.
+    /// Ends a part and returns what was held back.
     pub(crate) fn close(&mut self, choice: u32, part: u32) -> Option<PartDelta> {
         let text = self.open.remove(&(choice, part))??.finish();
         (!text.is_empty()).then_some(PartDelta::Text { text })
     }
 
-    /// A part that came whole.
+    /// Emits a part that came whole.
     pub(crate) fn whole(&self, part: ResponsePart) -> ResponsePart {
         let mut text = match part {
             ResponsePart::ToolCall(call) if Some(&call.name) == self.form.tool.as_ref() => {
@@ -103,7 +103,7 @@ impl Answers {
         ResponsePart::Text(text)
     }
 
-    /// Why a choice ended: a call of our own tool is no call.
+    /// Returns why a choice ended: a call of our own tool is not a call.
     pub(crate) fn finish(&self, choice: u32, reason: FinishReason) -> FinishReason {
         let own = self.answered.contains(&choice) && !self.called.contains(&choice);
         if own && reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason }

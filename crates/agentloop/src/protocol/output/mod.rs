@@ -1,8 +1,8 @@
-//! The shape of an answer: how it is asked for, and how it is found again in what comes back.
+//! The shape of a response: how it is asked for, and how it is found again in what comes back.
 //!
 //! A schema is asked for natively where the model keeps to one, as the arguments of a tool that must be called where it
-//! does not, and in words last. Encoders see only what their protocol can say; the [`AnswerForm`] undoes the rest in the
-//! events, so that the text of the answer is the JSON that was asked for, whichever way was taken.
+//! does not, and in words last. Encoders see only what their protocol can say; the [`AnswerForm`] undoes the rest in
+//! the events, so the text of the response is the JSON that was asked for, whichever way was taken.
 
 mod answer;
 mod unwrap;
@@ -25,7 +25,7 @@ use crate::provider::quirks::JsonSchemaSupport;
 use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
 use crate::schema;
 
-/// A request whose answer is asked for in a way that its host knows.
+/// A request whose response is asked for in a way that its provider knows.
 #[derive(Debug)]
 pub(crate) struct Shaped<'r> {
     pub(crate) request: Cow<'r, ChatRequest>,
@@ -42,11 +42,11 @@ pub(crate) struct Shaped<'r> {
 /// What asks for JSON in words.
 const ONE_OBJECT: &str = "Answer with one JSON object only, without any text around it.";
 
-/// Chooses how the answer's shape is asked for.
+/// Chooses how the response's shape is asked for.
 ///
 /// # Errors
 ///
-/// When the request insists on a way that the host does not have.
+/// When the request insists on a way that the provider does not have.
 pub(crate) fn shape<'r>(
     provider: &Provider,
     model: &str,
@@ -107,7 +107,7 @@ pub(crate) fn shape<'r>(
     Ok(shaped)
 }
 
-/// The best way that the model has, or the one that the request insists on.
+/// Returns the best way that the model has, or the one that the request insists on.
 fn strategy(
     provider: &Provider,
     traits: &ModelTraits,
@@ -139,7 +139,7 @@ fn strategy(
     }
 }
 
-/// How many tools of its own the request lets the model call.
+/// Returns how many tools of its own the request lets the model call.
 fn callable(request: &ChatRequest) -> usize {
     if request.tool_choice == Some(ToolChoice::None) { 0 } else { request.tools.len() }
 }
@@ -157,7 +157,7 @@ impl Shaped<'_> {
         self.warnings.push(Warning::new(WarningKind::Converted, "response_format", message));
     }
 
-    /// Puts the description into the schema, where nothing can stand beside it.
+    /// Puts the description into the schema, where nothing can be beside it.
     fn describe(&mut self, format: &mut Cow<'_, JsonSchemaFormat>) {
         let Some(about) = format.description.clone() else { return };
         let known = format.schema.get("description").and_then(Value::as_str);
@@ -181,7 +181,7 @@ impl Shaped<'_> {
         }
     }
 
-    /// A tool that takes the answer as its arguments, and that must be called.
+    /// Adds a tool that takes the response as its arguments and must be called.
     fn by_tool(&mut self, provider: &Provider, model: &str, format: &JsonSchemaFormat) {
         if self.request.output_strategy.is_none() {
             self.warn(&format!("{model} keeps to no schema by itself: asked for as a tool call"));
@@ -229,7 +229,7 @@ impl Shaped<'_> {
         self.request.to_mut().response_format = json_mode.then(ResponseFormat::json);
     }
 
-    /// The schema in words, without JSON mode.
+    /// Puts the schema into the instructions, without JSON mode.
     fn only_in_words(&mut self, format: &JsonSchemaFormat) {
         let about = format.description.as_deref().unwrap_or_default();
         let gap = if about.is_empty() { "" } else { "\n" };
@@ -241,7 +241,7 @@ impl Shaped<'_> {
     }
 }
 
-/// A name that no tool of the request has.
+/// Returns a name that no tool of the request has.
 fn free_name(request: &ChatRequest, wanted: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut name: String = wanted.chars().filter(|c| fits(*c)).take(32).collect();

@@ -2,11 +2,11 @@
 
 use crate::schema::WRAPPER;
 
-/// The text of `{"value": …}` while it comes. What turns out to be something else is handed on as it is.
+/// The text of `{"value": …}` while it comes. What turns out to be something else is emitted as it is.
 #[derive(Debug)]
 pub(super) struct Unwrap {
     state: State,
-    /// What has not been handed on yet.
+    /// What has not been emitted yet.
     held: String,
 }
 
@@ -23,7 +23,7 @@ impl Unwrap {
         Self { state: State::Before, held: String::new() }
     }
 
-    /// What can be handed on after `text` has come.
+    /// Returns what can be emitted after `text` has come.
     pub(super) fn feed(&mut self, text: String) -> String {
         match self.state {
             State::Off => text,
@@ -47,7 +47,7 @@ impl Unwrap {
         }
     }
 
-    /// A brace at the end may be the wrapper's own: it waits for what follows.
+    /// Holds back a brace at the end, which may be the wrapper's own.
     fn inside(&mut self, text: &str) -> String {
         // All that is held is of that kind already, and is not looked at again.
         let certain = text.trim_end_matches(|c: char| c == '}' || c.is_ascii_whitespace());
@@ -61,7 +61,7 @@ impl Unwrap {
         out
     }
 
-    /// What is left when nothing follows.
+    /// Returns what is left when nothing follows.
     pub(super) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         match self.state {

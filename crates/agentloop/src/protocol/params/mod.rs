@@ -1,9 +1,10 @@
 //! The only interpreter of a provider's rules about parameters.
 //!
-//! A protocol supplies a [`Place`] for each parameter: the name or the path under which it is sent, or that the protocol has no
-//! such setting. The rules of the provider are applied in two steps:
+//! A protocol supplies a [`Place`] for each parameter: the name or the path under which it is sent, or that the
+//! protocol has no such setting. The rules of the provider are applied in two steps:
 //!
-//! 1. [`set_defaults`] and [`apply`] change the request, before it is encoded. A default is set like a value of the caller, a
+//! 1. [`set_defaults`] and [`apply`] change the request, before it is encoded. A default is set like a value of the
+//! caller, a
 //!    stripped parameter is cleared, a number is clamped. All warnings are written here, so a rule that counts is never silent.
 //! 2. [`ParamWriter`] writes each parameter at its place, or under the name that a rule gives it.
 
@@ -124,7 +125,8 @@ pub(crate) fn set_defaults<'r>(
     Ok(request)
 }
 
-/// Applies the rules of a provider to a request, and returns a warning for each parameter that is not sent as it was set.
+/// Applies the rules of a provider to a request, and returns a warning for each parameter that is not sent as it was
+/// set.
 ///
 /// # Errors
 ///

@@ -23,8 +23,8 @@ pub(in crate::protocol) enum Extra {
 
 /// A body while it is written.
 ///
-/// Fields of the caller (`extra_body`) win over parameters, parameters over the provider's defaults, and these over what the
-/// library adds.
+/// Fields of the caller (`extra_body`) win over parameters, parameters over the provider's defaults, and these over
+/// what the library adds.
 pub(in crate::protocol) struct ParamWriter<'a> {
     provider: &'a Provider,
     extra: &'a Map<String, Value>,
@@ -182,8 +182,8 @@ impl<'a> ParamWriter<'a> {
         Ok(())
     }
 
-    /// Writes what is left: the objects, and of parameters that only a rule has a name for, of the provider's defaults and of
-    /// the caller's own fields those that `is_wanted` names.
+    /// Writes what is left: the objects, and of parameters that only a rule has a name for, of the provider's defaults
+    /// and of the caller's own fields those that `is_wanted` names.
     pub(in crate::protocol) fn settings(
         &mut self,
         request: &ChatRequest,

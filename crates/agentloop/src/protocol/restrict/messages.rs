@@ -14,7 +14,7 @@ use crate::provider::{Provider, Restriction};
 const CONTINUE: &str =
     "Continue your last message exactly where it ends, without repeating any of it.";
 
-/// Whether a message names JSON, in whatever letters.
+/// Returns whether a message names JSON, in whatever letters.
 pub(super) fn name_json(request: &ChatRequest) -> bool {
     let names =
         |text: &str| text.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"json"));
@@ -27,8 +27,8 @@ pub(super) fn name_json(request: &ChatRequest) -> bool {
     })
 }
 
-/// Whether the conversation ends with words of the assistant that the model shall continue. A message in which the
-/// provider's own tools were called is sent back for another reason: the provider had paused, and goes on.
+/// Returns whether the conversation ends with words of the assistant that the model shall continue. A message in which
+/// the provider's own tools were called is sent back for another reason: the provider had paused, and goes on.
 pub(super) fn is_prefilled(request: &ChatRequest) -> bool {
     let Some(last) = request.messages.last().filter(|last| last.role == Role::Assistant) else {
         return false;
@@ -51,7 +51,8 @@ pub(super) fn ask_to_continue(request: &mut ChatRequest) {
     request.messages.push(ChatMessage::user(CONTINUE));
 }
 
-/// Whether a part is a medium of `kind` that is not of one of the `types`. One of an unknown type is left to the provider.
+/// Returns whether a part is a medium of `kind` that is not of one of the `types`. One of an unknown type is left to
+/// the provider.
 fn is_refused(part: &ContentPart, kind: MediaKind, types: &[Cow<'static, str>]) -> bool {
     let Ok(Some(medium)) = Medium::of(part) else { return false };
     if medium.kind != kind {

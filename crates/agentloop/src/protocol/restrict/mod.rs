@@ -1,7 +1,7 @@
 //! Applies the table of [restrictions](crate::provider::Restriction) to a request, before it is encoded.
 //!
-//! One interpreter serves all protocols: it looks at the request only, never at what a protocol makes of it. What can be
-//! decided only once the conversation is prepared (the order of messages, the ids of calls) is handed over as
+//! One interpreter serves all protocols: it looks at the request only, never at what a protocol makes of it. What can
+//! be decided only once the conversation is prepared (the order of messages, the ids of calls) is handed over as
 //! [`Order`](super::Order).
 
 mod messages;
@@ -277,7 +277,7 @@ impl Restricted<'_> {
     }
 }
 
-/// Why a row is there. It costs nothing for a row of the table.
+/// Returns why a row is there. It costs nothing for a row of the table.
 fn reason(row: &Restriction) -> Cow<'static, str> {
     if row.reason.is_empty() {
         Cow::Borrowed("the provider refuses it")
@@ -286,7 +286,7 @@ fn reason(row: &Restriction) -> Cow<'static, str> {
     }
 }
 
-/// The error of strict mode.
+/// Returns the error of strict mode.
 fn refused(what: &str, how: &str) -> Error {
     let hint = match how {
         "" => {

@@ -6,7 +6,7 @@ use crate::chat::{ChatRequest, Effort};
 use crate::protocol::codec;
 use crate::provider::Provider;
 
-/// Whether an entry of `metadata` is short enough.
+/// Returns whether an entry of `metadata` is short enough.
 pub(super) fn fits(name: &str, value: &Value, key: usize, longest: usize) -> bool {
     name.len() <= key && value.as_str().is_none_or(|text| text.len() <= longest)
 }
@@ -18,7 +18,7 @@ pub(super) fn trim_metadata(request: &mut ChatRequest, entries: usize, key: usiz
     request.metadata = Some(kept.take(entries).collect());
 }
 
-/// The effort that is sent where only some levels are known; `None` when the request keeps to them.
+/// Returns the effort that is sent where only some levels are known; `None` when the request keeps to them.
 pub(super) fn effort_change(
     request: &ChatRequest,
     provider: &Provider,
@@ -39,7 +39,7 @@ pub(super) fn effort_change(
     }
 }
 
-/// Whether the request itself has a field of the body.
+/// Returns whether the request itself has a field of the body.
 pub(super) fn has_field(request: &ChatRequest, path: &str) -> bool {
     let mut fields = Some(&request.extra_body);
     let mut names = path.split('.').peekable();

@@ -17,27 +17,27 @@ pub(super) fn is_strict(tool: &ToolDefinition) -> bool {
     matches!(tool, ToolDefinition::Function { function, .. } if function.strict == Some(true))
 }
 
-/// Whether the root of a function's schema has one of the keywords.
+/// Returns whether the root of a function's schema has one of the keywords.
 pub(super) fn has(tool: &ToolDefinition, words: &[Cow<'static, str>]) -> bool {
     let ToolDefinition::Function { function, .. } = tool else { return false };
     let Some(Value::Object(schema)) = &function.parameters else { return false };
     words.iter().any(|word| schema.contains_key(word.as_ref()))
 }
 
-/// Whether a tool is one of that type that the provider runs.
+/// Returns whether a tool is one of that type that the provider runs.
 pub(super) fn is_kind(tool: &ToolDefinition, kind: &str) -> bool {
     !is_function(tool)
         && serde_json::to_value(tool).is_ok_and(|fields| fields["type"].as_str() == Some(kind))
 }
 
-/// A tool of that type that the provider runs.
+/// Returns a tool of that type that the provider runs.
 pub(super) fn of_kind(kind: &str) -> ToolDefinition {
     let mut fields = Map::new();
     fields.insert("type".to_owned(), kind.into());
     ToolDefinition::Provider(fields)
 }
 
-/// A tool's name, for warnings.
+/// Returns a tool's name, for warnings.
 fn label(tool: &ToolDefinition) -> String {
     let kind = || serde_json::to_value(tool).ok()?["type"].as_str().map(str::to_owned);
     tool.name().map(str::to_owned).or_else(kind).unwrap_or_default()
@@ -75,7 +75,7 @@ impl Restricted<'_> {
         Ok(())
     }
 
-    /// Keeps the first `most` tools. The one that must be called stands in place of the last of them.
+    /// Keeps the first `most` tools. The one that must be called is in place of the last of them.
     fn keep_first(&mut self, most: usize) {
         let request = self.request.to_mut();
         let forced = match &request.tool_choice {

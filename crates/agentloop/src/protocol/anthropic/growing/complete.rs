@@ -1,4 +1,4 @@
-//! Blocks that come whole: images, encrypted thoughts, and what the host's own tools gave back.
+//! Blocks that come whole: images, encrypted thoughts, and what the provider's own tools gave back.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::chat::{
     ResponsePart, ServerToolResultPart,
 };
 
-/// The language of the host's own tools that run code.
+/// Returns the language of the provider's own tools that run code.
 pub(super) fn language(tool: &str) -> Option<&'static str> {
     match tool {
         "code_execution" => Some("python"),
@@ -17,7 +17,7 @@ pub(super) fn language(tool: &str) -> Option<&'static str> {
     }
 }
 
-/// An image, in the form that requests have for it: no model of today draws, gateways do.
+/// Returns an image, in the form that requests have for it: no model of today draws, gateways do.
 pub(super) fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
     let source = fields.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -35,7 +35,7 @@ pub(super) fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
     }
 }
 
-/// A block that comes whole.
+/// Returns a block that comes whole.
 pub(super) fn whole(mut fields: Map<String, Value>, provider: &str) -> ResponsePart {
     let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let kind = word("type").to_owned();
@@ -75,7 +75,7 @@ fn is_error(content: &Value) -> bool {
     kind.is_some_and(|kind| kind.ends_with("_error"))
 }
 
-/// What a run of code left, in all the forms that there are.
+/// Returns what a run of code left, in all the forms that there are.
 fn code_result(content: &Value) -> CodeResultPart {
     let text = |name: &str| content.get(name).and_then(Value::as_str).unwrap_or_default();
     if is_error(content) {

@@ -1,4 +1,4 @@
-//! Reads requests, tolerantly.
+//! Reads requests. Unknown fields are kept.
 
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::protocol::serve::{Operation, ServedChat, refused};
 const CHAT_FIELDS: [&str; 6] =
     ["model", "max_tokens", "temperature", "top_p", "top_k", "service_tier"];
 
-/// What a call asks for, by its method, the end of its path and the version that it names.
+/// Returns what a call asks for, by its method, the end of its path and the version that it names.
 pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     if method == Method::POST && path.ends_with("/messages") {
@@ -32,7 +32,7 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
 ///
 /// # Errors
 ///
-/// When the body is no JSON object, or a known field has a form that cannot be read.
+/// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
@@ -148,7 +148,7 @@ fn read_cache(block: &Value) -> Option<Value> {
     Some(json!({ "type": "ephemeral", "ttl": cache["ttl"] }))
 }
 
-/// A turn: the results of tools that stand in a user's turn are turns of their own.
+/// Reads a message. The results of tools in a user's message become messages of their own.
 fn read_turn(turn: &Value, messages: &mut Vec<Value>) {
     let role = turn["role"].clone();
     let blocks = match turn.get("content") {
@@ -209,7 +209,7 @@ fn read_block(block: &Value) -> Value {
     part
 }
 
-/// An address, or a data URL.
+/// Returns a URL, or a data URL.
 fn read_source(source: &Value) -> Value {
     match (source["type"].as_str(), source["media_type"].as_str(), source["data"].as_str()) {
         (Some("base64"), Some(kind), Some(data)) => json!(format!("data:{kind};base64,{data}")),

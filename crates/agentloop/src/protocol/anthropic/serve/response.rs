@@ -1,4 +1,4 @@
-//! Writes answers.
+//! Writes complete responses.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -12,7 +12,7 @@ fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
 }
 
-/// The body of a whole answer: of its first choice, for the wire has no others.
+/// Writes the body of a complete response: of its first choice, for the wire has no others.
 pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     let choice = response.choices.first().cloned().unwrap_or_default();
     let content: Vec<Value> = choice.content.iter().flat_map(block).collect();
@@ -29,7 +29,7 @@ pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     }))
 }
 
-/// The wire's word for why an answer ended: the answer's own if it is one, else the one of the same meaning.
+/// The wire's word for why a response ended: the response's own if it is one, else the one of the same meaning.
 pub(super) fn stop_reason(raw: Option<&str>, reason: &FinishReason) -> String {
     const WORDS: [&str; 8] = [
         "end_turn",
@@ -52,7 +52,7 @@ pub(super) fn stop_reason(raw: Option<&str>, reason: &FinishReason) -> String {
     word.to_owned()
 }
 
-/// A part as a block; none for what the wire has no block for.
+/// Returns a part as a block; none for what the wire has no block for.
 pub(super) fn block(part: &ResponsePart) -> Option<Value> {
     Some(match part {
         ResponsePart::Text(text) => {
@@ -139,7 +139,7 @@ fn extras(state: Option<&ProviderState>) -> Map<String, Value> {
     state.and_then(|state| state.data.as_object()).cloned().unwrap_or_default()
 }
 
-/// The usage. What was read from or written to a cache stands beside the other input.
+/// Returns the usage. What was read from or written to a cache is beside the other input.
 pub(super) fn usage(usage: &Usage) -> Value {
     let details = &usage.details;
     let cached = details.cached_tokens.unwrap_or(0);
@@ -198,12 +198,12 @@ pub(super) fn error_object(error: &Error) -> Value {
     body
 }
 
-/// The body of an answer that says that the call failed. Its status is the error's, or 500.
+/// Writes the body of a failed call.
 pub(super) fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
 }
 
-/// The body of a list of models.
+/// Writes the body of a list of models.
 pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     let data: Vec<Value> = models
         .iter()
@@ -233,7 +233,7 @@ pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     bytes(&json!({ "data": data, "has_more": false, "first_id": first, "last_id": last }))
 }
 
-/// The body of a token count.
+/// Writes the body of a token count.
 pub(super) fn write_count(tokens: u64) -> Bytes {
     bytes(&json!({ "input_tokens": tokens }))
 }

@@ -9,7 +9,7 @@ use crate::chat::{ChatStreamEvent, FinishReason, PartDelta, PartStart, Usage};
 use crate::error::Error;
 use crate::protocol::serve::WriteStream;
 
-/// Writes a stream, event by event. The wire has one answer: that of the first choice.
+/// Writes a stream, event by event. The wire has one response: that of the first choice.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
     /// The blocks that have begun: part and index.

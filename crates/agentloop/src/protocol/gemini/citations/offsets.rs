@@ -46,14 +46,14 @@ impl<'a> Texts<'a> {
         self.texts.get(at).copied()
     }
 
-    /// The text in which a byte of all texts, put end to end, is, and where in it.
+    /// Returns the text in which a byte of all texts, put end to end, is, and where in it.
     pub(super) fn in_all(&self, byte: usize) -> (usize, usize) {
         // Of texts that begin at the same byte, all but the last are empty.
         let at = self.begins.partition_point(|begin| *begin <= byte).saturating_sub(1);
         (at, byte - self.begins.get(at).copied().unwrap_or(0))
     }
 
-    /// How many characters come before a byte of a text, or of what the text has of it.
+    /// Returns how many characters come before a byte of a text, or of what the text has of it.
     pub(super) fn characters(&self, at: usize, byte: usize) -> u64 {
         let (Some(text), Some(steps)) = (self.texts.get(at), self.steps.get(at)) else { return 0 };
         let byte = byte.min(text.len());
@@ -63,14 +63,15 @@ impl<'a> Texts<'a> {
             - u64::from(!text.is_char_boundary(byte))
     }
 
-    /// Whether so many bytes may be looked through.
+    /// Returns whether so many bytes may be looked through.
     pub(super) fn may_look(&self, bytes: usize) -> bool {
         let left = self.left.get().checked_sub(bytes);
         self.left.set(left.unwrap_or(0));
         left.is_some()
     }
 
-    /// Where words are, in the first text that has them. After many searches of long texts there is no answer.
+    /// Returns where words are, in the first text that has them. After many searches of long texts there is no
+    /// response.
     pub(super) fn find(&self, words: &str) -> Option<(usize, usize)> {
         self.texts.iter().enumerate().find_map(|(at, text)| {
             let may = self.may_look(text.len() + 1);
@@ -79,7 +80,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// How many characters begin in these bytes.
+/// Returns how many characters begin in these bytes.
 fn count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }

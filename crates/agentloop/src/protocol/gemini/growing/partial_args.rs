@@ -1,4 +1,5 @@
-//! Arguments of a call that arrive value by value.
+//! Collects the arguments of a call that arrive value by value, which only Vertex AI does
+//! (`streamFunctionCallArguments`).
 
 use std::mem::size_of;
 
@@ -23,12 +24,12 @@ enum Step {
 /// How far past its end a list may be filled up by naming a place in it. Lists come in order.
 const MAX_GAP: usize = 64;
 
-/// How deep a value may stand.
+/// How deep a value may be.
 const MAX_DEPTH: usize = 100;
 
 impl PartialArgs {
-    /// Takes the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. Text grows; any other
-    /// value is there at once.
+    /// Takes the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. Text grows; any
+    /// other value is there at once.
     pub(super) fn push(&mut self, raw: &str) {
         self.bytes += raw.len();
         for piece in &nesting::read_list(raw) {
@@ -51,12 +52,12 @@ impl PartialArgs {
         }
     }
 
-    /// How many bytes have come, with what lists were filled up with.
+    /// Returns how many bytes have come, with what lists were filled up with.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The arguments as JSON text; none at all are an empty object.
+    /// Returns the arguments as JSON text; none at all are an empty object.
     pub(super) fn json(&self) -> String {
         match &self.root {
             Value::Null => "{}".to_owned(),
@@ -93,7 +94,7 @@ fn steps(path: &str) -> Vec<Step> {
     steps
 }
 
-/// The value at that place, which is made if it is not there. `None` where the place cannot be.
+/// Returns the value at that place, which is made if it is not there. `None` where the place cannot be.
 fn place<'a>(mut value: &'a mut Value, steps: &[Step], bytes: &mut usize) -> Option<&'a mut Value> {
     if steps.len() > MAX_DEPTH {
         return None;

@@ -1,4 +1,4 @@
-//! Reads requests, tolerantly.
+//! Reads requests. Unknown fields are kept.
 
 use http::{HeaderMap, Method};
 use serde_json::{Map, Value, json};
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::percent;
 use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
 
-/// What a call asks for, by its method and the end of its path. The list of models shares its path with other
+/// Returns what a call asks for, by its method and the end of its path. The list of models shares its path with other
 /// protocols: it is this one's under the API's version, or with a key in this protocol's header.
 pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<Operation> {
     let path = path.trim_end_matches('/');
@@ -27,7 +27,7 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
     }
 }
 
-/// The model and the method of a path: `/v1beta/models/{model}:{method}?…`.
+/// Returns the model and the method of a path: `/v1beta/models/{model}:{method}?…`.
 fn parts_of(path: &str) -> (String, &str) {
     let path = path.split('?').next().unwrap_or_default();
     let (rest, method) = path.rsplit_once(':').unwrap_or((path, ""));
@@ -36,11 +36,11 @@ fn parts_of(path: &str) -> (String, &str) {
     (String::from_utf8_lossy(&percent::decode(model)).into_owned(), method)
 }
 
-/// Reads a chat request. The model, and whether to stream, stand in its path.
+/// Reads a chat request. The model, and whether to stream, are in its path.
 ///
 /// # Errors
 ///
-/// When the body is no JSON object, or a known field has a form that cannot be read.
+/// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     let (model, method) = parts_of(path);
     let mut fields = object(body)?;
@@ -112,7 +112,7 @@ fn read_contents(contents: &[Value], messages: &mut Vec<Value>) {
     }
 }
 
-/// The result of the call that it names, by id or by name.
+/// Returns the result of the call that it names, by id or by name.
 fn read_result(result: &Value, waiting: &mut Vec<(String, String)>) -> Value {
     let word = |name: &str| result.get(name).and_then(Value::as_str);
     let found = waiting.iter().position(|(id, name)| match word("id") {

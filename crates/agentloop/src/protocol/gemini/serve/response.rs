@@ -16,7 +16,7 @@ fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
 }
 
-/// The body of a whole answer.
+/// Writes the body of a complete response.
 pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     let candidates: Vec<Value> = response.choices.iter().map(candidate).collect();
     let mut body = json!({
@@ -106,7 +106,7 @@ fn blob(mime_type: &str, data: &str, url: Option<&str>) -> Value {
     }
 }
 
-/// The sources of an answer's texts.
+/// The sources of a response's texts.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     chunks: Vec<Value>,
@@ -174,7 +174,7 @@ fn document(file: &FileCitation) -> Value {
     json!({ "retrievedContext": source })
 }
 
-/// The provider's own word if it is one of this wire's, which are all in capitals.
+/// Returns the provider's own word if it is one of this wire's, which are all in capitals.
 pub(super) fn finish_word(raw: Option<&str>, reason: &FinishReason) -> String {
     let is_ours = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     if let Some(raw) = raw.filter(is_ours) {
@@ -249,12 +249,12 @@ pub(super) fn error_object(error: &Error) -> Value {
     json!({ "error": fields })
 }
 
-/// The body of an answer that says that the call failed. Its status is the error's, or 500.
+/// Writes the body of a failed call.
 pub(super) fn write_error(error: &Error) -> Bytes {
     bytes(&error_object(error))
 }
 
-/// The body of a list of models.
+/// Writes the body of a list of models.
 pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     let list: Vec<Value> = models
         .iter()
@@ -273,7 +273,7 @@ pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
     bytes(&json!({ "models": list }))
 }
 
-/// The body of a token count.
+/// Writes the body of a token count.
 pub(super) fn write_count(tokens: u64) -> Bytes {
     bytes(&json!({ "totalTokens": tokens }))
 }

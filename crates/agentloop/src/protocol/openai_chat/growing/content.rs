@@ -99,7 +99,7 @@ impl ChoiceState {
     }
 }
 
-/// Returns a reference as a citation: a page where there is an address, else as it came.
+/// Returns a reference as a citation: a page where there is a URL, else as it came.
 fn citation(chunk: &Value, provider: &str) -> Citation {
     let text = |name: &str| chunk.get(name).and_then(Value::as_str).map(str::to_owned);
     match text("url").filter(|url| !url.is_empty()) {

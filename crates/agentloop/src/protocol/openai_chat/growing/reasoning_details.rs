@@ -1,4 +1,5 @@
-//! `reasoning_details`: the record of its reasoning that OpenRouter sends and takes back. No other protocol has one.
+//! `reasoning_details`: the record of its reasoning that OpenRouter sends and takes back (recording
+//! openrouter-json-parallel-tool-calls-thinking-e5f217aa, 2026). No other protocol has one.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! `executed_tools`: tools that the host ran while it answered.
+//! `executed_tools`: the tools that Groq ran while the model responded (recording
+//! groq-json-code-execution-search-results-8971a186, 2026).
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::chat::{
 };
 use crate::nesting;
 
-/// The runs of one choice. In a stream a run is told twice: when it begins, and again with its output.
+/// The runs of one choice. In a stream a run is reported twice: when it begins, and again with its output.
 #[derive(Debug, Default)]
 pub(super) struct ExecutedTools {
     /// How many there are.
@@ -29,7 +30,7 @@ struct Run {
 const CALL_FIELDS: [&str; 4] = ["index", "type", "name", "arguments"];
 
 impl ExecutedTools {
-    /// The parts that a list of runs adds.
+    /// Returns the parts that a list of runs adds.
     pub(super) fn read(&mut self, raw: &str, provider: &str) -> Vec<ResponsePart> {
         let mut parts = Vec::new();
         for entry in nesting::read_list(raw) {

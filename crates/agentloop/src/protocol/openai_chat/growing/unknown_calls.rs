@@ -1,4 +1,4 @@
-//! Calls of a type that is not known: kept as they came, and sent back so.
+//! Keeps calls of an unknown type as they came, so they can be sent back. Only this protocol streams them in pieces.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -27,7 +27,7 @@ struct Call {
 }
 
 impl UnknownCalls {
-    /// Whether a piece continues a call that is here.
+    /// Returns whether a piece continues a call that is here.
     pub(super) fn has(&self, call: &WireToolCall<'_>) -> bool {
         !self.calls.is_empty() && self.find(call).is_some()
     }

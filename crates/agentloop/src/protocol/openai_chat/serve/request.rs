@@ -1,4 +1,4 @@
-//! Reads requests, tolerantly.
+//! Reads requests. Unknown fields are kept.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -35,7 +35,7 @@ const CHAT_FIELDS: [&str; 24] = [
     "user",
 ];
 
-/// What a call asks for, by its method and the end of its path.
+/// Returns what a call asks for, by its method and the end of its path.
 pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
     let path = path.trim_end_matches('/');
     if method == Method::POST && path.ends_with("/chat/completions") {
@@ -54,7 +54,7 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 ///
 /// # Errors
 ///
-/// When the body is no JSON object, or a known field has a form that cannot be read.
+/// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);

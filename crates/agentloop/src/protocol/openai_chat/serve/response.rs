@@ -11,7 +11,7 @@ fn bytes(value: &Value) -> Bytes {
     Bytes::from(value.to_string())
 }
 
-/// The body of a whole answer.
+/// Writes the body of a complete response.
 pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     let choices: Vec<Value> = response.choices.iter().map(choice).collect();
     let mut body = json!({
@@ -72,7 +72,7 @@ fn choice(choice: &Choice) -> Value {
     })
 }
 
-/// An image by its bytes, or by its address when there are none.
+/// Returns an image by its bytes, or by its URL when there are none.
 pub(super) fn image_reference(image: &ImagePart) -> Value {
     let url = match &image.url {
         Some(url) if image.data.is_empty() => url.clone(),

@@ -110,7 +110,7 @@ impl StreamWriter {
         Self { include_usage, ..Self::default() }
     }
 
-    /// The number of a tool call among those of its choice.
+    /// Returns the number of a tool call among those of its choice.
     fn call(&mut self, choice: u32, part: u32) -> usize {
         if !self.calls.contains(&(choice, part)) {
             self.calls.push((choice, part));

@@ -1,4 +1,4 @@
-//! Speech, which is told beside the items.
+//! Speech, which is reported beside the items.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::protocol::Emitter;
 use crate::protocol::base64_join::Base64Joiner;
 
-/// The speech of an answer while it grows.
+/// The speech of a response while it grows.
 #[derive(Debug, Default)]
 pub(super) struct Audio {
     part: Option<u32>,

@@ -11,7 +11,7 @@ use crate::chat::{
 
 type Item = Map<String, Value>;
 
-/// The parts of an item. `id` is the one by which its result is found.
+/// Returns the parts of an item. `id` is the one by which its result is found.
 pub(super) fn parts(item: Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     let state = || Some(Box::new(ProviderState::new(provider, Value::Object(item.clone()))));
     match word(&item, "type") {
@@ -68,7 +68,8 @@ pub(super) fn parts(item: Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     }
 }
 
-/// The arguments of a call of a tool that the protocol knows by name and the caller runs; `None` if the item is none.
+/// Returns the arguments of a call of a tool that the protocol knows by name and the caller runs; `None` if the item is
+/// none.
 pub(super) fn client_tool(item: &Item) -> Option<String> {
     let names: &[&str] = match word(item, "type") {
         "shell_call" | "local_shell_call" => &["action"],
@@ -85,7 +86,7 @@ pub(super) fn client_tool(item: &Item) -> Option<String> {
     Some(Value::Object(told).to_string())
 }
 
-/// A run of code with what it printed.
+/// Returns a run of code with what it printed.
 fn sandbox(item: &Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     let language = Some(word(item, "language")).filter(|word| !word.is_empty());
     let mut parts = vec![ResponsePart::CodeExecution(CodeExecutionPart {
@@ -113,7 +114,7 @@ fn sandbox(item: &Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     parts
 }
 
-/// What a tool of the host found, told without its call.
+/// Returns what a tool of the provider found, told without its call.
 fn searched(item: &Item, kind: &str, id: &str, provider: &str) -> Vec<ResponsePart> {
     let (mut asked, mut found) = (Item::new(), Item::new());
     for (name, value) in item {

@@ -70,7 +70,7 @@ impl Index {
         next
     }
 
-    /// The key of such items; `None` if there can be none.
+    /// Returns the key of such items; `None` if there can be none.
     pub(super) fn key(
         &self,
         kind: Option<&str>,
@@ -105,7 +105,7 @@ impl Index {
         bucket.at(bucket.ended)
     }
 
-    /// The first that the list at the end has not named.
+    /// Returns the first that the list at the end has not named.
     pub(super) fn first_unnamed(
         &mut self,
         key: Key,

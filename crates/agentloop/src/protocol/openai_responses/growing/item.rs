@@ -1,4 +1,4 @@
-//! One item of an answer while it grows: items → parts.
+//! One item of a response while it grows: items → parts.
 
 use std::collections::HashSet;
 use std::mem::size_of;
@@ -24,7 +24,7 @@ pub(super) enum Item {
     Message(Message),
     Reasoning(Thinking),
     Call(Growing),
-    /// One that is handed on when it ends.
+    /// One that is emitted when it ends.
     Whole(Fields),
 }
 
@@ -35,13 +35,13 @@ pub(super) struct Common {
     pub(super) calls: HashSet<String>,
     /// How many there were.
     pub(super) call_count: usize,
-    /// The id of the latest call of a tool of the host's.
+    /// The id of the latest call of a tool of the provider's.
     pub(super) latest: String,
-    /// How many items of the host's had no id.
+    /// How many items of the provider's had no id.
     pub(super) unnamed: usize,
     pub(super) refused: bool,
     pub(super) host_runs_custom: bool,
-    /// For ids that the host should have made.
+    /// For ids that the provider should have made.
     pub(super) seed: u64,
     pub(super) audio_format: Option<String>,
 }
@@ -64,7 +64,7 @@ pub(in crate::protocol::openai_responses) enum Growth<'a> {
 }
 
 impl Growth<'_> {
-    /// The kind of the items that grow so, if there is only one.
+    /// Returns the kind of the items that grow so, if there is only one.
     pub(super) fn kind(&self) -> Option<&'static str> {
         match self {
             Self::Thought { .. } | Self::ThoughtDone { .. } => Some("reasoning"),
@@ -106,7 +106,7 @@ impl Item {
         }
     }
 
-    /// The item ends; `fields` is all of it, if that was told, and `cut` says that it was cut off.
+    /// Ends the item. `fields` is all of it, if the provider sent that; `cut` is set if it was cut off.
     pub(super) fn finish(
         &mut self,
         fields: Option<Fields>,
@@ -160,7 +160,7 @@ impl Common {
         Growing::open(kind, id, name, emitter).map(Item::Call)
     }
 
-    /// Two calls of one answer never share an id, or their results could not be told apart.
+    /// Two calls of one response never share an id, or their results could not be told apart.
     fn call_id(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<String> {
         let id = match first(fields, &["call_id", "id"]) {
             Some(id) if !self.calls.contains(id) => id.to_owned(),
@@ -172,8 +172,8 @@ impl Common {
         Ok(id)
     }
 
-    /// The id of something that the provider ran. It is copied to each result, and one that is too long for that is
-    /// replaced: nothing has to be sent back under it.
+    /// Returns the id of something that the provider ran. It is copied to each result, and one that is too long for
+    /// that is replaced: nothing has to be sent back under it.
     fn host_id(&mut self, fields: &Fields) -> String {
         let short = |id: &&str| id.len() <= MAX_REPEATED_BYTES;
         first(fields, &["call_id", "id"]).filter(short).map(str::to_owned).unwrap_or_else(|| {
@@ -182,7 +182,7 @@ impl Common {
         })
     }
 
-    /// An item that comes whole.
+    /// Emits an item that comes whole.
     fn hand_on(&mut self, fields: Fields, emitter: &mut Emitter) -> Result<()> {
         let kind = word(&fields, "type");
         if matches!(kind, "function_call" | "custom_tool_call") {
@@ -192,7 +192,7 @@ impl Common {
         let id = if complete::client_tool(&fields).is_some() {
             self.call_id(&fields, emitter)?
         } else if kind.ends_with("_output") {
-            // What the host ran itself is no call that waits for the caller.
+            // What the provider ran itself is not a call that waits for the caller.
             let id = first(&fields, &["call_id"]).unwrap_or(&self.latest).to_owned();
             self.calls.remove(&id);
             id

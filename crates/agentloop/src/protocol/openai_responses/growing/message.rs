@@ -42,7 +42,7 @@ struct Passage {
     part: u32,
     refusal: bool,
     received: Received,
-    /// How many sources were handed on.
+    /// How many sources were emitted.
     citations: usize,
     has_logprobs: bool,
 }
@@ -52,7 +52,7 @@ impl Message {
         self.list.iter().any(|passage| passage.refusal)
     }
 
-    /// The text at that place (the latest, if none is named), which begins here if it is new.
+    /// Returns the text at that place (the latest, if none is named), which begins here if it is new.
     fn at(
         &mut self,
         index: Option<i64>,
@@ -112,7 +112,7 @@ impl Message {
         self.at(index, refusal, emitter)?.grow(piece, emitter)
     }
 
-    /// A text is whole.
+    /// Completes a text.
     pub(super) fn text(
         &mut self,
         index: Option<i64>,
@@ -148,7 +148,7 @@ impl Message {
         self.at(index, false, emitter)?.citations(vec![annotation], emitter)
     }
 
-    /// A content begins, or is whole.
+    /// Begins or completes a content.
     pub(super) fn content(
         &mut self,
         index: Option<i64>,
@@ -176,7 +176,7 @@ impl Message {
         Ok(())
     }
 
-    /// The message ends; `item` is all of it, if that was told.
+    /// Ends the message. `item` is all of it, if the provider sent that.
     pub(super) fn close(
         &mut self,
         item: Option<&Map<String, Value>>,
@@ -241,7 +241,7 @@ impl Passage {
     }
 }
 
-/// Whether a content is a refusal; `None` if it is no text at all.
+/// Returns whether a content is a refusal; `None` if it is not a text at all.
 fn is_refusal(content: &Value) -> Option<bool> {
     if content.is_string() {
         return Some(false);
@@ -254,7 +254,7 @@ fn is_refusal(content: &Value) -> Option<bool> {
     }
 }
 
-/// A content that is not text. The first of an item has all of its fields, the others those that are short.
+/// Returns a content that is not text. The first of an item has all of its fields, the others those that are short.
 fn other(
     content: &Value,
     item: &Map<String, Value>,
@@ -271,7 +271,7 @@ fn other(
             ..AudioPart::default()
         });
     }
-    // As a message of its own, so that it can go back.
+    // As a message of its own, so it can go back.
     let mut alone = match first {
         true => without(item, &["content"]),
         false => {
@@ -290,13 +290,13 @@ fn other(
     })
 }
 
-/// The item without what its part says itself.
+/// Returns the item without what its part says itself.
 pub(super) fn without(item: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {
     let kept = item.iter().filter(|(name, _)| !names.contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// The state of every part of an item but the first.
+/// Returns the state of every part of an item but the first.
 pub(super) fn more(item: &Map<String, Value>) -> Map<String, Value> {
     let mut state = Map::new();
     for name in ["type", "id"] {

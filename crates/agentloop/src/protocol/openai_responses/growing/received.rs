@@ -1,9 +1,9 @@
-//! What has been handed on of a text that is told more than once.
+//! What has been emitted of a text that is reported more than once.
 
 use crate::hash::fnv64;
 
-/// A text is told in pieces, then whole, then whole again in what is around it. This remembers how much of it was handed
-/// on, without holding it.
+/// A text is reported in pieces, then whole, then whole again in what is around it. This remembers how much of it was
+/// handed on, without holding it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Received {
     bytes: usize,
@@ -21,7 +21,7 @@ impl Received {
         self.hash = fnv64(self.hash, piece.as_bytes());
     }
 
-    /// What is still missing of the whole; nothing if the whole does not begin with what was received.
+    /// Returns what is still missing of the whole; nothing if the whole does not begin with what was received.
     pub(super) fn rest_of(self, whole: &str) -> Option<&str> {
         let (begin, rest) = whole.split_at_checked(self.bytes)?;
         let mut same = Self::default();

@@ -1,4 +1,4 @@
-//! Tools that the host runs itself: what they were asked, and what they gave back.
+//! Tools that the provider runs itself: what they were asked, and what they gave back.
 
 use serde_json::{Map, Value, json};
 
@@ -14,13 +14,13 @@ pub(super) fn word<'a>(item: &'a Item, name: &str) -> &'a str {
     item.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The name of the tool that the host runs; `None` if the item is no call of one.
+/// Returns the name of the tool that the provider runs; `None` if the item is not a call of one.
 pub(super) fn name(item: &Item) -> Option<&str> {
     match word(item, "type") {
         "mcp_call" => Some(Some(word(item, "name")).filter(|n| !n.is_empty()).unwrap_or("mcp")),
         "mcp_list_tools" => Some("mcp_list_tools"),
         "tool_search_call" if word(item, "execution") != "client" => Some("tool_search"),
-        // Where the commands run is told: in a container of the host's, or at the caller's.
+        // Where the commands run is reported: in a container of the provider's, or at the caller's.
         "shell_call" => {
             let place = item.get("environment")?.get("type")?.as_str()?;
             place.starts_with("container").then_some("shell")
@@ -37,7 +37,7 @@ pub(super) fn name(item: &Item) -> Option<&str> {
     }
 }
 
-/// What the tool was asked, as JSON.
+/// Returns what the tool was asked, as JSON.
 pub(super) fn arguments(item: &Item) -> String {
     let told = |name: &str| match item.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
@@ -45,7 +45,7 @@ pub(super) fn arguments(item: &Item) -> String {
         _ => None,
     };
     if let Some(Value::Object(action)) = item.get("action") {
-        // Where the answer came from belongs to the result.
+        // Where the response came from belongs to the result.
         let asked = without(action, &["sources"]);
         return Value::Object(asked).to_string();
     }
@@ -60,7 +60,7 @@ pub(super) fn arguments(item: &Item) -> String {
     })
 }
 
-/// What the tool gave back, if the item tells.
+/// Returns what the tool gave back, if the item tells.
 pub(super) fn result(item: &Item, id: &str, provider: &str) -> Option<ResponsePart> {
     let mut content = Item::new();
     let sources = item.get("action").and_then(|action| action.get("sources"));
@@ -86,7 +86,7 @@ pub(super) fn result(item: &Item, id: &str, provider: &str) -> Option<ResponsePa
     }))
 }
 
-/// The code that the host runs.
+/// Returns the code that the provider runs.
 pub(super) fn code(item: &Item) -> String {
     match item.get("code") {
         Some(Value::String(code)) => code.clone(),
@@ -98,7 +98,7 @@ pub(super) fn code(item: &Item) -> String {
     }
 }
 
-/// What the code left, if the item tells: what it printed, and images.
+/// Returns what the code left, if the item tells: what it printed, and images.
 pub(super) fn code_results(item: &Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     let Some(Value::Array(outputs)) = item.get("outputs") else {
         return Vec::new();

@@ -7,21 +7,21 @@ use crate::chat::{PartDelta, PartStart, ProviderState};
 use crate::error::Result;
 use crate::protocol::Emitter;
 
-/// Which of the two is told.
+/// Which of the two the provider sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::protocol::openai_responses) enum Source {
     Content,
     Summary,
 }
 
-/// One reasoning item. Its text is the thoughts where they are told, else their summary; the sections of either stand
-/// apart. If both are told, the first counts, and the other one is in the item's state.
+/// One reasoning item. Its text is the thoughts where they are reported, else their summary; the sections of either
+/// stand apart. If both are reported, the first counts, and the other one is in the item's state.
 #[derive(Debug)]
 pub(super) struct Thinking {
     part: u32,
     source: Option<Source>,
     section: i64,
-    /// What was handed on of the section.
+    /// What was emitted of the section.
     received: Received,
     any: bool,
 }
@@ -56,7 +56,7 @@ impl Thinking {
         emitter.delta(0, self.part, PartDelta::Thinking { thinking })
     }
 
-    /// A section is whole.
+    /// Completes a section.
     pub(super) fn section(
         &mut self,
         source: Source,
@@ -65,7 +65,7 @@ impl Thinking {
         emitter: &mut Emitter,
     ) -> Result<()> {
         let section = section.unwrap_or(self.section);
-        // A section of before is told already.
+        // A section of before is reported already.
         if self.any && section < self.section {
             return Ok(());
         }
@@ -76,7 +76,7 @@ impl Thinking {
         }
     }
 
-    /// The item ends; `item` is all of it, if that was told.
+    /// Ends the item. `item` is all of it, if the provider sent that.
     pub(super) fn close(
         &mut self,
         item: Option<Map<String, Value>>,

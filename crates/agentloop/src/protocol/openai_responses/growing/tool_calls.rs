@@ -1,4 +1,4 @@
-//! Calls while they grow: of the caller's tools, of the host's own, and code that the host runs.
+//! Calls while they grow: of the caller's tools, of the provider's own, and code that the provider runs.
 
 use serde_json::{Map, Value};
 
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     Call,
     /// Of the caller's tool, with an input that is free text.
     Custom,
-    /// Of the host's tool.
+    /// Of the provider's tool.
     Server,
     Code,
 }
@@ -65,7 +65,7 @@ impl Growing {
         emitter.delta(0, self.part, delta)
     }
 
-    /// The input is whole.
+    /// Completes the input.
     pub(super) fn complete(&mut self, whole: &str, emitter: &mut Emitter) -> Result<()> {
         match self.received.rest_of(whole) {
             Some(rest) => self.grow(rest, emitter),
@@ -73,7 +73,7 @@ impl Growing {
         }
     }
 
-    /// The call ends; `item` is all of it, if that was told, and `cut` says that the answer was cut off.
+    /// Ends the call. `item` is all of it, if the provider sent that; `cut` is set if the response was cut off.
     pub(super) fn close(
         &mut self,
         item: Option<&Map<String, Value>>,
@@ -118,7 +118,7 @@ impl Growing {
     }
 }
 
-/// The arguments, or the input of a tool that takes no JSON.
+/// Returns the arguments, or the input of a tool that takes no JSON.
 fn input(item: &Map<String, Value>) -> String {
     match item.get("arguments").or_else(|| item.get("input")) {
         Some(Value::String(text)) => text.clone(),
@@ -127,7 +127,7 @@ fn input(item: &Map<String, Value>) -> String {
     }
 }
 
-/// Of which kind a call is and what it calls; `None` if the item is no call that grows.
+/// Of which kind a call is and what it calls; `None` if the item is not a call that grows.
 pub(super) fn kind(item: &Map<String, Value>, host_runs_custom: bool) -> Option<(Kind, &str)> {
     let name = word(item, "name");
     match word(item, "type") {

@@ -1,4 +1,4 @@
-//! Reads requests, tolerantly.
+//! Reads requests. Unknown fields are kept.
 
 use http::Method;
 use serde_json::{Map, Value, json};
@@ -21,11 +21,11 @@ const CHAT_FIELDS: [(&str, &str); 12] = [
     ("user", "user"),
     ("safety_identifier", "user"),
     ("metadata", "metadata"),
-    // Some hosts look for it where chat has it.
+    // Some providers look for it where chat has it.
     ("response_format", "response_format"),
 ];
 
-/// What a call asks for, by its method and the end of its path.
+/// Returns what a call asks for, by its method and the end of its path.
 pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
     let ends = |end: &str| path.ends_with(end);
@@ -46,7 +46,7 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 ///
 /// # Errors
 ///
-/// When the body is no JSON object, or a known field has a form that cannot be read.
+/// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
@@ -102,7 +102,7 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     Ok(ServedChat { request, stream, include_usage: true })
 }
 
-/// What stands beside its kind goes into an object of the kind's name, if it is of that `kind`.
+/// Moves the fields beside the kind into an object of the kind's name, if it is of that `kind`.
 fn nested(value: Value, kind: &str) -> Value {
     match value {
         Value::Object(mut fields) if fields.get("type") == Some(&json!(kind)) => {
@@ -114,7 +114,7 @@ fn nested(value: Value, kind: &str) -> Value {
     }
 }
 
-/// An item: a turn, or a part of the assistant's turn that is open.
+/// Reads an item: a message, or a part of the assistant's open message.
 fn read_item(item: &Value, messages: &mut Vec<Value>) {
     let kind = item.get("type").and_then(Value::as_str).unwrap_or("message").to_owned();
     let role = item["role"].as_str().unwrap_or("user");
@@ -164,7 +164,7 @@ fn read_item(item: &Value, messages: &mut Vec<Value>) {
     }
 }
 
-/// The thoughts themselves, else their summary.
+/// Returns the thoughts themselves, else their summary.
 fn thoughts(item: &Value) -> String {
     let texts = |name: &str| -> Vec<&str> {
         let list = item.get(name).and_then(Value::as_array);

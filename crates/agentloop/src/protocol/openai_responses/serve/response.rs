@@ -1,4 +1,4 @@
-//! Writes answers.
+//! Writes complete responses.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -9,12 +9,12 @@ use crate::chat::{
 };
 use crate::error::Error;
 
-/// The body of a whole answer: of its first choice, for the wire has no others.
+/// Writes the body of a complete response: of its first choice, for the wire has no others.
 pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     Bytes::from(whole(response).to_string())
 }
 
-/// The answer as the wire has it.
+/// Returns the response as the wire has it.
 pub(super) fn whole(response: &ChatResponse) -> Value {
     let nothing = Choice::default();
     let choice = response.choices.first().unwrap_or(&nothing);
@@ -44,7 +44,7 @@ pub(super) fn whole(response: &ChatResponse) -> Value {
     body
 }
 
-/// The wire's words for how an answer ended, and why before its end.
+/// The wire's words for how a response ended, and why before its end.
 pub(super) fn status<'a>(
     reason: &FinishReason,
     raw: Option<&'a str>,
@@ -58,7 +58,7 @@ pub(super) fn status<'a>(
     }
 }
 
-/// The id of an item: the one that it came with, else one that is the same each time.
+/// Returns the id of an item: the one that it came with, else one that is the same each time.
 pub(super) fn item_id(
     answer: &str,
     at: usize,
@@ -71,7 +71,7 @@ pub(super) fn item_id(
     }
 }
 
-/// A part as an item; none for what the wire has no item for.
+/// Returns a part as an item; none for what the wire has no item for.
 pub(super) fn item(answer: &str, at: usize, part: &ResponsePart) -> Option<Value> {
     let state = part.provider_state();
     let own = |kind: &str| item_id(answer, at, kind, state);
@@ -112,7 +112,7 @@ pub(super) fn item(answer: &str, at: usize, part: &ResponsePart) -> Option<Value
                     "output_format": format, "result": image.data })
         }
         ResponsePart::Opaque(opaque) => opaque.data.clone(),
-        // What is known only as the host had it goes on as it was.
+        // What is known only as the provider had it goes on as it was.
         _ => {
             let item = state?.data.as_object().filter(|item| !item.contains_key("more"))?;
             Value::Object(item.clone())
@@ -178,7 +178,7 @@ fn usage(usage: &Usage) -> Value {
     wire
 }
 
-/// An error, as it stands in a stream.
+/// Returns an error, as it is in a stream.
 pub(super) fn error_event(error: &Error) -> Value {
     json!({
         "type": "error",
@@ -188,7 +188,7 @@ pub(super) fn error_event(error: &Error) -> Value {
     })
 }
 
-/// The body of a token count.
+/// Writes the body of a token count.
 pub(super) fn write_count(tokens: u64) -> Bytes {
     Bytes::from(json!({ "object": "response.input_tokens", "input_tokens": tokens }).to_string())
 }

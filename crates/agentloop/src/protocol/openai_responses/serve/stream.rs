@@ -8,7 +8,7 @@ use crate::chat::{ChatStreamEvent, PartDelta, PartStart, ResponsePart};
 use crate::error::Error;
 use crate::protocol::serve::WriteStream;
 
-/// Writes a stream, event by event. The wire has one answer: that of the first choice.
+/// Writes a stream, event by event. The wire has one response: that of the first choice.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
     answer: String,
@@ -78,7 +78,7 @@ impl StreamWriter {
         Bytes::from(format!("event: {name}\ndata: {event}\n\n"))
     }
 
-    /// An event about the item of a part.
+    /// Returns an event about the item of a part.
     fn about(&mut self, part: u32, name: &str, mut event: Value) -> Bytes {
         let kind = self.open.iter().find(|(at, ..)| *at == part).map_or("", |(_, kind, _)| kind);
         event["item_id"] = json!(self.id(part, kind));
