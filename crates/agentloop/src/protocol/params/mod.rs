@@ -21,7 +21,7 @@ use crate::provider::{Param, Provider, Rule, Ruling};
 
 /// Where a protocol has a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::protocol) enum Place {
+pub(crate) enum Place {
     /// Under this name, or at this path (`reasoning.effort`).
     At(&'static str),
     /// Under this name, as a number of this range.
