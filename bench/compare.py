@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Runs the contestants side by side and writes docs/benchmarks.md.
 
-    python3 bench/compare.py              CPU time, allocations, memory, latency, idle streams, load
+    python3 bench/compare.py              CPU time, latency, allocations, memory, idle streams, load
     python3 bench/compare.py --callgrind  instructions as well (needs valgrind; takes some minutes)
 
-Other options: --no-build, --resume (keep the instructions that were counted already), --rounds N, --only NAME,NAME, --scenarios NAME,NAME, --stdout (print, write nothing).
-Only Python's standard library is used.
+Other options: --no-build, --resume (keeps what was measured before, and measures the rest), --rounds N, --only NAME,NAME,
+--scenarios NAME,NAME, --parts NAME,NAME (of instructions, allocations, cpu, latency, load), --stdout (prints, writes nothing).
+Only Python's standard library is used. bench/README.md describes the method.
 """
 
 import argparse
@@ -25,41 +26,50 @@ BENCH = Path(__file__).resolve().parent
 ROOT = BENCH.parent
 RELEASE = BENCH / "target" / "release"
 CONTESTANTS = ["minimal", "ours", "reqwest-typed", "async-openai", "genai", "rig"]
-OPENAI_ONLY = {"async-openai"}
-# Whose HTTP/2 is in a binary of its own.
+# The protocols of those that do not have all four.
+PROTOCOLS = {"async-openai": {"openai"}}
+# Contestants whose HTTP/2 is in a binary of its own.
 HTTP2 = {"minimal": "minimal-http2"}
 LABELS = {"minimal": "minimal hyper", "ours": "**agentloop**", "reqwest-typed": "reqwest, typed", "rig": "rig-core"}
+PARTS = ["instructions", "allocations", "cpu", "latency", "load"]
+ALL_PROTOCOLS = ["openai", "responses", "anthropic", "gemini"]
 
-# Per scenario: what one unit is, units per answer, (few, many) answers for counting, answers per round for CPU time.
+# Per scenario: what one unit is, units per response, (few, many) responses for counting, responses per round for CPU time.
 SCENARIOS = {
-    "chat": ("call", 1, (20, 120), 3000),
-    "chat-100k": ("call", 1, (2, 12), 400),
-    "stream-openai": ("delta", 500, (2, 8), 60),
-    "stream-anthropic": ("delta", 500, (2, 8), 60),
-    "stream-gemini": ("delta", 500, (2, 8), 60),
+    **{f"chat-{name}": ("call", 1, (20, 120), 3000) for name in ALL_PROTOCOLS},
+    **{f"chat-100k-{name}": ("call", 1, (2, 12), 400) for name in ALL_PROTOCOLS},
+    **{f"paced-{name}": ("delta", 300, (1, 3), 3) for name in ALL_PROTOCOLS},
+    **{f"stream-{name}": ("delta", 500, (2, 8), 60) for name in ALL_PROTOCOLS},
     "tools-500": ("fragment", 500, (2, 8), 60),
     "tools-20000": ("fragment", 20000, (1, 2), 2),
     "text-1m": ("kB of text", 1000, (1, 3), 4),
     "text-10m": ("kB of text", 10000, (1, 2), 1),
 }
-# What instructions may be, as a ratio to minimal.
-TARGETS = {"chat": 1.6, "chat-100k": 1.2, "stream-openai": 1.2, "stream-anthropic": 1.35, "stream-gemini": 1.25, "tools-500": 1.25}
-# What would keep the machine busy for long.
+# The highest ratio to minimal that is allowed, in instructions.
+TARGETS = {
+    **{f"chat-{name}": 1.5 for name in ALL_PROTOCOLS},
+    **{f"chat-100k-{name}": 1.2 for name in ALL_PROTOCOLS},
+    **{f"paced-{name}": 1.2 for name in ALL_PROTOCOLS},
+    "stream-openai": 1.2, "stream-responses": 1.35, "stream-anthropic": 1.35, "stream-gemini": 1.25, "tools-500": 1.25,
+}
+# Left out because it would keep the machine busy for long.
 SLOW = {
     ("genai", "tools-20000"), ("genai", "text-1m"), ("rig", "text-1m"),
     ("genai", "text-10m"), ("rig", "text-10m"), ("async-openai", "text-10m"), ("reqwest-typed", "text-10m"),
 }
-# Instructions that were counted before, for --resume.
-KEPT = BENCH / "target" / "instructions.json"
+# What was measured before, for --resume.
+KEPT = BENCH / "target" / "measured.json"
 
 
 def speaks(name, scenario):
-    return not (name in OPENAI_ONLY and scenario in ("stream-anthropic", "stream-gemini")) and (name, scenario) not in SLOW
+    protocol = scenario.rpartition("-")[2]
+    protocol = protocol if protocol in ALL_PROTOCOLS else "openai"
+    return protocol in PROTOCOLS.get(name, ALL_PROTOCOLS) and (name, scenario) not in SLOW
 
 
 class Server:
     def __enter__(self):
-        # Whom to trust at its address of HTTP/2.
+        # The certificate of its HTTP/2 server.
         self.authority = BENCH / "target" / "authority.pem"
         self.process = subprocess.Popen([RELEASE / "bench-mock", self.authority], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
@@ -67,7 +77,7 @@ class Server:
         return self
 
     def counts(self):
-        """What was seen over HTTP/2 since the last look: streams open at once, and connections."""
+        """Returns what was seen over HTTP/2 since the last call: the most streams open at once, and connections."""
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(self.url + "/counts") as answer:
             return json.load(answer)
 
@@ -77,7 +87,7 @@ class Server:
 
 
 def run(name, scenario, url, count, concurrency=1, env=None, before=()):
-    """One run: what the contestant says, and what it used of the machine."""
+    """Makes one run: returns what the contestant reports, and what it used of the machine."""
     command = [*before, str(RELEASE / f"bench-{name}"), scenario, url, str(count), str(concurrency)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(env or {})})
     out, err = process.stdout.read(), process.stderr.read()
@@ -96,7 +106,7 @@ def instructions(name, scenario, url, count):
 
 
 class Wrong(dict):
-    """How many answers were wrong, by contestant and scenario."""
+    """Counts wrong responses, by contestant and scenario."""
 
     def note(self, name, scenario, said):
         if said["wrong"]:
@@ -104,11 +114,11 @@ class Wrong(dict):
 
 
 def over_http2(name, server, wrong):
-    """Many chats at once over HTTP/2, each held for 20 ms; `–` where a contestant does not trust the server's authority or does not offer HTTP/2."""
+    """Makes many chats at once over HTTP/2, each held for 20 ms; `–` where a contestant does not trust the certificate or has no HTTP/2."""
     trusting = {"SSL_CERT_FILE": str(server.authority), "NO_PROXY": "127.0.0.1"}
     server.counts()
     began = time.monotonic()
-    load, _, _ = run(HTTP2.get(name, name), "chat", server.secure_url, 10000, concurrency=256, env=trusting)
+    load, _, _ = run(HTTP2.get(name, name), "chat-openai", server.secure_url, 10000, concurrency=256, env=trusting)
     took, seen = time.monotonic() - began, server.counts()
     if load["right"] == 0:
         return "–"
@@ -124,12 +134,12 @@ def per_unit(measure, scenario):
     return (second - first) / ((many - few) * units)
 
 
-def build():
-    # Each alone, so that nobody has features of shared crates that another asked for.
-    for group in (["mock"], ["minimal-http2"], *([name] for name in CONTESTANTS)):
-        packages = [word for name in group for word in ("-p", f"bench-{name}")]
+def build(names):
+    # Each alone, so that none has features of shared crates that another asked for.
+    helpers = [helper for name, helper in HTTP2.items() if name in names]
+    for name in ("mock", *helpers, *names):
         # A contestant may ask for a newer compiler than it needs.
-        subprocess.run(["cargo", "build", "--release", "--ignore-rust-version", *packages], cwd=BENCH, check=True)
+        subprocess.run(["cargo", "build", "--release", "--ignore-rust-version", "-p", f"bench-{name}"], cwd=BENCH, check=True)
 
 
 def version(name):
@@ -158,21 +168,17 @@ def show(value, digits=0):
     return "–" if value is None else f"{value:,.{digits}f}"
 
 
-def ratios(title, values, names, scenarios, digits=0, spread=None, targets=None):
-    """A table of absolute values with ratios to minimal."""
+def ratios(title, values, names, scenarios, digits=0, targets=None):
+    """Writes a table of values with their ratios to minimal."""
     rows = []
     for scenario in scenarios:
-        unit = SCENARIOS[scenario][0]
         base = values.get(("minimal", scenario))
-        row = [f"{scenario}, per {unit}"]
+        row = [f"{scenario}, per {SCENARIOS[scenario][0]}"]
         for name in names:
             value = values.get((name, scenario))
             cell = show(value, digits)
             if value is not None and base and name != "minimal":
-                cell += f" ({value / base:.2f}"
-                if spread and (name, scenario) in spread:
-                    cell += f" ± {spread[name, scenario]:.2f}"
-                cell += ")"
+                cell += f" ({value / base:.2f})"
             row.append(cell)
         if targets is not None:
             wanted, value = targets.get(scenario), values.get(("ours", scenario))
@@ -181,6 +187,110 @@ def ratios(title, values, names, scenarios, digits=0, spread=None, targets=None)
         rows.append(row)
     head = [""] + [LABELS.get(name, name) for name in names] + (["target"] if targets is not None else [])
     return f"## {title}\n\n{table(head, rows)}\n"
+
+
+def quartiles(values):
+    values = sorted(values)
+    at = lambda part: values[min(len(values) - 1, int(part * (len(values) - 1) + 0.5))]
+    return at(0.25), at(0.75)
+
+
+def rounds_table(title, values, names, scenarios, digits):
+    """Writes a table of what was measured in interleaved rounds: medians, and the quartiles of the ratios to minimal within a round."""
+    rows = []
+    for scenario in scenarios:
+        base = values.get(("minimal", scenario))
+        row = [scenario + (f", per {SCENARIOS[scenario][0]}" if scenario in SCENARIOS else "")]
+        for name in names:
+            each = values.get((name, scenario))
+            cell = show(statistics.median(each) if each else None, digits)
+            if each and base and name != "minimal":
+                of_round = [value / other for value, other in zip(each, base)]
+                low, high = quartiles(of_round)
+                cell += f" ({statistics.median(of_round):.2f}; {low:.2f}–{high:.2f})"
+            row.append(cell)
+        rows.append(row)
+    return f"## {title}\n\n{table([''] + [LABELS.get(name, name) for name in names], rows)}\n"
+
+
+class Kept:
+    """Holds what was measured, by part, contestant and scenario, and writes it to a file."""
+
+    def __init__(self, resume):
+        self.all = json.loads(KEPT.read_text()) if resume and KEPT.exists() else {}
+
+    def get(self, part, name, scenario):
+        return self.all.get(part, {}).get(f"{name} {scenario}")
+
+    def set(self, part, name, scenario, value):
+        self.all.setdefault(part, {})[f"{name} {scenario}"] = value
+        KEPT.write_text(json.dumps(self.all))
+
+    def part(self, part):
+        return {tuple(key.split(" ")): value for key, value in self.all.get(part, {}).items() if value is not None}
+
+
+def count(part, measured, kept, names, scenarios, wrong):
+    """Counts what does not depend on time, for what was not counted before."""
+    for scenario in scenarios:
+        for name in filter(lambda name: speaks(name, scenario), names):
+            if kept.get(part, name, scenario) is not None:
+                continue
+
+            def measure(responses, name=name, scenario=scenario):
+                found, said = measured(name, scenario, responses)
+                wrong.note(name, scenario, said)
+                return found if said["wrong"] == 0 else None
+
+            kept.set(part, name, scenario, per_unit(measure, scenario))
+            print(part, scenario, name, show(kept.get(part, name, scenario), 2), file=sys.stderr)
+
+
+def interleave(part, measured, kept, names, scenarios, rounds, wrong):
+    """Measures times in rounds. All contestants run in every round, one after another, and each round begins with the next one of them,
+    so that what else happens on the machine meets all of them alike."""
+    for scenario in scenarios:
+        taking = [name for name in names if speaks(name, scenario)]
+        if all(kept.get(part, name, scenario) is not None for name in taking):
+            continue
+        each = {name: [] for name in taking}
+        for number in range(rounds):
+            for name in taking[number % len(taking):] + taking[:number % len(taking)]:
+                found, said = measured(name, scenario)
+                wrong.note(name, scenario, said)
+                each[name].append(found)
+        for name in taking:
+            whole = all(value is not None for value in each[name])
+            kept.set(part, name, scenario, each[name] if whole else None)
+
+
+def growth(counted, names):
+    rows = []
+    for name in names:
+        few, many = counted.get((name, "tools-500")), counted.get((name, "tools-20000"))
+        small, large = counted.get((name, "text-1m")), counted.get((name, "text-10m"))
+        rows.append([LABELS.get(name, name), show(many / few if few and many else None, 2), show(large / small if small and large else None, 2)])
+    text = "The cost of a piece as the response grows; 1 is linear:\n\n"
+    return text + table(["", "20,000 fragments against 500", "10 MB against 1 MB"], rows) + "\n"
+
+
+def load(server, kept, names, rounds, wrong):
+    for name in names:
+        if kept.get("load", name, "all") is not None:
+            continue
+        idle, _, _ = run(name, "idle", server.url, 1000, env={"BENCH_ALLOCATIONS": "1"})
+        times = []
+        for _ in range(rounds):
+            began = time.monotonic()
+            many, _, _ = run(name, "chat-openai", server.url, 10000, concurrency=256)
+            times.append(time.monotonic() - began)
+            wrong.note(name, "chat-openai", many)
+        held = f"{idle.get('live_each', 0) / 1000:.1f} / {idle.get('resident_each', 0) / 1000:.1f}"
+        kept.set("load", name, "all", [
+            held if idle["wrong"] == 0 else "failed",
+            f"{many['right']:,} right, {statistics.median(times):.2f} s, {many.get('peak_kib', 0) / 1024:.0f} MiB",
+            over_http2(name, server, wrong),
+        ])
 
 
 def main():
@@ -192,124 +302,98 @@ def main():
     options.add_argument("--no-build", action="store_true")
     options.add_argument("--resume", action="store_true")
     options.add_argument("--stdout", action="store_true")
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--rounds", type=int, default=11)
     options.add_argument("--only", default=",".join(CONTESTANTS))
     options.add_argument("--scenarios", default=",".join(SCENARIOS))
+    options.add_argument("--parts", default=",".join(PARTS))
     options = options.parse_args()
-    names, scenarios = options.only.split(","), options.scenarios.split(",")
+    names, scenarios, parts = options.only.split(","), options.scenarios.split(","), options.parts.split(",")
+    if not options.callgrind:
+        parts = [part for part in parts if part != "instructions"]
     if not options.no_build:
-        build()
+        build(names)
     names = [name for name in names if (RELEASE / f"bench-{name}").exists()]
-    wrong, parts = Wrong(), []
+    wrong, kept = Wrong(), Kept(options.resume)
+    timed = [f"timed-{name}" for name in ALL_PROTOCOLS]
     with Server() as server:
         url = server.url
-        if options.callgrind:
-            kept = json.loads(KEPT.read_text()) if options.resume and KEPT.exists() else {}
-            counted = {}
-            for scenario in scenarios:
-                for name in filter(lambda name: speaks(name, scenario), names):
-                    if f"{name} {scenario}" in kept:
-                        counted[name, scenario] = kept[f"{name} {scenario}"]
-                        continue
+        if "instructions" in parts:
+            count("instructions", lambda name, scenario, responses: instructions(name, scenario, url, responses), kept, names, scenarios, wrong)
+        if "allocations" in parts:
 
-                    def measure(count, name=name, scenario=scenario):
-                        found, said = instructions(name, scenario, url, count)
-                        wrong.note(name, scenario, said)
-                        return found if said["wrong"] == 0 else None
+            def allocations(name, scenario, responses):
+                said, _, _ = run(name, scenario, url, responses, env={"BENCH_ALLOCATIONS": "1"})
+                return said.get("allocations"), said
 
-                    counted[name, scenario] = kept[f"{name} {scenario}"] = per_unit(measure, scenario)
-                    KEPT.write_text(json.dumps(kept))
-                    print(scenario, name, show(counted[name, scenario]), file=sys.stderr)
-            text = ratios("Instructions (ratio to minimal)", counted, names, scenarios, targets=TARGETS)
-            growth = []
-            for name in names:
-                few, many = counted.get((name, "tools-500")), counted.get((name, "tools-20000"))
-                small, large = counted.get((name, "text-1m")), counted.get((name, "text-10m"))
-                growth.append([LABELS.get(name, name), show(many / few if few and many else None, 2), show(large / small if small and large else None, 2)])
-            text += "How the cost of a piece grows with the answer; 1 is linear:\n\n"
-            text += table(["", "20,000 fragments against 500", "10 MB against 1 MB"], growth) + "\n"
-            parts.append(text)
+            count("allocations", allocations, kept, names, scenarios, wrong)
+        if "cpu" in parts:
 
-        allocations = {}
-        for scenario in scenarios:
-            for name in filter(lambda name: speaks(name, scenario), names):
+            def cpu(name, scenario):
+                units, responses = SCENARIOS[scenario][1], SCENARIOS[scenario][3]
+                said, used, _ = run(name, scenario, url, responses)
+                most = kept.get("memory", name, scenario) or 0
+                kept.set("memory", name, scenario, max(most, said.get("peak_kib", 0) / 1024))
+                return (used.ru_utime + used.ru_stime) / (responses * units) * 1e6, said
 
-                def measure(count, name=name, scenario=scenario):
-                    said, _, _ = run(name, scenario, url, count, env={"BENCH_ALLOCATIONS": "1"})
-                    wrong.note(name, scenario, said)
-                    return said.get("allocations")
+            interleave("cpu", cpu, kept, names, scenarios, options.rounds, wrong)
+        if "latency" in parts:
 
-                allocations[name, scenario] = per_unit(measure, scenario)
-        parts.append(ratios("Allocations", allocations, names, scenarios, digits=2))
+            def latency(name, scenario):
+                said, _, _ = run(name, scenario, url, 1)
+                return said.get("median_us"), said
 
-        cpu, memory = {}, {}
-        for _ in range(options.rounds):
-            for scenario in scenarios:
-                for name in filter(lambda name: speaks(name, scenario), names):
-                    units, count = SCENARIOS[scenario][1], SCENARIOS[scenario][3]
-                    said, used, _ = run(name, scenario, url, count)
-                    wrong.note(name, scenario, said)
-                    time_each = (used.ru_utime + used.ru_stime) / (count * units) * 1e6
-                    cpu.setdefault((name, scenario), []).append(time_each)
-                    memory[name, scenario] = max(memory.get((name, scenario), 0), said.get("peak_kib", 0) / 1024)
-        medians = {key: statistics.median(values) for key, values in cpu.items()}
-        spread = {}
-        for (name, scenario), values in cpu.items():
-            base = cpu.get(("minimal", scenario))
-            if base and name != "minimal":
-                each = [value / other for value, other in zip(values, base)]
-                spread[name, scenario] = (max(each) - min(each)) / 2
-        parts.append(ratios(f"CPU time in µs, user and system, median of {options.rounds} rounds (ratio, ± half its range)", medians, names, scenarios, digits=2, spread=spread))
-        parts.append(ratios("Peak memory of the process in MiB", memory, names, scenarios, digits=1))
+            interleave("latency", latency, kept, names, timed, options.rounds, wrong)
+        if "load" in parts:
+            load(server, kept, names, 3, wrong)
 
-        rows = []
-        for name in names:
-            late = [run(name, "paced", url, 3)[0] for _ in range(3)]
-            idle, _, _ = run(name, "idle", url, 1000, env={"BENCH_ALLOCATIONS": "1"})
-            times = []
-            for _ in range(3):
-                began = time.monotonic()
-                load, _, _ = run(name, "chat", url, 10000, concurrency=256)
-                times.append(time.monotonic() - began)
-                wrong.note(name, "chat", load)
-            middle = [one["median_us"] for one in late if one.get("median_us") is not None]
-            rows.append([
-                LABELS.get(name, name),
-                show(min(middle), 1) if middle else "–",
-                show(idle.get("live_each", 0) / 1000, 1) + " / " + show(idle.get("resident_each", 0) / 1000, 1) if idle["wrong"] == 0 else "failed",
-                f"{load['right']:,} right, {min(times):.2f} s, {load.get('peak_kib', 0) / 1024:.0f} MiB",
-                over_http2(name, server, wrong),
-            ])
-        parts.append(
-            "## Latency, idle streams, load\n\n"
-            + table(["", "a delta's way, median in µs", "an idle stream of 1,000, kB allocated / resident", "10,000 chats, 256 at a time, HTTP/1.1", "10,000 chats, 256 at a time, HTTP/2"], rows)
-            + "\nThe latency is from the server's write to the caller's sight of the delta, the best median of three runs; many chats over HTTP/1.1 are the best of three runs. Over HTTP/2 the server allows 100 streams a connection and holds\n"
-            + "each answer for 20 ms: 256 chats are open at once only if they do not queue behind one connection.\n"
+    text = []
+    if counted := kept.part("instructions"):
+        text += [ratios("Instructions (ratio to minimal)", counted, names, scenarios, targets=TARGETS), growth(counted, names)]
+    if counted := kept.part("allocations"):
+        text.append(ratios("Allocations", counted, names, scenarios, digits=2))
+    if measured := kept.part("cpu"):
+        title = "CPU time in µs, user and system: median of the rounds (median of the rounds' ratios; their quartiles)"
+        text += [rounds_table(title, measured, names, scenarios, 2)]
+        text += [ratios("Peak memory of the process in MiB", kept.part("memory"), names, scenarios, digits=1)]
+    if measured := kept.part("latency"):
+        title = "Latency of a delta in µs: median of the runs' medians (median of the rounds' ratios; their quartiles)"
+        text.append(rounds_table(title, measured, names, timed, 1))
+    if held := kept.part("load"):
+        head = ["", "an idle stream of 1,000, kB allocated / resident", "10,000 chats, 256 at a time, HTTP/1.1", "10,000 chats, 256 at a time, HTTP/2"]
+        text.append(
+            "## Idle streams, load\n\n"
+            + table(head, [[LABELS.get(name, name), *held[name, "all"]] for name in names if (name, "all") in held])
+            + "\nMany chats over HTTP/1.1 are the median of three runs. Over HTTP/2 the server allows 100 streams on a connection and holds each response\n"
+            + "for 20 ms: 256 chats are open at once only if they do not queue behind one connection.\n"
         )
-
-    head = "# Benchmarks\n\n"
-    head += "Written by `python3 bench/compare.py" + (" --callgrind" if options.callgrind else "") + "`; see bench/README.md for what is measured and how.\n\n"
-    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?")
-    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.strip()
-    head += f"- {time.strftime('%Y-%m-%d')}, {platform.system()} {platform.release()}, {os.cpu_count()} cores, {model}, {rustc}\n"
-    head += f"- The load of the machine was {os.getloadavg()[1]:.1f} while this ran: times and latencies are to be read with that in mind, instructions and allocations are not touched by it.\n"
-    listed = [f"{LABELS.get(name, name)} ({version(name)}, {crates(name)} crates)" for name in names]
-    head += "- " + "; ".join(listed) + "; crates without procedural macros\n"
-    if wrong:
-        head += "\nWrong answers: " + "; ".join(f"{name}, {scenario}: {count}" for (name, scenario), count in sorted(wrong.items())) + ".\n"
-    else:
-        head += "\nEvery answer of every contestant was right.\n"
-    left = [f"{name} {scenario}" for name, scenario in sorted(SLOW) if name in names and scenario in scenarios]
-    if left:
-        head += "\nLeft out because it would take too long: " + ", ".join(left) + ".\n"
-    text = head + "\n" + "\n".join(parts).rstrip() + "\n"
+    text = heading(options, parts, names, scenarios, wrong) + "\n" + "\n".join(text).rstrip() + "\n"
     if options.stdout:
         print(text)
     else:
-        # What bench/cli.py wrote stays.
+        # The history, and the section that bench/cli.py writes, stay.
         document = ROOT / "docs" / "benchmarks.md"
-        kept = document.read_text().partition("\n## The command line tool\n") if document.exists() else ("", "", "")
-        document.write_text(text + kept[1] + kept[2])
+        old = document.read_text().partition("\n## History: instructions\n") if document.exists() else ("", "", "")
+        document.write_text(text + old[1] + old[2])
+
+
+def heading(options, parts, names, scenarios, wrong):
+    head = "# Benchmarks\n\n"
+    head += "Written by `python3 bench/compare.py" + (" --callgrind" if options.callgrind else "") + "`; bench/README.md describes what is measured and how.\n\n"
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?")
+    rustc = subprocess.run(["rustc", "--version"], capture_output=True, text=True).stdout.strip()
+    head += f"- {time.strftime('%Y-%m-%d')}, {platform.system()} {platform.release()}, {os.cpu_count()} cores, {model}, {rustc}\n"
+    head += f"- Times and latencies are from {options.rounds} interleaved rounds: all contestants run in every round, one after another, and a ratio is of two runs of one round.\n"
+    head += f"- The load of the machine was {os.getloadavg()[1]:.1f} at the end. It disturbs times and latencies; instructions and allocations do not depend on it.\n"
+    listed = [f"{LABELS.get(name, name)} ({version(name)}, {crates(name)} crates)" for name in names]
+    head += "- " + "; ".join(listed) + "; crates without procedural macros\n"
+    if wrong:
+        head += "\nWrong responses: " + "; ".join(f"{name}, {scenario}: {count}" for (name, scenario), count in sorted(wrong.items())) + ".\n"
+    else:
+        head += "\nEvery response of every contestant was right.\n"
+    left = [f"{name} {scenario}" for name, scenario in sorted(SLOW) if name in names and scenario in scenarios]
+    if left:
+        head += "\nLeft out because it would take too long: " + ", ".join(left) + ".\n"
+    return head
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ pub fn run<C: Contestant>() {
     let line = runtime.block_on(async move {
         match scenario.kind {
             Kind::Idle => idle::<C>(scenario, &base, count).await,
-            Kind::Paced { .. } => paced::<C>(scenario, &base, count).await,
+            Kind::Timed { .. } => timed::<C>(scenario, &base, count).await,
             _ => work::<C>(scenario, &base, count, concurrency).await,
         }
     });
@@ -108,7 +108,7 @@ async fn work<C: Contestant>(
     )
 }
 
-async fn paced<C: Contestant>(scenario: Scenario, base: &str, count: usize) -> String {
+async fn timed<C: Contestant>(scenario: Scenario, base: &str, count: usize) -> String {
     let mut client = C::new(scenario, base);
     let (mut late, mut wrong) = (Vec::new(), 0);
     for _ in 0..count {

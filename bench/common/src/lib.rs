@@ -6,7 +6,7 @@ mod drive;
 mod scenario;
 
 pub use drive::{Contestant, Outcome, run};
-pub use scenario::{Kind, Scenario, Wire};
+pub use scenario::{Kind, STAMP, Scenario, Wire};
 
 /// The same question in every scenario.
 pub const PROMPT: &str = "Why is the sky blue? Answer in a few words, please.";

@@ -1,29 +1,36 @@
 //! What is measured.
 
-/// Which protocol is spoken.
+/// The protocol of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
+    /// OpenAI's chat completions.
     OpenAi,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
     Anthropic,
+    /// Google's generateContent.
     Gemini,
 }
 
-/// What the answer is.
+/// What the response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A whole answer of about so many bytes of text.
+    /// A complete response with about so many bytes of text.
     Chat { bytes: usize },
-    /// A stream of so many deltas of so many bytes.
+    /// A stream of so many deltas of so many bytes, written in one burst.
     Stream { deltas: usize, bytes: usize },
-    /// A stream with one tool call whose arguments come in so many fragments.
+    /// A stream with one tool call whose arguments arrive in so many fragments, in one burst.
     Tools { fragments: usize },
-    /// A stream whose deltas come one by one and say when they were sent.
+    /// A stream whose events are written one by one, each when the client has read the one before.
     Paced { deltas: usize },
+    /// A stream whose events are written 2 ms apart. The text of a delta is the time at which it was written.
+    Timed { deltas: usize },
     /// A stream that stops after its first delta.
     Idle,
 }
 
-/// One of them, by its name.
+/// A scenario and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
     pub name: &'static str,
@@ -31,63 +38,75 @@ pub struct Scenario {
     pub kind: Kind,
 }
 
+const fn scenario(name: &'static str, wire: Wire, kind: Kind) -> Scenario {
+    Scenario { name, wire, kind }
+}
+
+const SHORT: Kind = Kind::Chat { bytes: 200 };
+const LONG: Kind = Kind::Chat { bytes: 100_000 };
+const BURST: Kind = Kind::Stream { deltas: 500, bytes: 0 };
+const PACED: Kind = Kind::Paced { deltas: 300 };
+const TIMED: Kind = Kind::Timed { deltas: 300 };
+
+/// What a timed delta contains before the server replaces it: as long as a time in nanoseconds, and a space.
+pub const STAMP: &str = "0000000000000000000 ";
+
 impl Scenario {
-    pub const ALL: [Self; 12] = [
-        Self { name: "chat", wire: Wire::OpenAi, kind: Kind::Chat { bytes: 200 } },
-        Self { name: "chat-100k", wire: Wire::OpenAi, kind: Kind::Chat { bytes: 100_000 } },
-        Self {
-            name: "stream-openai",
-            wire: Wire::OpenAi,
-            kind: Kind::Stream { deltas: 500, bytes: 0 },
-        },
-        Self {
-            name: "stream-anthropic",
-            wire: Wire::Anthropic,
-            kind: Kind::Stream { deltas: 500, bytes: 0 },
-        },
-        Self {
-            name: "stream-gemini",
-            wire: Wire::Gemini,
-            kind: Kind::Stream { deltas: 500, bytes: 0 },
-        },
-        Self { name: "tools-500", wire: Wire::OpenAi, kind: Kind::Tools { fragments: 500 } },
-        Self { name: "tools-20000", wire: Wire::OpenAi, kind: Kind::Tools { fragments: 20_000 } },
-        Self {
-            name: "text-1m",
-            wire: Wire::OpenAi,
-            kind: Kind::Stream { deltas: 10_000, bytes: 100 },
-        },
-        Self {
-            name: "text-10m",
-            wire: Wire::OpenAi,
-            kind: Kind::Stream { deltas: 100_000, bytes: 100 },
-        },
-        Self { name: "paced", wire: Wire::OpenAi, kind: Kind::Paced { deltas: 300 } },
-        Self { name: "idle", wire: Wire::OpenAi, kind: Kind::Idle },
-        Self { name: "chat-anthropic", wire: Wire::Anthropic, kind: Kind::Chat { bytes: 200 } },
+    pub const ALL: &[Self] = &[
+        scenario("chat-openai", Wire::OpenAi, SHORT),
+        scenario("chat-responses", Wire::Responses, SHORT),
+        scenario("chat-anthropic", Wire::Anthropic, SHORT),
+        scenario("chat-gemini", Wire::Gemini, SHORT),
+        scenario("chat-100k-openai", Wire::OpenAi, LONG),
+        scenario("chat-100k-responses", Wire::Responses, LONG),
+        scenario("chat-100k-anthropic", Wire::Anthropic, LONG),
+        scenario("chat-100k-gemini", Wire::Gemini, LONG),
+        scenario("stream-openai", Wire::OpenAi, BURST),
+        scenario("stream-responses", Wire::Responses, BURST),
+        scenario("stream-anthropic", Wire::Anthropic, BURST),
+        scenario("stream-gemini", Wire::Gemini, BURST),
+        scenario("paced-openai", Wire::OpenAi, PACED),
+        scenario("paced-responses", Wire::Responses, PACED),
+        scenario("paced-anthropic", Wire::Anthropic, PACED),
+        scenario("paced-gemini", Wire::Gemini, PACED),
+        scenario("timed-openai", Wire::OpenAi, TIMED),
+        scenario("timed-responses", Wire::Responses, TIMED),
+        scenario("timed-anthropic", Wire::Anthropic, TIMED),
+        scenario("timed-gemini", Wire::Gemini, TIMED),
+        scenario("tools-500", Wire::OpenAi, Kind::Tools { fragments: 500 }),
+        scenario("tools-20000", Wire::OpenAi, Kind::Tools { fragments: 20_000 }),
+        scenario("text-1m", Wire::OpenAi, Kind::Stream { deltas: 10_000, bytes: 100 }),
+        scenario("text-10m", Wire::OpenAi, Kind::Stream { deltas: 100_000, bytes: 100 }),
+        scenario("idle", Wire::OpenAi, Kind::Idle),
     ];
 
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scenario| scenario.name == name)
+        Self::ALL.iter().copied().find(|scenario| scenario.name == name)
     }
 
-    /// How many pieces one answer has: what costs are divided by.
+    /// Returns whether the response is complete, and not a stream.
+    pub fn is_chat(&self) -> bool {
+        matches!(self.kind, Kind::Chat { .. })
+    }
+
+    /// Returns the number of pieces in one response: what costs are divided by.
     pub fn units(&self) -> usize {
         match self.kind {
             Kind::Chat { .. } | Kind::Idle => 1,
-            Kind::Stream { deltas, .. } | Kind::Paced { deltas } => deltas,
+            Kind::Stream { deltas, .. } | Kind::Paced { deltas } | Kind::Timed { deltas } => deltas,
             Kind::Tools { fragments } => fragments,
         }
     }
 
-    /// The pieces of the text, or of the arguments of the tool call.
+    /// Returns the pieces of the text, or of the arguments of the tool call.
     pub fn pieces(&self) -> Vec<String> {
         match self.kind {
-            // Whole answers begin with a word.
+            // Complete responses begin with a word.
             Kind::Chat { bytes } => vec![text(bytes).trim().to_owned()],
             Kind::Stream { deltas, bytes } => (0..deltas).map(|at| piece(at, bytes)).collect(),
+            Kind::Paced { deltas } => (0..deltas).map(|at| piece(at, 0)).collect(),
+            Kind::Timed { deltas } => vec![STAMP.to_owned(); deltas],
             Kind::Idle => vec![word(0).to_owned()],
-            Kind::Paced { .. } => Vec::new(),
             Kind::Tools { fragments } => {
                 let mut pieces = vec!["{\"path\":\"".to_owned()];
                 pieces.extend((0..fragments - 2).map(|at| word(at).to_owned()));
@@ -97,7 +116,7 @@ impl Scenario {
         }
     }
 
-    /// The whole of it.
+    /// Returns the complete text, or the complete arguments.
     pub fn expected(&self) -> String {
         self.pieces().concat()
     }
@@ -126,7 +145,7 @@ fn word(at: usize) -> &'static str {
     WORDS[(at * 7 + at / 16) % WORDS.len()]
 }
 
-/// A word, or so many bytes of them. Every sixteenth has something that JSON escapes, as real text has.
+/// Returns a word, or at least `bytes` bytes of words. Every sixteenth word has something that JSON escapes, as real text has.
 fn piece(at: usize, bytes: usize) -> String {
     if bytes == 0 {
         return if at % 16 == 15 { ".\n".to_owned() } else { word(at).to_owned() };

@@ -27,6 +27,7 @@ impl Contestant for GenAi {
     fn new(scenario: Scenario, base: &str) -> Self {
         let (kind, url) = match scenario.wire {
             Wire::OpenAi => (AdapterKind::OpenAI, format!("{base}/v1/")),
+            Wire::Responses => (AdapterKind::OpenAIResp, format!("{base}/v1/")),
             Wire::Anthropic => (AdapterKind::Anthropic, format!("{base}/v1/")),
             Wire::Gemini => (AdapterKind::Gemini, format!("{base}/v1beta/")),
         };

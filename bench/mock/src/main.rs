@@ -1,17 +1,19 @@
-//! A server that says what each scenario says, over HTTP/1.1, and whole answers over HTTP/2 as well.
+//! Serves the response of each scenario over HTTP/1.1, and complete responses over HTTP/2 as well.
 //!
-//! `bench-mock FILE` prints its two addresses, writes whom to trust at the second to the file and serves until its stdin ends. The first segment of a request's path names the
-//! scenario; all bytes are made at the start, and a request costs the server its parsing and the writes.
+//! `bench-mock FILE` prints its two URLs, writes the certificate of the second to the file and serves until its stdin ends. The
+//! first segment of a request's path is the scenario; all bytes are made at the start, so a request costs the server its parsing
+//! and the writes.
 
 mod http2;
 
 use std::collections::HashMap;
 use std::io::Write as _;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bench_common::bodies;
-use bench_common::{Kind, Scenario};
+use bench_common::{Kind, STAMP, Scenario};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
@@ -19,7 +21,10 @@ use self::http2::Counts;
 
 struct Prepared {
     kind: Kind,
+    /// The bytes that are written at once.
     bytes: Vec<u8>,
+    /// The events that are written one by one after them.
+    events: Vec<String>,
 }
 
 type Answers = Arc<HashMap<&'static str, Prepared>>;
@@ -41,11 +46,13 @@ fn main() {
         Scenario::ALL
             .iter()
             .map(|scenario| {
-                let bytes = match scenario.kind {
-                    Kind::Paced { .. } => bodies::stream_head().into_bytes(),
-                    _ => bodies::answer(scenario),
+                let (bytes, events) = match scenario.kind {
+                    Kind::Paced { .. } | Kind::Timed { .. } => {
+                        (bodies::stream_head().into_bytes(), bodies::events(scenario))
+                    }
+                    _ => (bodies::answer(scenario), Vec::new()),
                 };
-                (scenario.name, Prepared { kind: scenario.kind, bytes })
+                (scenario.name, Prepared { kind: scenario.kind, bytes, events })
             })
             .collect(),
     );
@@ -102,7 +109,8 @@ async fn serve(
                 let _ = socket.read(&mut [0; 64]).await?;
                 return Ok(());
             }
-            Kind::Paced { deltas } => paced(&mut socket, deltas).await?,
+            Kind::Paced { .. } => paced(&mut socket, &answer.events).await?,
+            Kind::Timed { .. } => timed(&mut socket, &answer.events).await?,
             _ => {}
         }
     }
@@ -138,25 +146,65 @@ async fn request(
     }
 }
 
-/// Deltas that say when they were sent, one by one.
-async fn paced(socket: &mut TcpStream, deltas: usize) -> std::io::Result<()> {
+/// Writes the events one by one, each when the client has read the one before: the number of reads depends neither on the speed
+/// of the client nor on the load of the machine.
+async fn paced(socket: &mut TcpStream, events: &[String]) -> std::io::Result<()> {
+    let client = format!("{} {}", address(socket.peer_addr()?), address(socket.local_addr()?));
     let mut bytes = Vec::new();
-    bodies::chunk(&mut bytes, &bodies::openai_begin());
-    socket.write_all(&bytes).await?;
-    for _ in 0..deltas {
-        tokio::time::sleep(Duration::from_millis(2)).await;
+    for event in events {
+        wait_until_read(&client).await;
         bytes.clear();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        bodies::chunk(
-            &mut bytes,
-            &bodies::openai_delta(&format!("{{\"content\":\"{now} \"}}"), "null"),
-        );
+        bodies::chunk(&mut bytes, event);
         socket.write_all(&bytes).await?;
     }
-    bytes.clear();
-    for event in bodies::openai_end("\"stop\"") {
-        bodies::chunk(&mut bytes, &event);
+    wait_until_read(&client).await;
+    socket.write_all(b"0\r\n\r\n").await
+}
+
+/// Waits until the client's socket has nothing to read. The kernel reports that in `/proc/net/tcp`; where there is no such file, a
+/// fixed time has to do.
+async fn wait_until_read(client: &str) {
+    for _ in 0..10_000 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let Ok(sockets) = std::fs::read_to_string("/proc/net/tcp") else { return };
+        let row = sockets.lines().find_map(|line| Some(line.split_once(client)?.1));
+        // ` 01 00000000:00000000 …`: the state, then what is to be sent and to be read.
+        let unread = row.and_then(|row| row.split_whitespace().nth(1)?.split_once(':'));
+        if unread.is_none_or(|(_, unread)| unread.bytes().all(|digit| digit == b'0')) {
+            return;
+        }
     }
-    bytes.extend_from_slice(b"0\r\n\r\n");
-    socket.write_all(&bytes).await
+}
+
+/// Writes an address as `/proc/net/tcp` has it.
+fn address(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(v4) => {
+            format!("{:08X}:{:04X}", u32::from_le_bytes(v4.ip().octets()), v4.port())
+        }
+        SocketAddr::V6(_) => String::new(),
+    }
+}
+
+/// Writes the events 2 ms apart. The text of a delta is the time at which it is written, in nanoseconds.
+async fn timed(socket: &mut TcpStream, events: &[String]) -> std::io::Result<()> {
+    let (mut bytes, mut all) = (Vec::new(), String::new());
+    for event in events {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        bytes.clear();
+        let event = match event.matches(STAMP).count() {
+            0 => event.clone(),
+            1 => {
+                let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let stamp = format!("{:019} ", now.as_nanos());
+                all.push_str(&stamp);
+                event.replace(STAMP, &stamp)
+            }
+            // An event that repeats the complete text.
+            _ => event.replace(&STAMP.repeat(all.len() / STAMP.len()), &all),
+        };
+        bodies::chunk(&mut bytes, &event);
+        socket.write_all(&bytes).await?;
+    }
+    socket.write_all(b"0\r\n\r\n").await
 }

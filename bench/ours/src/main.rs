@@ -1,4 +1,4 @@
-//! AgentLoop as it is by default; every event of a stream is looked at, and the answer is that of `message.done`.
+//! AgentLoop with its defaults. Every event of a stream is read, and the response is that of `message.done`.
 
 use agentloop::{
     AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Error, PartDelta, Provider,
@@ -26,6 +26,7 @@ impl Contestant for Ours {
     fn new(scenario: Scenario, base: &str) -> Self {
         let provider = match scenario.wire {
             Wire::OpenAi => Provider::openai_compatible("lab", format!("{base}/v1")),
+            Wire::Responses => Provider::responses_compatible("lab", format!("{base}/v1")),
             Wire::Anthropic => Provider::anthropic_compatible("lab", format!("{base}/v1")),
             Wire::Gemini => Provider::gemini_compatible("lab", format!("{base}/v1beta")),
         };

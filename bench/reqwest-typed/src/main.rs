@@ -38,7 +38,11 @@ impl Contestant for Typed {
     fn new(scenario: Scenario, base: &str) -> Self {
         let url = match scenario.wire {
             Wire::OpenAi => format!("{base}/v1/chat/completions"),
+            Wire::Responses => format!("{base}/v1/responses"),
             Wire::Anthropic => format!("{base}/v1/messages"),
+            Wire::Gemini if scenario.is_chat() => {
+                format!("{base}/v1beta/models/{MODEL}:generateContent")
+            }
             Wire::Gemini => format!("{base}/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"),
         };
         Self { scenario, url, client: reqwest::Client::new() }
@@ -61,6 +65,14 @@ impl Typed {
         if self.scenario.wire == Wire::Gemini {
             return Ok(json!({ "contents": [{ "role": "user", "parts": [{ "text": PROMPT }] }] }));
         }
+        if self.scenario.wire == Wire::Responses {
+            let mut body =
+                json!({ "model": MODEL, "input": [{ "role": "user", "content": PROMPT }] });
+            if stream {
+                body["stream"] = true.into();
+            }
+            return Ok(body);
+        }
         let mut body =
             json!({ "model": MODEL, "messages": [{ "role": "user", "content": PROMPT }] });
         if stream {
@@ -80,7 +92,7 @@ impl Typed {
     async fn ask(&self, seen: &mut (dyn FnMut(&str) + Send)) -> Result<Answer, Failure> {
         let request = self.client.post(&self.url).json(&self.body()?);
         let request = match self.scenario.wire {
-            Wire::OpenAi => request.bearer_auth(KEY),
+            Wire::OpenAi | Wire::Responses => request.bearer_auth(KEY),
             Wire::Anthropic => {
                 request.header("x-api-key", KEY).header("anthropic-version", "2023-06-01")
             }
@@ -90,12 +102,15 @@ impl Typed {
         if let Kind::Chat { .. } = self.scenario.kind {
             let body = response.bytes().await?;
             return match self.scenario.wire {
+                Wire::OpenAi => wire::openai_whole(&body),
+                Wire::Responses => wire::responses_whole(&body),
                 Wire::Anthropic => wire::anthropic_whole(&body),
-                _ => wire::openai_whole(&body),
+                Wire::Gemini => wire::gemini_whole(&body),
             };
         }
         let read = match self.scenario.wire {
             Wire::OpenAi => wire::openai,
+            Wire::Responses => wire::responses,
             Wire::Anthropic => wire::anthropic,
             Wire::Gemini => wire::gemini,
         };

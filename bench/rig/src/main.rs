@@ -36,6 +36,11 @@ impl Contestant for Rig {
                 config.base_url = format!("{base}/v1");
                 config.client().chat(MODEL).erase()
             }
+            Wire::Responses => {
+                let mut config = OpenAIConfig::new(KEY);
+                config.base_url = format!("{base}/v1");
+                config.client().responses(MODEL).erase()
+            }
             Wire::Anthropic => {
                 let mut config = AnthropicConfig::new(KEY);
                 config.base_url = base.to_owned();
