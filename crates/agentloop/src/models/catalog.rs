@@ -3,15 +3,41 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::compact;
 use super::file::{self, Lines};
 use super::name::{Form, forms};
 use super::{DataFile, Date, Hints, ModelData, ModelRestrictions, Source};
 use crate::error::{Error, ErrorKind, Result};
+use crate::lock::lock;
 
 const EMBEDDED: &str = include_str!("data.json");
+
+/// What was found in the embedded file. A call needs the hints of its model, and searching for them again would cost a tenth
+/// of all the work of a short one.
+static RECENT: Recent = Recent(Mutex::new(Vec::new()));
+
+/// How many models are remembered.
+const MAX_RECENT: usize = 32;
+
+struct Recent(Mutex<Vec<(String, String, Hints)>>);
+
+impl Recent {
+    fn get(&self, provider: &str, model: &str, find: impl FnOnce() -> Hints) -> Hints {
+        let mut recent = lock(&self.0);
+        let known = recent.iter().find(|(host, name, _)| name == model && host == provider);
+        if let Some((_, _, hints)) = known {
+            return *hints;
+        }
+        let found = find();
+        if recent.len() >= MAX_RECENT {
+            recent.clear();
+        }
+        recent.push((provider.to_owned(), model.to_owned(), found));
+        found
+    }
+}
 
 /// A user's own records, by `provider/model` in small letters.
 type Overrides = BTreeMap<String, ModelData>;
@@ -136,9 +162,15 @@ impl ModelCatalog {
                 Hints::new(context, output, model.abilities, efforts)
             });
         }
-        let found =
-            self.forms(provider, model).find_map(|form| self.lines()?.find(provider, form.model));
-        found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
+        let find = || {
+            let mut forms = self.forms(provider, model);
+            let found = forms.find_map(|form| self.lines()?.find(provider, form.model));
+            found.and_then(|(_, json)| Hints::read(json)).unwrap_or_default()
+        };
+        match &self.0 {
+            None => RECENT.get(provider, model, find),
+            Some(_) => find(),
+        }
     }
 
     /// Returns the user's changes to the restrictions of a model.

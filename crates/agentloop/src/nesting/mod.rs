@@ -8,7 +8,8 @@
 mod read;
 
 pub(crate) use read::{
-    OBJECT_ENTRY, OBJECT_LEAST, is_too_large, read, read_list, read_object, read_whole,
+    OBJECT_ENTRY, OBJECT_LEAST, Tree, is_too_large, read, read_inside, read_list, read_object,
+    read_whole,
 };
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -32,9 +32,22 @@ pub(crate) fn read_whole(json: &str) -> serde_json::Result<Value> {
 }
 
 fn read_to(json: &str, left: usize) -> serde_json::Result<Value> {
+    let room = Tree::room();
+    read_tree(json, Tree { left, room: &room })
+}
+
+/// Reads JSON that is inside of an object whose tree may take `room`.
+///
+/// # Errors
+///
+/// When it is not JSON, or when the tree would take more than that.
+pub(crate) fn read_inside(json: &str, room: &Cell<usize>) -> serde_json::Result<Value> {
+    read_tree(json, Tree::inside(room))
+}
+
+fn read_tree(json: &str, tree: Tree<'_>) -> serde_json::Result<Value> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let room = Cell::new(MAX_RESPONSE_BYTES);
-    let value = Tree { left, room: &room }.deserialize(&mut deserializer)?;
+    let value = tree.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(value)
 }
@@ -64,12 +77,33 @@ pub(crate) fn read_list(json: &str) -> Vec<Value> {
 
 /// A value around which there may be so many more levels, in a tree that may take so many more bytes.
 #[derive(Clone, Copy)]
-struct Tree<'r> {
+pub(crate) struct Tree<'r> {
     left: usize,
     room: &'r Cell<usize>,
 }
 
-impl Tree<'_> {
+impl<'r> Tree<'r> {
+    /// Returns the bytes that one tree may take.
+    pub(crate) fn room() -> Cell<usize> {
+        Cell::new(MAX_RESPONSE_BYTES)
+    }
+
+    /// Reads a value that is inside of an object.
+    pub(crate) fn inside(room: &'r Cell<usize>) -> Self {
+        Self { left: MAX_KEPT_DEPTH - 1, room }
+    }
+
+    /// Takes room for an entry of an object.
+    pub(crate) fn take_entry<E: serde::de::Error>(
+        room: &'r Cell<usize>,
+        is_first: bool,
+        name: &str,
+    ) -> Result<(), E> {
+        // The first entry makes room for a few.
+        let entries = if is_first { OBJECT_LEAST } else { 1 };
+        Self::inside(room).take(entries * OBJECT_ENTRY + name.len())
+    }
+
     fn inner(self) -> Self {
         Self { left: self.left.saturating_sub(1), room: self.room }
     }
@@ -144,9 +178,7 @@ impl<'de> Visitor<'de> for Tree<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut fields = Map::new();
         while let Some(name) = map.next_key::<String>()? {
-            // The first entry makes room for a few.
-            let entries = if fields.is_empty() { OBJECT_LEAST } else { 1 };
-            self.take(entries * OBJECT_ENTRY + name.len())?;
+            Tree::take_entry(self.room, fields.is_empty(), &name)?;
             fields.insert(name, map.next_value_seed(self.inner())?);
         }
         Ok(Value::Object(fields))

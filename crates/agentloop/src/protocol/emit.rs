@@ -585,6 +585,9 @@ fn too_large(message: String) -> Error {
 #[path = "emit_raw.rs"]
 mod raw;
 
+#[path = "emit_text.rs"]
+mod text;
+
 #[cfg(test)]
 #[path = "emit_tests.rs"]
 mod tests;

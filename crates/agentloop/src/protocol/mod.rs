@@ -15,6 +15,7 @@ mod count;
 mod embed;
 mod emit;
 mod error_body;
+mod fields;
 mod fill;
 mod free_text;
 mod gemini;

@@ -2,33 +2,35 @@
 
 use super::MASK;
 
-/// Parts of names whose values are secret.
-const SECRET_WORDS: [&str; 16] = [
-    "assertion",
-    "auth",
-    "bearer",
-    "code",
-    "cookie",
-    "cred",
-    "hmac",
-    "jwt",
-    "key",
-    "pass",
-    "private",
-    "pwd",
-    "secret",
-    "session",
-    "sig",
-    "token",
-];
+/// Parts of names whose values are secret, by their first letter.
+fn secret_words(first: u8) -> &'static [&'static str] {
+    match first {
+        b'a' => &["assertion", "auth"],
+        b'b' => &["bearer"],
+        b'c' => &["code", "cookie", "cred"],
+        b'h' => &["hmac"],
+        b'j' => &["jwt"],
+        b'k' => &["key"],
+        b'p' => &["pass", "private", "pwd"],
+        b's' => &["secret", "session", "sig"],
+        b't' => &["token"],
+        _ => &[],
+    }
+}
 
 /// Letters and digits in a row of this length are not a word or number that a person would write.
 const LONGEST_WORD: usize = 16;
 
-/// Returns whether a header or a query parameter of that name is secret.
+/// Returns whether a header or a parameter of that name is secret. Headers are checked at every call, so nothing is allocated.
 pub(crate) fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
+    let name = name.as_bytes();
+    name.iter().enumerate().any(|(at, first)| {
+        let begins = |word: &&str| {
+            let part = name.get(at..at + word.len());
+            part.is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        secret_words(first.to_ascii_lowercase()).iter().any(begins)
+    })
 }
 
 /// Returns whether a value looks generated: a long run of letters and digits, or a UUID. It may be a secret, whatever its name.
@@ -166,5 +168,12 @@ mod tests {
         assert_eq!(header("x-lab-token", "abc"), "***");
         assert_eq!(header("authorization", "Bearer abc"), "***");
         assert_eq!(header("accept", "application/json"), "application/json");
+        assert_eq!(header("anthropic-version", "2023-06-01"), "2023-06-01");
+        for name in
+            ["X-Client-Assertion", "PWD", "jwt", "x-hmac", "a-Private-b", "auto-auth", "keto"]
+        {
+            let is_hidden = name != "keto";
+            assert_eq!(is_secret(name), is_hidden, "{name}");
+        }
     }
 }

@@ -4,10 +4,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::growing::Blocks;
-use super::usage::Tally;
+use super::usage::{Tally, Wire};
 use super::wire::{Delta, Message};
 use crate::chat::FinishReason;
 use crate::error::Result;
+use crate::protocol::fields::Fields;
 use crate::protocol::rest::Kept;
 use crate::protocol::{Decode as _, DecodeContext, Emitter};
 
@@ -52,10 +53,8 @@ impl Decoder {
         self.keep_raw("diagnostics", message.diagnostics, emitter)?;
         self.keep_raw("contextManagement", message.context_management, emitter)?;
         self.keep_text("provider", message.provider.non_empty(), emitter)?;
-        for (index, block) in (0i64..).zip(message.content) {
-            // Below zero, so the blocks that a stream numbers itself are others.
-            self.block(-1 - index, block, emitter)?;
-            self.blocks.stop(-1 - index, emitter)?;
+        for block in message.content {
+            self.blocks.complete(block, &self.id, emitter)?;
         }
         let end = Delta {
             stop_reason: message.stop_reason,
@@ -64,13 +63,13 @@ impl Decoder {
             container: message.container,
             ..Delta::default()
         };
-        self.message_delta(&end, message.usage, emitter)
+        self.message_delta(&end, message.usage.0, emitter)
     }
 
     pub(super) fn block(
         &mut self,
         index: i64,
-        block: &RawValue,
+        block: Fields<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
         self.ensure_started(emitter)?;
@@ -91,7 +90,7 @@ impl Decoder {
     pub(super) fn message_delta(
         &mut self,
         delta: &Delta<'_>,
-        usage: Option<&RawValue>,
+        usage: Option<Wire<'_>>,
         emitter: &mut Emitter,
     ) -> Result<()> {
         if let Some(reason) = delta.stop_reason.non_empty() {
@@ -101,7 +100,7 @@ impl Decoder {
         self.keep_raw("stopDetails", delta.stop_details, emitter)?;
         self.keep_raw("container", delta.container, emitter)?;
         if let Some(usage) = usage {
-            self.tally.add(usage.get(), &mut self.metadata, emitter)?;
+            self.tally.add(usage, &mut self.metadata, emitter)?;
         }
         Ok(())
     }

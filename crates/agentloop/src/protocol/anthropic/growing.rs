@@ -2,10 +2,10 @@
 
 mod complete;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::mem::{size_of, take};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -20,6 +20,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
+use crate::protocol::fields::Fields;
 
 /// The blocks of one message.
 #[derive(Debug, Default)]
@@ -61,22 +62,52 @@ impl Blocks {
         !self.calls.is_empty()
     }
 
-    /// Begins a block. `message` is the id of the message, for calls that have none.
+    /// Opens a block. `message` is the id of the message, for calls that have none.
     pub(super) fn start(
         &mut self,
         index: i64,
-        raw: &RawValue,
+        fields: Fields<'_>,
         message: &str,
         emitter: &mut Emitter,
     ) -> Result<()> {
         self.stop(index, emitter)?;
-        let fields = nesting::read_object(raw.get()).map_err(|error| {
+        if let Some(block) = self.open(fields, message, emitter)? {
+            self.open.insert(index, Box::new(block));
+        }
+        Ok(())
+    }
+
+    /// Reads a complete block: the same steps as one that is streamed.
+    pub(super) fn complete(
+        &mut self,
+        fields: Fields<'_>,
+        message: &str,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        match self.open(fields, message, emitter)? {
+            Some(block) => block.close(emitter),
+            None => Ok(()),
+        }
+    }
+
+    /// Opens the part of a block and returns the block; `None` if its kind has no deltas.
+    fn open(
+        &mut self,
+        mut fields: Fields<'_>,
+        message: &str,
+        emitter: &mut Emitter,
+    ) -> Result<Option<Block>> {
+        if let Some(kind @ ("text" | "thinking")) = fields.text("type") {
+            let kind = if kind == "text" { Kind::Text } else { Kind::Thinking };
+            return Block::of_text(kind, &mut fields, emitter).map(Some);
+        }
+        let input = fields.raw("input");
+        let fields = fields.into_map().map_err(|error| {
             let kind = match nesting::is_too_large(&error) {
                 true => ErrorKind::TooLarge,
                 false => ErrorKind::Protocol,
             };
             Error::new(kind, "a block of the response cannot be read as an object")
-                .with_raw(raw.get().as_bytes())
                 .with_source(error)
         })?;
         let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -85,15 +116,13 @@ impl Blocks {
         if kind == "image"
             && let Some(image) = image(&fields)
         {
-            return emitter.whole(0, ResponsePart::Image(image));
+            return emitter.whole(0, ResponsePart::Image(image)).map(|()| None);
         }
         if kind.ends_with("_tool_result") || kind == "redacted_thinking" {
             let part = whole(fields, emitter.provider());
-            return emitter.whole(0, part);
+            return emitter.whole(0, part).map(|()| None);
         }
         let (kind, start) = match kind {
-            "text" => (Kind::Text, PartStart::Text {}),
-            "thinking" => (Kind::Thinking, PartStart::Thinking {}),
             "tool_use" => {
                 let mut id = word("id").to_owned();
                 // Two calls of one response never share an id, or their results could not be told apart.
@@ -122,16 +151,21 @@ impl Blocks {
         };
         let part = emitter.open(0, start)?;
         let given = match kind {
-            Kind::Call | Kind::ServerCall | Kind::Code => given_input(raw.get()),
+            Kind::Call | Kind::ServerCall | Kind::Code => given_input(input),
             Kind::Text | Kind::Thinking | Kind::Opaque => String::new(),
         };
         let charged = size_of::<Block>() + fields.weight() + given.len();
         emitter.charge(charged)?;
         let (input, input_bytes) = (String::new(), 0);
-        let mut block = Block { part, kind, raw: fields, given, input, input_bytes, charged };
-        block.begin(emitter)?;
-        self.open.insert(index, Box::new(block));
-        Ok(())
+        let block = Block { part, kind, raw: fields, given, input, input_bytes, charged };
+        // Fields such as the caller go back with the call.
+        if kind == Kind::Call {
+            let extras = without(&block.raw, &["type", "id", "name", "input"]);
+            if !extras.is_empty() {
+                block.state(extras, emitter)?;
+            }
+        }
+        Ok(Some(block))
     }
 
     /// Adds to a block. One that never began begins here, if the delta says of which kind it is.
@@ -149,18 +183,7 @@ impl Blocks {
             Some("thinking_delta") => (Kind::Thinking, PartStart::Thinking {}),
             _ => return Ok(()),
         };
-        let part = emitter.open(0, start)?;
-        let charged = size_of::<Block>();
-        emitter.charge(charged)?;
-        let mut block = Block {
-            part,
-            kind,
-            raw: Map::new(),
-            given: String::new(),
-            input: String::new(),
-            input_bytes: 0,
-            charged,
-        };
+        let mut block = Block::empty(kind, start, emitter)?;
         block.grow(delta, emitter)?;
         self.open.insert(index, Box::new(block));
         Ok(())
@@ -183,41 +206,42 @@ impl Blocks {
 }
 
 impl Block {
-    /// Hands on what is in the block already as it begins.
-    fn begin(&mut self, emitter: &mut Emitter) -> Result<()> {
-        let text = |raw: &Map<String, Value>, name: &str| {
-            raw.get(name).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+    /// Opens a part of which nothing has arrived yet.
+    fn empty(kind: Kind, start: PartStart, emitter: &mut Emitter) -> Result<Self> {
+        let part = emitter.open(0, start)?;
+        let charged = size_of::<Self>();
+        emitter.charge(charged)?;
+        let (raw, given, input) = (Map::new(), String::new(), String::new());
+        Ok(Self { part, kind, raw, given, input, input_bytes: 0, charged })
+    }
+
+    /// Opens a text or a thought with what it contains already.
+    fn of_text(kind: Kind, fields: &mut Fields<'_>, emitter: &mut Emitter) -> Result<Self> {
+        let mut text = |name: &str| {
+            let text = fields.take_text(name).filter(|text| !text.is_empty());
+            text.map(Cow::into_owned)
         };
-        match self.kind {
-            Kind::Text => {
-                if let Some(text) = text(&self.raw, "text") {
-                    emitter.delta(0, self.part, PartDelta::Text { text })?;
-                }
-                if let Some(Value::Array(citations)) = self.raw.remove("citations") {
-                    for citation in citations {
-                        let citation = citations::read(citation, emitter.provider());
-                        emitter.delta(0, self.part, PartDelta::Citation { citation })?;
-                    }
-                }
+        if kind == Kind::Thinking {
+            let block = Self::empty(kind, PartStart::Thinking {}, emitter)?;
+            if let Some(thinking) = text("thinking") {
+                emitter.delta(0, block.part, PartDelta::Thinking { thinking })?;
             }
-            Kind::Thinking => {
-                if let Some(thinking) = text(&self.raw, "thinking") {
-                    emitter.delta(0, self.part, PartDelta::Thinking { thinking })?;
-                }
-                if let Some(signature) = text(&self.raw, "signature") {
-                    emitter.delta(0, self.part, PartDelta::ThinkingSignature { signature })?;
-                }
+            if let Some(signature) = text("signature") {
+                emitter.delta(0, block.part, PartDelta::ThinkingSignature { signature })?;
             }
-            // Who called, and the like: what goes back with the call.
-            Kind::Call => {
-                let extras = without(&self.raw, &["type", "id", "name", "input"]);
-                if !extras.is_empty() {
-                    self.state(extras, emitter)?;
-                }
-            }
-            Kind::ServerCall | Kind::Code | Kind::Opaque => {}
+            return Ok(block);
         }
-        Ok(())
+        let block = Self::empty(kind, PartStart::Text {}, emitter)?;
+        if let Some(text) = text("text") {
+            emitter.delta(0, block.part, PartDelta::Text { text })?;
+        }
+        let citations =
+            fields.raw("citations").map_or_else(Vec::new, |raw| nesting::read_list(raw.get()));
+        for citation in citations {
+            let citation = citations::read(citation, emitter.provider());
+            emitter.delta(0, block.part, PartDelta::Citation { citation })?;
+        }
+        Ok(block)
     }
 
     fn grow(&mut self, delta: &mut Delta<'_>, emitter: &mut Emitter) -> Result<()> {
@@ -346,15 +370,9 @@ fn short(id: &str) -> &str {
 /// The longest beginning of a message's id in the ids of its calls.
 const MAX_COPIED_ID_BYTES: usize = 64;
 
-/// The input that is in a block as it begins: an object's text without its white space, a string's content.
-fn given_input(raw: &str) -> String {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Input<'a> {
-        #[serde(borrow)]
-        input: Option<&'a RawValue>,
-    }
-    let Ok(Input { input: Some(input) }) = serde_json::from_str(raw) else {
+/// Returns the input that a block begins with: an object's text without its white space, a string's content.
+fn given_input(input: Option<&RawValue>) -> String {
+    let Some(input) = input else {
         return String::new();
     };
     match serde_json::from_str::<String>(input.get()) {

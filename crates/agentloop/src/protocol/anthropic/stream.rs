@@ -1,11 +1,13 @@
 //! Reads the frames of a stream or a complete body, and ends the response.
 
+use serde_json::value::RawValue;
+
 use super::decode::Decoder;
 use super::wire::{Event, Message};
 use crate::chat::Warning;
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
-use crate::protocol::{Decode, Emitter, Flow, Frame, ReportedCost, error_body};
+use crate::protocol::{Decode, Emitter, Flow, Frame, ReportedCost, error_body, fields};
 
 /// The events of a stream. All others are skipped unread.
 const EVENTS: [&str; 8] = [
@@ -18,6 +20,12 @@ const EVENTS: [&str; 8] = [
     "error",
     "message",
 ];
+
+fn unreadable(error: serde_json::Error, block: &RawValue) -> Error {
+    Error::new(ErrorKind::Protocol, "a block of the response cannot be read as an object")
+        .with_raw(block.get().as_bytes())
+        .with_source(error)
+}
 
 impl Decode for Decoder {
     fn frame(&mut self, frame: &Frame<'_>, emitter: &mut Emitter) -> Result<Flow> {
@@ -87,7 +95,8 @@ impl Decoder {
             }
             "content_block_start" => {
                 if let Some(block) = event.content_block {
-                    self.block(index, block, emitter)?;
+                    let fields = fields::read(block).map_err(|error| unreadable(error, block))?;
+                    self.block(index, fields, emitter)?;
                 }
             }
             "content_block_delta" => {
@@ -100,7 +109,7 @@ impl Decoder {
                 self.ensure_started(emitter)?;
                 self.keep_raw("contextManagement", event.context_management, emitter)?;
                 let delta = event.delta.0.take().unwrap_or_default();
-                self.message_delta(&delta, event.usage, emitter)?;
+                self.message_delta(&delta, event.usage.0.take(), emitter)?;
             }
             "message_stop" => {
                 self.end(true, emitter)?;

@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 use crate::chat::{Usage, UsageDetails};
 use crate::error::Result;
 use crate::protocol::fill::{FillFields as _, fill};
-use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::rest::{Kept, Rest};
 use crate::protocol::{Emitter, ReportedCost};
@@ -30,8 +29,9 @@ pub(super) struct Tally {
     pub(super) rest: Kept,
 }
 
+/// The usage on the wire.
 #[derive(Debug, Default)]
-struct Wire<'a> {
+pub(super) struct Wire<'a> {
     input_tokens: Int,
     cache_read_input_tokens: Int,
     cache_creation_input_tokens: Int,
@@ -79,14 +79,10 @@ impl Tally {
     /// Takes what a message or a step of its stream says; what is not a number of tokens goes to `metadata`.
     pub(super) fn add(
         &mut self,
-        raw: &str,
+        wire: Wire<'_>,
         metadata: &mut Map<String, Value>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let mut wire = Wire::default();
-        if fill_json(raw.as_bytes(), &mut wire).is_err() {
-            return Ok(());
-        }
         self.rest.keep(&wire.rest);
         let replace = |place: &mut Option<u64>, told: Int| {
             if let Some(tokens) = told.unsigned() {

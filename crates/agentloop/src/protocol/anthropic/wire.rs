@@ -2,6 +2,8 @@
 
 use serde_json::value::RawValue;
 
+use super::usage;
+use crate::protocol::fields::Fields;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
 use crate::protocol::rest::Rest;
@@ -14,7 +16,7 @@ pub(super) struct Event<'a> {
     pub(super) message: Object<Message<'a>>,
     pub(super) content_block: Option<&'a RawValue>,
     pub(super) delta: Object<Delta<'a>>,
-    pub(super) usage: Option<&'a RawValue>,
+    pub(super) usage: Object<usage::Wire<'a>>,
     pub(super) context_management: Option<&'a RawValue>,
     pub(super) error: Option<&'a RawValue>,
 }
@@ -23,11 +25,11 @@ fill!(Event {
     "type" => kind,
     "index" => index,
     "content_block" => content_block,
-    "usage" => usage,
     "context_management" => context_management,
     "error" => error;
     "message" => message,
-    "delta" => delta
+    "delta" => delta,
+    "usage" => usage
 });
 
 /// What an event adds to a block, or to the message.
@@ -71,8 +73,8 @@ pub(super) struct Message<'a> {
     pub(super) model: Text<'a>,
     pub(super) kind: Text<'a>,
     pub(super) role: Text<'a>,
-    pub(super) content: Few<&'a RawValue>,
-    pub(super) usage: Option<&'a RawValue>,
+    pub(super) content: Few<Fields<'a>>,
+    pub(super) usage: Object<usage::Wire<'a>>,
     pub(super) stop_reason: Text<'a>,
     pub(super) stop_sequence: Text<'a>,
     pub(super) stop_details: Option<&'a RawValue>,
@@ -89,8 +91,6 @@ fill!(Message {
     "model" => model,
     "type" => kind,
     "role" => role,
-    "content" => content,
-    "usage" => usage,
     "stop_reason" => stop_reason,
     "stop_sequence" => stop_sequence,
     "stop_details" => stop_details,
@@ -99,4 +99,6 @@ fill!(Message {
     "diagnostics" => diagnostics,
     "provider" => provider,
     "error" => error;
+    "content" => content,
+    "usage" => usage
 } rest except);

@@ -11,7 +11,6 @@ use serde_json::{Map, Value, json};
 
 use offsets::Texts;
 
-use super::growing::CitedText;
 use crate::chat::{
     Citation, FileCitation, OpaqueCitation, ProviderState, UrlCitation, Weight as _,
 };
@@ -76,6 +75,10 @@ impl Grounding {
         Ok(())
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.metadata.is_empty() && self.sources.is_empty()
+    }
+
     pub(super) fn metadata(&self) -> Option<Value> {
         (!self.metadata.is_empty()).then(|| Value::Object(self.metadata.clone()))
     }
@@ -88,7 +91,7 @@ impl Grounding {
     /// one long source.
     pub(super) fn citations<'a>(
         &'a self,
-        texts: &'a [CitedText],
+        texts: &'a [String],
         places: &'a [Place],
         provider: &'a str,
     ) -> impl Iterator<Item = (usize, Citation)> + 'a {
@@ -99,7 +102,7 @@ impl Grounding {
         let chunks = list(self.metadata.get("groundingChunks"));
         let supports = if nothing { &[] } else { list(self.metadata.get("groundingSupports")) };
         let sources = if nothing { &[] } else { self.sources.as_slice() };
-        let texts = Rc::new(Texts::new(texts.iter().map(|open| open.text.as_str()).collect()));
+        let texts = Rc::new(Texts::new(texts.iter().map(String::as_str).collect()));
         let all_texts = Rc::clone(&texts);
         let of_supports = supports.iter().flat_map(move |support| {
             let segment = support.get("segment").unwrap_or(&Value::Null);

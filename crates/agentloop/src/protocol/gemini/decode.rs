@@ -168,6 +168,11 @@ fn keep(
 }
 
 fn finish_word(raw: &str) -> Option<String> {
+    // Nearly always a word of letters, which needs no reader.
+    let plain = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
+    if let Some(word) = plain.filter(|word| !word.is_empty() && !word.contains('\\')) {
+        return Some(word.to_owned());
+    }
     match nesting::read(raw).ok()? {
         Value::String(word) if !word.is_empty() => Some(word),
         Value::Number(number) => {

@@ -3,9 +3,11 @@
 mod partial_args;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::mem::size_of;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -13,7 +15,7 @@ use partial_args::PartialArgs;
 
 use super::citations::{Grounding, Place};
 use super::decode::Mode;
-use super::wire::{Blob, FunctionCall, Part, Tool, compact};
+use super::wire::{Blob, Code, CodeResult, FunctionCall, Tool, compact};
 use crate::chat::{
     CodeOutcome, CodeResultPart, FilePart, ImagePart, OpaquePart, PartDelta, PartStart,
     ProviderState, ResponsePart, ServerToolResultPart, Weight as _,
@@ -22,7 +24,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::nesting;
 use crate::protocol::Emitter;
-use crate::protocol::json::{fill_json, mended};
+use crate::protocol::fields::Fields;
+use crate::protocol::json::{mended, read_json};
 use crate::protocol::rest::Kept;
 
 /// Makes the ids that the provider should have made: no two alike in one response, and unlike those of every other
@@ -68,11 +71,14 @@ enum Growing {
     Thinking(u32),
 }
 
-/// A part of text, kept until the end: the sources name places in it, and often come last.
+/// A part of text: the sources name places in it, and often come last.
 #[derive(Debug)]
 pub(super) struct CitedText {
     pub(super) part: u32,
-    pub(super) text: String,
+    /// How many bytes of it have arrived.
+    bytes: usize,
+    /// The text as it was sent, if the response contains another one.
+    sent: Option<String>,
 }
 
 /// A call whose arguments arrive value by value.
@@ -107,55 +113,39 @@ impl CandidateState {
 
     pub(super) fn part(
         &mut self,
-        raw: &RawValue,
+        mut part: Fields<'_>,
         mode: Mode,
         ids: &mut CallIds,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let data = raw.get().as_bytes();
-        let mut part = Part::default();
-        let Err(error) = fill_json(data, &mut part) else {
-            return self.read(&mut part, raw.get(), mode, ids, emitter);
-        };
-        let data = mended(data, &error).ok_or(error)?;
-        let text = String::from_utf8_lossy(&data);
-        let mut part = Part::default();
-        fill_json(&data, &mut part)?;
-        self.read(&mut part, &text, mode, ids, emitter)
-    }
-
-    fn read(
-        &mut self,
-        part: &mut Part<'_>,
-        raw: &str,
-        mode: Mode,
-        ids: &mut CallIds,
-        emitter: &mut Emitter,
-    ) -> Result<()> {
-        let thought = part.is_thought();
-        let signature = part.thought_signature.0.take().filter(|text| !text.is_empty());
+        let thought = part.raw("thought").is_some_and(|raw| raw.get() == "true");
+        let signature = part.take_text("thoughtSignature").filter(|text| !text.is_empty());
         let mut state = Map::new();
         if let Some(signature) = &signature {
             state.insert("thoughtSignature".to_owned(), Value::String(signature.to_string()));
         }
-        if let Some(call) = part.function_call.0.take() {
+        if let Some(raw) = object(&part, "functionCall") {
+            let call = raw.read()?;
             return self.call(&call, state, ids, emitter);
         }
-        if part.text.0.is_some() || (signature.is_some() && is_bare(raw)) {
-            let text = part.text.0.take().unwrap_or_default();
+        let is_bare = || part.names().all(|name| name == "thought" || name == "thoughtSignature");
+        if part.text("text").is_some() || (signature.is_some() && is_bare()) {
+            let text = part.take_text("text").unwrap_or_default();
             return self.text(text, thought, signature.as_deref(), mode, emitter);
         }
         self.leave(emitter)?;
         emitter.charge(size_of::<Place>())?;
         self.places.push(Place::None);
-        if let Some(blob) = part.inline_data.0.take().or(part.file_data.0.take()) {
+        if let Some(raw) = object(&part, "inlineData").or_else(|| object(&part, "fileData")) {
             if !thought {
+                let blob = raw.read()?;
                 return self.blob(&blob, state, emitter);
             }
-            // A draft inside the thoughts is not an output. One that must go back is kept as it came.
-            return if state.is_empty() { Ok(()) } else { self.opaque(raw, emitter) };
+            // A draft inside the thoughts is not output. One that must go back is kept as it came.
+            return if state.is_empty() { Ok(()) } else { self.opaque(part, signature, emitter) };
         }
-        if let Some(code) = part.executable_code.0.take() {
+        if let Some(raw) = object(&part, "executableCode") {
+            let code: Code<'_> = raw.read()?;
             let start = PartStart::CodeExecution {
                 id: code.id.into_non_empty().map(Cow::into_owned),
                 language: code.language.0.unwrap_or_default().to_ascii_lowercase(),
@@ -163,46 +153,58 @@ impl CandidateState {
             let delta = PartDelta::Code { code: code.code.0.unwrap_or_default().into_owned() };
             return self.grown(start, delta, state, emitter);
         }
-        if let Some(result) = part.code_execution_result.0.take() {
-            let word = result.outcome.0.unwrap_or_default();
-            let outcome = match word.as_ref() {
-                "OUTCOME_OK" => CodeOutcome::Ok,
-                "OUTCOME_FAILED" => CodeOutcome::Error,
-                "OUTCOME_DEADLINE_EXCEEDED" => CodeOutcome::Timeout,
-                _ => CodeOutcome::Unknown,
-            };
-            if outcome == CodeOutcome::Unknown && !word.is_empty() {
-                state.insert("outcome".to_owned(), Value::String(word.into_owned()));
-            }
-            let result = CodeResultPart {
-                id: result.id.into_non_empty().map(Cow::into_owned),
-                outcome,
-                output: result.output.0.unwrap_or_default().into_owned(),
-                provider_state: boxed(state, emitter),
-                ..CodeResultPart::default()
-            };
-            return emitter.whole(self.index, ResponsePart::CodeResult(result));
+        if let Some(raw) = object(&part, "codeExecutionResult") {
+            let result = raw.read()?;
+            return self.code_result(result, state, emitter);
         }
-        if let Some(call) = part.tool_call.0.take() {
+        if let Some(raw) = object(&part, "toolCall") {
+            let call: Tool<'_> = raw.read()?;
             let (id, name) = server_tool(&call, &mut state);
             let arguments = call.args.map_or_else(|| "{}".to_owned(), |raw| compact(raw.get()));
             let start = PartStart::ServerToolCall { id, name };
             let delta = PartDelta::ServerToolCallArguments { arguments };
             return self.grown(start, delta, state, emitter);
         }
-        if let Some(result) = part.tool_response.0.take() {
+        if let Some(raw) = object(&part, "toolResponse") {
+            let result: Tool<'_> = raw.read()?;
             let (tool_call_id, _) = server_tool(&result, &mut state);
-            let content =
-                result.response.and_then(|raw| nesting::read(raw.get()).ok()).unwrap_or_default();
+            let content = result.response.and_then(|raw| nesting::read(raw.get()).ok());
             let result = ServerToolResultPart {
                 tool_call_id,
-                content,
+                content: content.unwrap_or_default(),
                 is_error: false,
                 provider_state: boxed(state, emitter),
             };
             return emitter.whole(self.index, ResponsePart::ServerToolResult(result));
         }
-        self.opaque(raw, emitter)
+        self.opaque(part, signature, emitter)
+    }
+
+    /// Adds what came of code that the provider ran.
+    fn code_result(
+        &mut self,
+        result: CodeResult<'_>,
+        mut state: Map<String, Value>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let word = result.outcome.0.unwrap_or_default();
+        let outcome = match word.as_ref() {
+            "OUTCOME_OK" => CodeOutcome::Ok,
+            "OUTCOME_FAILED" => CodeOutcome::Error,
+            "OUTCOME_DEADLINE_EXCEEDED" => CodeOutcome::Timeout,
+            _ => CodeOutcome::Unknown,
+        };
+        if outcome == CodeOutcome::Unknown && !word.is_empty() {
+            state.insert("outcome".to_owned(), Value::String(word.into_owned()));
+        }
+        let result = CodeResultPart {
+            id: result.id.into_non_empty().map(Cow::into_owned),
+            outcome,
+            output: result.output.0.unwrap_or_default().into_owned(),
+            provider_state: boxed(state, emitter),
+            ..CodeResultPart::default()
+        };
+        emitter.whole(self.index, ResponsePart::CodeResult(result))
     }
 
     /// Text and thoughts come piece by piece. A signature belongs to its own piece alone.
@@ -214,8 +216,9 @@ impl CandidateState {
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        // The text is kept a second time, for its sources.
-        emitter.charge(size_of::<Place>() + if thought { 0 } else { text.len() })?;
+        // Sources name places in the text as it was sent. It is kept a second time only if the response contains another one.
+        let is_kept = !thought && !emitter.keeps_text();
+        emitter.charge(size_of::<Place>() + if is_kept { text.len() } else { 0 })?;
         if text.is_empty() && signature.is_none() {
             if mode == Mode::Whole {
                 self.places.push(Place::None);
@@ -235,14 +238,15 @@ impl CandidateState {
             self.growing = if thought { Growing::Thinking(part) } else { Growing::Text };
             if !thought {
                 emitter.charge(size_of::<CitedText>())?;
-                self.texts.push(CitedText { part, text: String::new() });
+                let sent = is_kept.then(String::new);
+                self.texts.push(CitedText { part, bytes: 0, sent });
             }
         }
         // A stream says nothing of where a part of the whole response begins: a piece is not a part of its own.
         if !goes_on || mode == Mode::Whole {
             self.places.push(match self.texts.last() {
                 Some(open) if !thought => {
-                    Place::Text { at: self.texts.len() - 1, base: open.text.len() }
+                    Place::Text { at: self.texts.len() - 1, base: open.bytes }
                 }
                 _ => Place::None,
             });
@@ -250,7 +254,10 @@ impl CandidateState {
         let part = match (self.growing, self.texts.last_mut()) {
             (Growing::Thinking(part), _) => part,
             (_, Some(open)) => {
-                open.text.push_str(&text);
+                open.bytes += text.len();
+                if let Some(sent) = &mut open.sent {
+                    sent.push_str(&text);
+                }
                 open.part
             }
             (_, None) => return Ok(()),
@@ -373,17 +380,23 @@ impl CandidateState {
         emitter.whole(self.index, part)
     }
 
-    /// Emits a piece of a kind that has no unified one.
-    fn opaque(&mut self, raw: &str, emitter: &mut Emitter) -> Result<()> {
-        let data = nesting::read(raw).unwrap_or_default();
+    /// Adds a part of a kind that has no unified one. Its `signature` was taken out of it.
+    fn opaque(
+        &mut self,
+        part: Fields<'_>,
+        signature: Option<Cow<'_, str>>,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
+        let mut fields = part.into_map().unwrap_or_default();
+        if let (Some(place), Some(signature)) = (fields.get_mut("thoughtSignature"), signature) {
+            *place = Value::String(signature.into_owned());
+        }
         const BESIDE: [&str; 3] = ["thought", "thoughtSignature", "partMetadata"];
-        let kind = data
-            .as_object()
-            .and_then(|fields| fields.keys().find(|name| !BESIDE.contains(&name.as_str())));
-        let Some(kind) = kind.cloned() else {
+        let Some(kind) = fields.keys().find(|name| !BESIDE.contains(&name.as_str())).cloned()
+        else {
             return Ok(());
         };
-        let provider = emitter.provider().to_owned();
+        let (provider, data) = (emitter.provider().to_owned(), Value::Object(fields));
         emitter.whole(self.index, ResponsePart::Opaque(OpaquePart { provider, kind, data }))
     }
 
@@ -424,9 +437,23 @@ impl CandidateState {
 
     /// Adds the sources to their texts, of which the last may still be open, and closes what is open.
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
+        if !self.grounding.is_empty() {
+            self.cite(emitter)?;
+        }
+        self.leave(emitter)?;
+        self.texts.clear();
+        Ok(())
+    }
+
+    fn cite(&mut self, emitter: &mut Emitter) -> Result<()> {
         let open = self.texts.len().checked_sub(1).filter(|_| self.growing == Growing::Text);
         let provider = emitter.provider().to_owned();
-        for (at, citation) in self.grounding.citations(&self.texts, &self.places, &provider) {
+        // A copy, because the citations are added to the response whose texts they are found in.
+        let texts: Vec<String> =
+            self.texts.iter_mut().map(|text| text.take(self.index, emitter)).collect();
+        let held = texts.iter().map(String::len).sum();
+        emitter.charge(held)?;
+        for (at, citation) in self.grounding.citations(&texts, &self.places, &provider) {
             match self.texts.get(at) {
                 Some(text) if open == Some(at) => {
                     emitter.delta(self.index, text.part, PartDelta::Citation { citation })?;
@@ -435,13 +462,21 @@ impl CandidateState {
                 None => {}
             }
         }
-        self.leave(emitter)?;
-        self.texts.clear();
+        emitter.release(held);
         Ok(())
     }
 }
 
-/// Returns the beginning of an id that is copied to every call: no id that a provider makes is longer.
+impl CitedText {
+    /// Returns the text as it was sent.
+    fn take(&mut self, choice: u32, emitter: &Emitter) -> String {
+        self.sent
+            .take()
+            .unwrap_or_else(|| emitter.text(choice, self.part).unwrap_or_default().to_owned())
+    }
+}
+
+/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
 fn short(id: &str) -> &str {
     let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
     &id[..end.unwrap_or(0)]
@@ -450,10 +485,26 @@ fn short(id: &str) -> &str {
 /// The longest beginning of a response's id in the ids of its calls.
 const MAX_COPIED_ID_BYTES: usize = 64;
 
-/// Returns whether a part holds nothing but what is beside a kind.
-fn is_bare(raw: &str) -> bool {
-    let fields = nesting::read_object(raw).unwrap_or_default();
-    fields.keys().all(|name| name == "thought" || name == "thoughtSignature")
+/// The JSON of an object, and what it is if it has to be mended.
+struct Json<'a> {
+    raw: &'a RawValue,
+    mended: OnceCell<Vec<u8>>,
+}
+
+impl Json<'_> {
+    fn read<'s, T: Deserialize<'s>>(&'s self) -> Result<T> {
+        let data = self.raw.get().as_bytes();
+        read_json(data).or_else(|error| {
+            let mended = mended(data, &error).ok_or(error)?;
+            read_json(self.mended.get_or_init(|| mended))
+        })
+    }
+}
+
+/// Returns a field that is an object.
+fn object<'a>(part: &Fields<'a>, name: &str) -> Option<Json<'a>> {
+    let raw = part.raw(name).filter(|raw| raw.get().starts_with('{'))?;
+    Some(Json { raw, mended: OnceCell::new() })
 }
 
 /// Returns the id and the name of one of the provider's own tools; its name goes back with the part.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::usage::Tokens;
+use crate::protocol::fields::Fields;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, Object, Text};
 use crate::protocol::rest::Rest;
@@ -53,7 +54,6 @@ pub(super) struct Candidate<'a> {
 
 fill!(Candidate {
     "index" => index,
-    "content" => content,
     "finishReason" => finish_reason,
     "finishMessage" => finish_message,
     "safetyRatings" => safety_ratings,
@@ -62,48 +62,15 @@ fill!(Candidate {
     "urlContextMetadata" => url_context_metadata,
     "logprobsResult" => logprobs_result,
     "avgLogprobs" => avg_logprobs;
+    "content" => content
 } rest except);
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Content<'a> {
-    #[serde(borrow)]
-    pub(super) parts: Few<&'a RawValue>,
-}
-
-/// A part: exactly one of the kinds, and what may be beside it.
 #[derive(Debug, Default)]
-pub(super) struct Part<'a> {
-    pub(super) text: Text<'a>,
-    pub(super) thought: Option<&'a RawValue>,
-    pub(super) thought_signature: Text<'a>,
-    pub(super) function_call: Object<FunctionCall<'a>>,
-    pub(super) inline_data: Object<Blob<'a>>,
-    pub(super) file_data: Object<Blob<'a>>,
-    pub(super) executable_code: Object<Code<'a>>,
-    pub(super) code_execution_result: Object<CodeResult<'a>>,
-    pub(super) tool_call: Object<Tool<'a>>,
-    pub(super) tool_response: Object<Tool<'a>>,
+pub(super) struct Content<'a> {
+    pub(super) parts: Few<Fields<'a>>,
 }
 
-fill!(Part {
-    "text" => text,
-    "thought" => thought,
-    "thoughtSignature" => thought_signature,
-    "functionCall" => function_call,
-    "inlineData" => inline_data,
-    "fileData" => file_data,
-    "executableCode" => executable_code,
-    "codeExecutionResult" => code_execution_result,
-    "toolCall" => tool_call,
-    "toolResponse" => tool_response;
-});
-
-impl Part<'_> {
-    pub(super) fn is_thought(&self) -> bool {
-        self.thought.is_some_and(|raw| raw.get() == "true")
-    }
-}
+fill!(Content { ; "parts" => parts });
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

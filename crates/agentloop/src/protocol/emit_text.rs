@@ -1,0 +1,21 @@
+//! What a decoder asks of the text that it has emitted.
+
+use super::Emitter;
+use crate::chat::ResponsePart;
+
+impl Emitter {
+    /// Returns whether the text of the response is the text that was sent: nothing of it has to be undone.
+    pub(crate) fn keeps_text(&self) -> bool {
+        self.answers.is_none()
+    }
+
+    /// Returns what has arrived of a part that is a text.
+    pub(crate) fn text(&self, choice_index: u32, part_index: u32) -> Option<&str> {
+        let mut choices = self.fold.response().choices.iter();
+        let choice = choices.find(|choice| choice.index == choice_index)?;
+        match choice.content.get(part_index as usize)? {
+            ResponsePart::Text(part) => Some(&part.text),
+            _ => None,
+        }
+    }
+}

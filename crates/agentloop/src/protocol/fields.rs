@@ -1,0 +1,241 @@
+//! Reads an object of which only its kind tells what its fields mean, in one pass and without a copy.
+//!
+//! A block, a part or an item of a response is an object of many kinds. Reading it as a tree copies all of its text, and reading
+//! it as raw JSON to look at its kind first reads all of its text twice. Here a string under one of the names in [`is_read`] is
+//! decoded as it passes, and everything else is raw JSON that is borrowed from the body. Nothing is lost: [`Fields::into_map`]
+//! returns the object as a tree.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::mem::size_of;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::fill::{Fill, FillFields, Place};
+use super::room;
+use crate::nesting::{self, Tree};
+
+/// The fields of an object, in their order.
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'a> {
+    /// Most objects have two fields, which then need no list.
+    first: [Option<Entry<'a>>; 2],
+    more: Vec<Entry<'a>>,
+}
+
+type Entry<'a> = (Cow<'a, str>, Field<'a>);
+
+#[derive(Debug)]
+enum Field<'a> {
+    Text(Cow<'a, str>),
+    /// What is not a string, though its name is one of those that are read.
+    Tree(Value),
+    Raw(&'a RawValue),
+}
+
+/// Returns whether a string under this name is decoded: those that name the kind, and those that can be long.
+fn is_read(name: &str) -> bool {
+    matches!(name, "type" | "text" | "thinking" | "signature" | "thoughtSignature")
+}
+
+impl<'a> Fields<'a> {
+    fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry<'a>> {
+        self.first.iter().flatten().chain(&self.more)
+    }
+
+    fn push(&mut self, entry: Entry<'a>) {
+        match self.first.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(entry),
+            None => self.more.push(entry),
+        }
+    }
+
+    /// Returns the names of the fields.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries().map(|(name, _)| name.as_ref())
+    }
+
+    /// Returns the text of a field that is read. Of a name that occurs twice the last one counts.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        debug_assert!(is_read(name), "{name} is not read");
+        match &self.entries().rfind(|(known, _)| known == name)?.1 {
+            Field::Text(text) => Some(text),
+            Field::Tree(_) | Field::Raw(_) => None,
+        }
+    }
+
+    /// Takes the text of a field that is read; the field stays with an empty text.
+    pub(crate) fn take_text(&mut self, name: &str) -> Option<Cow<'a, str>> {
+        let entries = self.first.iter_mut().flatten().chain(&mut self.more);
+        match &mut entries.rev().find(|(known, _)| known == name)?.1 {
+            Field::Text(text) => Some(std::mem::take(text)),
+            Field::Tree(_) | Field::Raw(_) => None,
+        }
+    }
+
+    /// Returns the JSON of a field that is not read; `None` if it is `null`.
+    pub(crate) fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        debug_assert!(!is_read(name), "{name} is read");
+        match self.entries().rfind(|(known, _)| known == name)?.1 {
+            Field::Raw(raw) => Some(raw).filter(|raw| raw.get() != "null"),
+            Field::Text(_) | Field::Tree(_) => None,
+        }
+    }
+
+    /// Returns the object as a tree.
+    ///
+    /// # Errors
+    ///
+    /// When the tree would be too large, or a string in it cannot be decoded.
+    pub(crate) fn into_map(self) -> serde_json::Result<Map<String, Value>> {
+        let room = Tree::room();
+        let mut map = Map::new();
+        for (name, field) in self.first.into_iter().flatten().chain(self.more) {
+            Tree::take_entry(&room, map.is_empty(), &name)?;
+            let value = match field {
+                Field::Text(text) => Value::String(text.into_owned()),
+                Field::Tree(value) => value,
+                Field::Raw(raw) => nesting::read_inside(raw.get(), &room)?,
+            };
+            map.insert(name.into_owned(), value);
+        }
+        Ok(map)
+    }
+}
+
+impl<'de> FillFields<'de> for Fields<'de> {
+    fn fill_fields<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
+        while let Some(Name(name)) = map.next_key()? {
+            let field = match is_read(&name) {
+                true => map.next_value_seed(Text)?,
+                false => Field::Raw(map.next_value()?),
+            };
+            if self.first.iter().all(Option::is_some) {
+                room::take(size_of::<Entry<'_>>())?;
+            }
+            self.push((name, field));
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Fill<'de> for Fields<'de> {
+    fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
+        struct Filler<'p, 'de>(&'p mut Fields<'de>);
+
+        impl<'de> Visitor<'de> for Filler<'_, 'de> {
+            type Value = ();
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+                self.0.fill_fields(map)
+            }
+        }
+
+        *self = Self::default();
+        deserializer.deserialize_map(Filler(self))
+    }
+}
+
+/// Reads an object that stands alone.
+///
+/// # Errors
+///
+/// When it is not one.
+pub(crate) fn read(json: &RawValue) -> serde_json::Result<Fields<'_>> {
+    let mut fields = Fields::default();
+    let mut deserializer = serde_json::Deserializer::from_str(json.get());
+    Place::new(&mut fields).deserialize(&mut deserializer)?;
+    Ok(fields)
+}
+
+/// A name, borrowed where it has no escapes.
+struct Name<'a>(Cow<'a, str>);
+
+impl<'de> serde::Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Borrowing;
+
+        impl<'de> Visitor<'de> for Borrowing {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Name<'de>, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Borrowing)
+    }
+}
+
+/// Reads a string as text, and anything else as a tree.
+struct Text;
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Field<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Field<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any valid JSON value")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Field<'de>, E> {
+        Ok(Field::Text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Field<'de>, E> {
+        Ok(Field::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Field<'de>, E> {
+        Ok(Field::Text(Cow::Owned(text)))
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Field<'de>, E> {
+        Ok(Field::Tree(Value::Bool(value)))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Field<'de>, E> {
+        Ok(Field::Tree(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Field<'de>, E> {
+        Ok(Field::Tree(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Field<'de>, E> {
+        Ok(Field::Tree(value.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Field<'de>, E> {
+        Ok(Field::Tree(Value::Null))
+    }
+
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, seq: A) -> Result<Field<'de>, A::Error> {
+        Tree::inside(&Tree::room()).visit_seq(seq).map(Field::Tree)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Field<'de>, A::Error> {
+        Tree::inside(&Tree::room()).visit_map(map).map(Field::Tree)
+    }
+}
