@@ -20,7 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     .with_description("Returns the weather of a city");
 
     let mut request = ChatRequest::new(model).user("What is the weather in Rome?").tool(weather);
-    let response = ai.chat(request.clone()).await?;
+    let response = ai.chat(&request).await?;
     let calls: Vec<_> = response.tool_calls().cloned().collect();
     // The complete response becomes part of the conversation, before the results.
     request = request.message(response.into_message());

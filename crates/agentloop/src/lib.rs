@@ -130,7 +130,7 @@ pub use chat::{
     ThinkingPart, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
     Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
 };
-pub use client::{AgentLoop, AgentLoopBuilder};
+pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
 pub use config::{Config, ConfigFile, ConfigOrigin, ConfigReader, RestrictedSetting};
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};

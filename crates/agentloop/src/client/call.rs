@@ -129,6 +129,11 @@ impl Inner {
         self.begun(request, false, None).await?.into_response()
     }
 
+    /// Streams where no middleware is.
+    pub(crate) async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
+        self.chat(request, true, None).await
+    }
+
     async fn chat(
         &self,
         request: &ChatRequest,

@@ -9,6 +9,7 @@ mod hidden;
 mod limit;
 mod models;
 mod reply;
+mod shared;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ pub use builder::AgentLoopBuilder;
 pub(crate) use call::prepare_chat;
 pub(crate) use embed::prepare_embed;
 pub(crate) use reply::{Reading, Reply};
+use shared::Held;
+pub use shared::SharedRequest;
 
 use self::download::Fetcher;
 use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
@@ -71,46 +74,56 @@ impl AgentLoop {
         AgentLoopBuilder::new()
     }
 
-    /// Asks, and waits for the whole answer.
+    /// Sends a chat request and waits for the complete response.
+    ///
+    /// Takes a request, a reference to one, or an [`Arc`] of one; see [`SharedRequest`].
     ///
     /// # Errors
     ///
-    /// When there is no answer, or not a whole one. What did arrive is in [`Error::partial`].
+    /// When there is no response, or it is not complete. What did arrive is in [`Error::partial`].
     #[expect(clippy::manual_async_fn, reason = "an `async fn` holds what it is given twice")]
-    pub fn chat(
+    pub fn chat<'r>(
         &self,
-        mut request: ChatRequest,
+        request: impl Into<SharedRequest<'r>>,
     ) -> impl Future<Output = Result<ChatResponse>> + Send {
+        let mut request = request.into();
         async move {
-            depth::check(&mut request)?;
-            // Where nobody stands between, the request is not shared, and no events are made of the answer.
+            request.check()?;
+            // A client without middleware does not share the request, and makes no events of the response.
             if self.0.middleware.is_empty() {
                 return self.0.answer(&request).await;
             }
-            match self.run(Request::Chat(Arc::new(request))).await? {
+            match self.run(Request::Chat(request.into_arc())).await? {
                 Answer::Events(events) => events.response().await,
                 Answer::Embedding(_) => Err(wrong_answer()),
             }
         }
     }
 
-    /// Asks, and hands the answer on as it comes.
+    /// Sends a chat request and returns the response as a stream of events.
     ///
-    /// Returns when the first content is there, so that everything that fails before fails here.
+    /// Returns when the first content has arrived: what fails before that fails the call. Takes a request, a reference to one, or an
+    /// [`Arc`] of one; see [`SharedRequest`].
     ///
     /// # Errors
     ///
-    /// When the answer never began.
-    pub fn stream(
+    /// When the response never began.
+    pub fn stream<'r>(
         &self,
-        mut request: ChatRequest,
+        request: impl Into<SharedRequest<'r>>,
     ) -> impl Future<Output = Result<ChatStream>> + Send {
-        // Shared at once: who waits for the stream, and then holds it, does not carry the request.
-        let request = depth::check(&mut request).map(|()| Request::Stream(Arc::new(request)));
+        let mut request = request.into();
+        // Held apart from here on: the future that waits for the stream does not carry the request.
+        let request = request.check().map(|()| request.into_held());
         async move {
-            match self.run(request?).await? {
-                Answer::Events(events) => Ok(events),
-                Answer::Embedding(_) => Err(wrong_answer()),
+            match request? {
+                Held::Borrowed(request) if self.0.middleware.is_empty() => {
+                    Box::pin(self.0.stream(request)).await
+                }
+                held => match self.run(Request::Stream(held.into_arc())).await? {
+                    Answer::Events(events) => Ok(events),
+                    Answer::Embedding(_) => Err(wrong_answer()),
+                },
             }
         }
     }

@@ -154,13 +154,13 @@ impl AgentLoop {
     ) -> Result<Structured<T>> {
         let retries = structured.retries.min(MAX_STRUCTURED_RETRIES);
         let mut request = shape.apply_to(structured.request);
-        // Checked before the copies that further attempts need.
+        // Checked here, because a request that a call only borrows is not levelled there.
         depth::check(&mut request)?;
         let mut failures: Vec<Error> = Vec::new();
         let mut spent: Option<(Usage, Option<Cost>)> = None;
         loop {
             let attempts = u32::try_from(failures.len()).unwrap_or(u32::MAX).saturating_add(1);
-            let response = self.chat(request.clone()).await?;
+            let response = self.chat(&request).await?;
             let (usage, cost) = add_spent(spent.take(), &response);
             match shape.parse(&response, None) {
                 Ok(data) => {

@@ -64,6 +64,7 @@ mod run_laws;
 mod secrets;
 mod seed_shapes;
 mod seeds;
+mod shared_request;
 mod spans;
 mod specs;
 mod strict;
