@@ -116,7 +116,7 @@ impl Inner {
             Request::Chat(request) => (request, false),
             Request::Stream(request) => (request, true),
             Request::Embed(request) => {
-                // Apart, for the sake of the size of a chat.
+                // Boxed, so a chat does not make room for it (`tests/it/shortcuts.rs` bounds the size of a call).
                 let response = Box::pin(self.embed(&request)).await?;
                 return Ok(Answer::Embedding(Box::new(response)));
             }
@@ -157,7 +157,7 @@ impl Inner {
         let target = resolve(&self.registry, request, target)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let began = Instant::now();
-        // Apart, for the sake of the size of a call that needs no media.
+        // Boxed, so a call without media does not make room for it.
         let fetched = match self.fetcher.is_off(request) {
             true => None,
             false => Some(Box::pin(self.fetched(request, &target.provider, &timeouts)).await?),

@@ -89,7 +89,8 @@ impl AgentLoop {
         let mut request = request.into();
         async move {
             request.check()?;
-            // A client without middleware does not share the request, and makes no events of the response.
+            // A client without middleware does not share the request, and makes no events of the response. That saves two copies
+            // of the response (`tests/it/shortcuts.rs` counts them).
             if self.0.middleware.is_empty() {
                 return self.0.answer(&request).await;
             }
@@ -236,7 +237,7 @@ impl AgentLoop {
 
     async fn run(&self, request: Request) -> Result<Answer> {
         if self.0.middleware.is_empty() {
-            // Apart, for the sake of the size of what the caller holds for as long as a stream lives.
+            // Boxed, because the caller holds this future for as long as it waits (`tests/it/shortcuts.rs` bounds its size).
             return Box::pin(self.0.call_provider(request, None)).await;
         }
         let client: Arc<dyn Dispatch> = self.0.clone();

@@ -65,6 +65,7 @@ mod secrets;
 mod seed_shapes;
 mod seeds;
 mod shared_request;
+mod shortcuts;
 mod spans;
 mod specs;
 mod strict;

@@ -18,6 +18,7 @@ use hyper_util::rt::TokioIo;
 
 use super::exchange::{Fate, NoResponse};
 use super::fault;
+use super::gate::Gate;
 use super::io::Io;
 use super::origin::Origin;
 use super::pool::Host;
@@ -37,13 +38,16 @@ pub(super) struct Http1(Box<Pair>);
 struct Pair {
     sender: SendRequest<Full<Bytes>>,
     connection: Connection<TokioIo<Io>, Full<Bytes>>,
+    gate: Gate,
 }
 
 impl Http1 {
     /// Starts HTTP/1.1 over `io`.
     pub(super) async fn new(origin: &Origin, io: Io) -> Result<Self> {
         match http1::handshake(TokioIo::new(io)).await {
-            Ok((sender, connection)) => Ok(Self(Box::new(Pair { sender, connection }))),
+            Ok((sender, connection)) => {
+                Ok(Self(Box::new(Pair { sender, connection, gate: Gate::new() })))
+            }
             Err(error) => Err(fault::broken(origin, "setting up HTTP/1.1", error)),
         }
     }
@@ -81,6 +85,7 @@ impl Http1 {
                 incoming,
                 connection: (!ended).then_some(self),
                 host: host.clone(),
+                is_pending: false,
             })),
             Err(error) => {
                 let closed = error.is_incomplete_message()
@@ -109,6 +114,8 @@ pub(super) struct Http1Body {
     /// `None` after it ended or returned to the pool.
     connection: Option<Http1>,
     host: Arc<Host>,
+    /// Whether the body was empty when it was polled last.
+    is_pending: bool,
 }
 
 impl Http1Body {
@@ -146,18 +153,27 @@ impl Http1Body {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<hyper::Result<http_body::Frame<Bytes>>>> {
-        let frame = Pin::new(&mut self.incoming).poll_frame(context);
-        if frame.is_ready() {
-            return frame;
-        }
         let Some(Http1(pair)) = &mut self.connection else {
-            return frame;
+            return Pin::new(&mut self.incoming).poll_frame(context);
         };
-        if Pin::new(&mut pair.connection).poll(context).is_ready() {
-            // Without the connection nothing more arrives, so the body ends now, complete or not.
-            self.connection = None;
+        let Pair { connection, gate, .. } = &mut **pair;
+        // Only the connection fills the body, and this task drives it: the body need not wake anything.
+        let mut unwoken = Context::from_waker(Waker::noop());
+        // A body that was pending is still empty. One that is not asks the connection for more, which then is polled.
+        if !std::mem::take(&mut self.is_pending) {
+            let frame = gate.mute(|| Pin::new(&mut self.incoming).poll_frame(&mut unwoken));
+            if frame.is_ready() {
+                return frame;
+            }
         }
-        Pin::new(&mut self.incoming).poll_frame(context)
+        if Pin::new(connection).poll(&mut gate.context(context)).is_ready() {
+            // Nothing more can arrive without it: the body ends now, complete or not.
+            self.connection = None;
+            return Pin::new(&mut self.incoming).poll_frame(context);
+        }
+        let frame = Pin::new(&mut self.incoming).poll_frame(&mut unwoken);
+        self.is_pending = frame.is_pending();
+        frame
     }
 
     /// Returns the connection to the pool if it can be used again.

@@ -8,6 +8,7 @@ mod compression;
 mod dial;
 mod exchange;
 mod fault;
+mod gate;
 mod http1;
 mod http2;
 mod io;

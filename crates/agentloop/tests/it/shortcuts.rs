@@ -1,0 +1,79 @@
+//! What the shortcuts of the client save. They are justified by these counts, which do not depend on time: a shortcut that no longer
+//! saves what is asserted here should go.
+
+use std::sync::Arc;
+
+use agentloop::middleware::{Next, Request as Call};
+use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
+use agentloop::{AgentLoop, ChatRequest, Provider, Result};
+use allocation_counter::{AllocationInfo, measure};
+use bytes::Bytes;
+use http::{Request, Response};
+use serde_json::json;
+
+/// The text of the response, in bytes.
+const TEXT: usize = 10_000;
+
+/// Responds to every request with the same long text.
+#[derive(Debug)]
+struct Canned(String);
+
+impl Transport for Canned {
+    fn send<'a>(
+        &'a self,
+        _: Request<Bytes>,
+        _: SendOptions,
+    ) -> BoxFuture<'a, Result<Response<Body>>> {
+        let response = Response::builder().header("content-type", "application/json");
+        let response = response.body(Body::whole(self.0.clone())).unwrap();
+        Box::pin(std::future::ready(Ok(response)))
+    }
+}
+
+fn lab() -> Provider {
+    let body = json!({ "id": "a", "model": "m", "choices": [
+        { "message": { "role": "assistant", "content": "x".repeat(TEXT) }, "finish_reason": "stop" }
+    ] });
+    let transport = Canned(body.to_string());
+    Provider::openai_compatible("lab", "http://lab.invalid").transport(transport)
+}
+
+fn chat(ai: &AgentLoop, request: &Arc<ChatRequest>) -> AllocationInfo {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let call = || assert_eq!(runtime.block_on(ai.chat(request)).unwrap().text().len(), TEXT);
+    // The first call makes what is made once.
+    call();
+    measure(call)
+}
+
+/// A client without middleware takes the response from the fold and makes no events of it. With one middleware that does nothing, the
+/// same call makes the events and folds them again.
+#[test]
+fn a_complete_response_without_middleware_saves_its_events() {
+    let plain = AgentLoop::builder().provider(lab()).build().unwrap();
+    let pass = |request: Call, next: Next| async move { next.run(request).await };
+    let through = AgentLoop::builder().provider(lab()).middleware(pass).build().unwrap();
+    let request = Arc::new(ChatRequest::new("lab/m").user("Hello"));
+    let (plain, through) = (chat(&plain, &request), chat(&through, &request));
+    println!(
+        "{} allocations of {} bytes without middleware, {} of {} with one",
+        plain.count_total, plain.bytes_total, through.count_total, through.bytes_total
+    );
+    assert!(plain.count_total + 10 <= through.count_total);
+    assert!(plain.bytes_total + 2 * TEXT as u64 <= through.bytes_total, "two copies of the text");
+}
+
+/// What is needed only until the response begins, or only sometimes, is boxed: media, refusals, embeddings, connecting. The future of a
+/// call is inside of the caller's own, which may wait for many at once.
+#[test]
+fn the_future_of_a_call_is_small() {
+    let ai = AgentLoop::builder().provider(lab()).build().unwrap();
+    let request = ChatRequest::new("lab/m").user("Hello");
+    let (chat, stream) = (size_of_val(&ai.chat(&request)), size_of_val(&ai.stream(&request)));
+    println!(
+        "chat {chat} bytes, stream {stream} bytes, a request {} bytes",
+        size_of::<ChatRequest>()
+    );
+    assert!(chat <= 6 << 10, "{chat}");
+    assert!(stream <= 512, "{stream}");
+}
