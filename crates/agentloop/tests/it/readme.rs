@@ -27,32 +27,38 @@ fn rows(document: &str, below: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns what each library costs and keeps, one line for each, from the pages that the comparisons write.
+/// What is measured over every protocol: the title of the column, the name of the scenario, its unit.
+const MEASURED: [(&str, &str, &str); 4] = [
+    ("a short chat", "chat", "call"),
+    ("a response of 100 kB", "chat-100k", "call"),
+    ("a delta that arrives alone", "paced", "delta"),
+    ("a delta in a burst", "stream", "delta"),
+];
+
+/// Writes what each library costs and keeps, a line each, from what the comparisons wrote.
 fn comparison() -> String {
-    let measured = [
-        ("short chat", "chat, per call"),
-        ("one delta, OpenAI", "stream-openai, per delta"),
-        ("Anthropic", "stream-anthropic, per delta"),
-        ("Gemini", "stream-gemini, per delta"),
-        ("one fragment of tool arguments", "tools-500, per fragment"),
-    ];
     let instructions = rows("benchmarks.md", "## Instructions");
     let fidelity = rows("fidelity.md", "# Fidelity");
     let mut table = String::from("| |");
-    measured.iter().for_each(|(title, _)| table.push_str(&format!(" {title} |")));
-    table.push_str(" fidelity |\n|---|");
-    table.push_str(&"---|".repeat(measured.len() + 1));
+    MEASURED.iter().for_each(|(title, ..)| table.push_str(&format!(" {title} |")));
+    table.push_str(" kept of the same bytes |\n|---|");
+    table.push_str(&"---|".repeat(MEASURED.len() + 1));
     table.push('\n');
     for (at, name) in instructions[0].iter().enumerate().skip(1) {
         if name == "target" {
             continue;
         }
         let _ = write!(table, "| {name} |");
-        for (_, scenario) in measured {
-            let row = instructions.iter().find(|row| row[0] == scenario).unwrap();
-            // `70,328 (1.54)`: the ratio. The baseline has none.
-            let ratio = row[at].split_once('(').map(|(_, ratio)| ratio.trim_end_matches(')'));
-            let cell = ratio.unwrap_or(if row[at] == "–" { "–" } else { "1" });
+        for (_, scenario, unit) in MEASURED {
+            let ratios = ["openai", "responses", "anthropic", "gemini"].map(|protocol| {
+                let wanted = format!("{scenario}-{protocol}, per {unit}");
+                let row = instructions.iter().find(|row| row[0] == wanted).unwrap();
+                // `70,328 (1.54)`: the ratio; the one that all are compared with has none.
+                let ratio = row[at].split_once('(').map(|(_, ratio)| ratio.trim_end_matches(')'));
+                ratio.unwrap_or(if row[at] == "–" { "–" } else { "1" })
+            });
+            let same = ratios.iter().all(|ratio| *ratio == ratios[0]);
+            let cell = if same { ratios[0].to_owned() } else { ratios.join(" / ") };
             let _ = write!(table, " {cell} |");
         }
         let plain = name.trim_matches('*');
