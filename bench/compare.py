@@ -226,6 +226,9 @@ class Kept:
         self.all.setdefault(part, {})[f"{name} {scenario}"] = value
         KEPT.write_text(json.dumps(self.all))
 
+    def has(self, name):
+        return any(key.split(" ")[0] == name for part in self.all.values() for key in part)
+
     def part(self, part):
         return {tuple(key.split(" ")): value for key, value in self.all.get(part, {}).items() if value is not None}
 
@@ -312,8 +315,10 @@ def main():
         parts = [part for part in parts if part != "instructions"]
     if not options.no_build:
         build(names)
-    names = [name for name in names if (RELEASE / f"bench-{name}").exists()]
     wrong, kept = Wrong(), Kept(options.resume)
+    # Those that were measured before are shown too.
+    shown = [name for name in names if kept.has(name) or (RELEASE / f"bench-{name}").exists()]
+    names = [name for name in names if (RELEASE / f"bench-{name}").exists()]
     timed = [f"timed-{name}" for name in ALL_PROTOCOLS]
     with Server() as server:
         url = server.url
@@ -348,9 +353,9 @@ def main():
 
     text = []
     if counted := kept.part("instructions"):
-        text += [ratios("Instructions (ratio to minimal)", counted, names, scenarios, targets=TARGETS), growth(counted, names)]
+        text += [ratios("Instructions (ratio to minimal)", counted, shown, scenarios, targets=TARGETS), growth(counted, shown)]
     if counted := kept.part("allocations"):
-        text.append(ratios("Allocations", counted, names, scenarios, digits=2))
+        text.append(ratios("Allocations", counted, shown, scenarios, digits=2))
     if measured := kept.part("cpu"):
         title = "CPU time in µs, user and system: median of the rounds (median of the rounds' ratios; their quartiles)"
         text += [rounds_table(title, measured, names, scenarios, 2)]
@@ -366,7 +371,7 @@ def main():
             + "\nMany chats over HTTP/1.1 are the median of three runs. Over HTTP/2 the server allows 100 streams on a connection and holds each response\n"
             + "for 20 ms: 256 chats are open at once only if they do not queue behind one connection.\n"
         )
-    text = heading(options, parts, names, scenarios, wrong) + "\n" + "\n".join(text).rstrip() + "\n"
+    text = heading(options, shown, scenarios, wrong) + "\n" + "\n".join(text).rstrip() + "\n"
     if options.stdout:
         print(text)
     else:
@@ -376,7 +381,7 @@ def main():
         document.write_text(text + old[1] + old[2])
 
 
-def heading(options, parts, names, scenarios, wrong):
+def heading(options, names, scenarios, wrong):
     head = "# Benchmarks\n\n"
     head += "Written by `python3 bench/compare.py" + (" --callgrind" if options.callgrind else "") + "`; bench/README.md describes what is measured and how.\n\n"
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?")
@@ -386,6 +391,9 @@ def heading(options, parts, names, scenarios, wrong):
     head += f"- The load of the machine was {os.getloadavg()[1]:.1f} at the end. It disturbs times and latencies; instructions and allocations do not depend on it.\n"
     listed = [f"{LABELS.get(name, name)} ({version(name)}, {crates(name)} crates)" for name in names]
     head += "- " + "; ".join(listed) + "; crates without procedural macros\n"
+    earlier = [LABELS.get(name, name) for name in names if not (RELEASE / f"bench-{name}").exists()]
+    if earlier:
+        head += f"- Of {', '.join(earlier)} the table has what an earlier run of the same scenarios counted.\n"
     if wrong:
         head += "\nWrong responses: " + "; ".join(f"{name}, {scenario}: {count}" for (name, scenario), count in sorted(wrong.items())) + ".\n"
     else:

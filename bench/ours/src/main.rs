@@ -20,6 +20,8 @@ fn main() {
 struct Ours {
     scenario: Scenario,
     ai: AgentLoop,
+    /// Made once and sent by reference, as the headers of `minimal` are made once.
+    request: ChatRequest,
 }
 
 impl Contestant for Ours {
@@ -31,7 +33,13 @@ impl Contestant for Ours {
             Wire::Gemini => Provider::gemini_compatible("lab", format!("{base}/v1beta")),
         };
         let ai = AgentLoop::builder().provider(provider.key(KEY)).build().expect("a client");
-        Self { scenario, ai }
+        let mut request = ChatRequest::new(format!("lab/{MODEL}")).user(PROMPT);
+        if let Kind::Tools { .. } = scenario.kind {
+            let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
+            request = request
+                .tool(ToolDefinition::function(TOOL, schema).with_description("Writes a file"));
+        }
+        Self { scenario, ai, request }
     }
 
     async fn call(&mut self, seen: &mut (dyn FnMut(&str) + Send)) -> Outcome {
@@ -44,16 +52,10 @@ impl Contestant for Ours {
 
 impl Ours {
     async fn ask(&self, seen: &mut (dyn FnMut(&str) + Send)) -> Result<String, Error> {
-        let mut request = ChatRequest::new(format!("lab/{MODEL}")).user(PROMPT);
-        if let Kind::Tools { .. } = self.scenario.kind {
-            let schema = json!({ "type": "object", "properties": { "path": { "type": "string" } }, "required": ["path"] });
-            request = request
-                .tool(ToolDefinition::function(TOOL, schema).with_description("Writes a file"));
+        if self.scenario.is_chat() {
+            return Ok(text(self.ai.chat(&self.request).await?));
         }
-        if let Kind::Chat { .. } = self.scenario.kind {
-            return Ok(text(self.ai.chat(request).await?));
-        }
-        let mut events = self.ai.stream(request).await?;
+        let mut events = self.ai.stream(&self.request).await?;
         let mut answer = None;
         while let Some(event) = events.next().await {
             match event? {
