@@ -4,16 +4,23 @@
 //! tasks. Here they are one, and a task that wakes itself while it runs is polled once more for nothing. For deltas that arrive one by
 //! one that was a seventh of all instructions. The connection gets a waker that ignores the channel and passes on the socket's.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 
 use crate::lock::lock;
 
+/// Wakes pass.
+const OPEN: u8 = 0;
+/// Wakes are held back.
+const MUTED: u8 = 1;
+/// A wake was held back.
+const MISSED: u8 = 2;
+
 /// Wakes the task that drives the connection, unless it is muted.
 #[derive(Debug)]
 struct Shared {
-    muted: AtomicBool,
+    state: AtomicU8,
     task: Mutex<Waker>,
 }
 
@@ -23,7 +30,9 @@ impl Wake for Shared {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.muted.load(Ordering::Acquire) {
+        let held_back =
+            self.state.compare_exchange(MUTED, MISSED, Ordering::AcqRel, Ordering::Acquire);
+        if held_back == Err(OPEN) {
             // Not under the lock: a waker may do anything, such as polling the task.
             let task = lock(&self.task).clone();
             task.wake();
@@ -41,7 +50,7 @@ pub(super) struct Gate {
 impl Gate {
     pub(super) fn new() -> Self {
         let task = Mutex::new(Waker::noop().clone());
-        let shared = Arc::new(Shared { muted: AtomicBool::new(false), task });
+        let shared = Arc::new(Shared { state: AtomicU8::new(OPEN), task });
         Self { waker: Waker::from(Arc::clone(&shared)), shared }
     }
 
@@ -54,15 +63,13 @@ impl Gate {
         Context::from_waker(&self.waker)
     }
 
-    /// Calls `poll`, during which the connection wakes no task.
-    ///
-    /// The socket may become ready meanwhile, and its wake is lost too. So whoever waits afterwards polls the connection first, which
-    /// finds the socket ready.
-    pub(super) fn mute<T>(&self, poll: impl FnOnce() -> T) -> T {
-        self.shared.muted.store(true, Ordering::Release);
+    /// Calls `poll`, during which the connection wakes no task, and returns whether a wake was held back. That may have been the
+    /// socket's, so whoever waits afterwards polls the connection first, or wakes the task.
+    pub(super) fn mute<T>(&self, poll: impl FnOnce() -> T) -> (T, bool) {
+        self.shared.state.store(MUTED, Ordering::Release);
         let polled = poll();
-        self.shared.muted.store(false, Ordering::Release);
-        polled
+        let missed = self.shared.state.swap(OPEN, Ordering::AcqRel) == MISSED;
+        (polled, missed)
     }
 }
 
@@ -89,7 +96,8 @@ mod tests {
             let waker = Waker::from(Arc::clone(task));
             gate.context(&Context::from_waker(&waker)).waker().wake_by_ref();
         }
-        gate.mute(|| gate.waker.wake_by_ref());
+        assert!(gate.mute(|| gate.waker.wake_by_ref()).1, "it is reported");
+        assert!(!gate.mute(|| ()).1);
         assert_eq!((first.0.load(Ordering::Relaxed), second.0.load(Ordering::Relaxed)), (1, 2));
         gate.waker.wake_by_ref();
         assert_eq!(second.0.load(Ordering::Relaxed), 3);

@@ -161,7 +161,7 @@ impl Http1Body {
         let mut unwoken = Context::from_waker(Waker::noop());
         // A body that was pending is still empty. One that is not asks the connection for more, which then is polled.
         if !std::mem::take(&mut self.is_pending) {
-            let frame = gate.mute(|| Pin::new(&mut self.incoming).poll_frame(&mut unwoken));
+            let (frame, _) = gate.mute(|| Pin::new(&mut self.incoming).poll_frame(&mut unwoken));
             if frame.is_ready() {
                 return frame;
             }
@@ -171,8 +171,12 @@ impl Http1Body {
             self.connection = None;
             return Pin::new(&mut self.incoming).poll_frame(context);
         }
-        let frame = Pin::new(&mut self.incoming).poll_frame(&mut unwoken);
+        // Taking a frame asks the connection for more; the next poll drives it.
+        let (frame, missed) = gate.mute(|| Pin::new(&mut self.incoming).poll_frame(&mut unwoken));
         self.is_pending = frame.is_pending();
+        if self.is_pending && missed {
+            context.waker().wake_by_ref();
+        }
         frame
     }
 
