@@ -1,4 +1,5 @@
 //! Prints a response, including its thinking, as it arrives: `cargo run --example stream [MODEL]`.
+//! For the text alone, `ChatStream::text_stream` is shorter.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "an example shows what it does")]
 

@@ -1,5 +1,6 @@
 //! Two faces for looking inside: what would be sent, and what an answer would be read as. No network is used.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -8,12 +9,13 @@ use http::HeaderMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::chat::{ChatRequest, EmbedRequest, EmbedResponse, Warning};
+use crate::chat::{Access, ChatRequest, EmbedRequest, EmbedResponse, Warning};
 use crate::client::{AgentLoop, Reading, Reply, prepare_chat, prepare_embed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
+use crate::middleware::Dispatch as _;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol, codec};
-use crate::provider::{KeySource, Provider, Registry, join};
+use crate::provider::{KeySource, Provider, join};
 use crate::secret::mask;
 pub use crate::secret::mask::url as shown_url;
 use crate::stream::ChatStream;
@@ -44,9 +46,8 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
     if let Some(refusal) = depth::refusal(request) {
         return Err(refusal);
     }
-    let registry = &ai.inner().registry;
-    let (target, encoded, _) = prepare_chat(registry, request, stream)?;
-    shown(registry, &target.provider, encoded)
+    let (target, encoded, _) = prepare_chat(&ai.inner().registry, request, stream)?;
+    shown(ai, &target.provider, encoded, request.access.as_deref())
 }
 
 /// Encodes a request for embeddings as `ai` would send it: one HTTP request for each batch of texts, in order.
@@ -58,22 +59,33 @@ pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<Encode
     if let Some(refusal) = depth::refusal_of_fields("extra_body", &request.extra_body) {
         return Err(refusal);
     }
-    let registry = &ai.inner().registry;
-    let (target, batches) = prepare_embed(registry, request)?;
+    let (target, batches) = prepare_embed(&ai.inner().registry, request)?;
     let provider = &target.provider;
     let texts = request.input.as_slice();
     let batch = |range: std::ops::Range<usize>| {
         let texts = &texts[range];
         codec(provider.protocol)
             .encode_embed(provider, &target.model, request, texts)
-            .and_then(|encoded| shown(registry, provider, encoded))
+            .and_then(|encoded| shown(ai, provider, encoded, request.access.as_deref()))
             .map_err(|error| error.with_provider(provider.name.as_ref()))
     };
     batches.into_iter().map(batch).collect()
 }
 
 /// A request as it may be shown: without the key.
-fn shown(registry: &Registry, provider: &Provider, encoded: Encoded) -> Result<EncodedRequest> {
+fn shown(
+    ai: &AgentLoop,
+    provider: &Provider,
+    encoded: Encoded,
+    access: Option<&Access>,
+) -> Result<EncodedRequest> {
+    let name = provider.name.as_ref();
+    let client = ai.inner();
+    let has_own = client.own_key(name).or(access.and_then(|access| access.key(name))).is_some();
+    let base_url = match access.and_then(|access| access.base_url(name)) {
+        Some(url) => Cow::Borrowed(url),
+        None => client.registry.base_url(provider)?,
+    };
     let mut headers: BTreeMap<String, String> = encoded
         .headers
         .iter()
@@ -84,8 +96,9 @@ fn shown(registry: &Registry, provider: &Provider, encoded: Encoded) -> Result<E
         .collect();
     // Where a key must be, its place is shown also while it is missing; where it may be, only if it is there.
     let has_key = match provider.key {
+        _ if has_own => true,
         KeySource::None => false,
-        KeySource::EnvIfSet(_) => registry.key(provider).is_ok_and(|key| key.is_some()),
+        KeySource::EnvIfSet(_) => client.registry.key(provider).is_ok_and(|key| key.is_some()),
         _ => true,
     };
     if let Some(name) = provider.auth.header().filter(|_| has_key) {
@@ -94,7 +107,7 @@ fn shown(registry: &Registry, provider: &Provider, encoded: Encoded) -> Result<E
     let body = String::from_utf8_lossy(&encoded.body).into_owned();
     Ok(EncodedRequest {
         method: encoded.method.to_string(),
-        url: mask::url(&join(&registry.base_url(provider)?, &encoded.path)),
+        url: mask::url(&join(&base_url, &encoded.path)),
         headers,
         body: RawValue::from_string(body).map_err(|error| {
             Error::new(ErrorKind::InvalidRequest, "the body is no JSON").with_source(error)

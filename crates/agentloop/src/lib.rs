@@ -44,6 +44,11 @@
     not(feature = "agent"),
     doc = "- With the feature `agent`, an `Agent` runs the tools that a model calls, until it has answered."
 )]
+#![cfg_attr(feature = "blocking", doc = "- [`blocking::AgentLoop`] is the client without `async`.")]
+#![cfg_attr(
+    not(feature = "blocking"),
+    doc = "- With the feature `blocking`, `blocking::AgentLoop` is the client without `async`."
+)]
 //! - [`Provider`] is a row of data: who serves, where, and how they bend the [protocol](Protocol) they speak. Any
 //!   compatible endpoint is one more row.
 //! - [`middleware`] wraps every call, [`transport`] does all I/O, [`inspect`] looks inside without a network.
@@ -58,6 +63,8 @@
 
 #[cfg(feature = "agent")]
 pub mod agent;
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod calendar;
 mod canonical;
 mod chat;
@@ -136,7 +143,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};
 pub use provider::{Provider, Target};
 pub use secret::Secret;
-pub use stream::ChatStream;
+pub use stream::{ChatStream, TextStream};
 pub use timeouts::Timeouts;
 pub use transport::BoxFuture;
 

@@ -1,4 +1,4 @@
-//! An answer as it comes.
+//! A response as it arrives.
 
 use std::fmt;
 use std::pin::Pin;
@@ -6,20 +6,20 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
 
-use crate::chat::{ChatResponse, ChatStreamEvent};
+use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta};
 use crate::error::{Error, ErrorKind, Result};
 use crate::pace::Pace;
 
-/// The events of an answer, as they come.
+/// The events of a response, as they arrive.
 ///
 /// - The last event is `message.done`, or an error; nothing follows either.
-/// - A stream that breaks off is an error, never a short answer. What had arrived is in
-///   [`Error::partial`].
+/// - A truncated stream is an error, never a short response. What had arrived is in [`Error::partial`].
 /// - Dropping it closes the connection.
-/// - Events that are all there already do not keep the runtime busy: control returns to it after a bounded number of them
+/// - Events that have already arrived do not keep the runtime busy: control returns to it after a bounded number of them
 ///   ([`POLL_WORK_BYTES`](crate::limits::POLL_WORK_BYTES), [`POLL_STEP_BYTES`](crate::limits::POLL_STEP_BYTES)).
 ///
-/// It is a [`Stream`]; [`next`](Self::next) is there so that no other crate is needed to read one.
+/// It is a [`Stream`]. [`next`](Self::next) reads it without another crate. [`text_stream`](Self::text_stream) returns only the
+/// text.
 pub struct ChatStream {
     events: Events,
     ended: bool,
@@ -27,35 +27,35 @@ pub struct ChatStream {
 }
 
 enum Events {
-    /// All are there already.
+    /// All have already arrived.
     Whole(std::vec::IntoIter<ChatStreamEvent>),
     Coming(Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>),
 }
 
 impl ChatStream {
-    /// A stream of these events. It is the duty of `events` to follow the grammar of [`ChatStreamEvent`].
+    /// Creates a stream of these events. They must follow the grammar of [`ChatStreamEvent`].
     pub fn new(events: impl Stream<Item = Result<ChatStreamEvent>> + Send + 'static) -> Self {
         Self::boxed(Box::pin(events))
     }
 
-    /// The same, of events that are boxed already.
+    /// Creates a stream of events that are already boxed.
     pub(crate) fn boxed(
         events: Pin<Box<dyn Stream<Item = Result<ChatStreamEvent>> + Send>>,
     ) -> Self {
         Self { events: Events::Coming(events), ended: false, pace: Pace::new() }
     }
 
-    /// The events of an answer that is already there.
+    /// Creates a stream of the events of a complete response.
     pub fn from_response(response: &ChatResponse) -> Self {
         Self::whole(response.unfold())
     }
 
-    /// These events, all of an answer.
+    /// Creates a stream of all events of a response.
     pub(crate) fn whole(events: Vec<ChatStreamEvent>) -> Self {
         Self { events: Events::Whole(events.into_iter()), ended: false, pace: Pace::new() }
     }
 
-    /// These events, and then those of `rest`.
+    /// Creates a stream of these events, followed by those of `rest`.
     pub(crate) fn ready(first: Vec<ChatStreamEvent>, rest: Self) -> Self {
         struct Ready(std::vec::IntoIter<ChatStreamEvent>, ChatStream);
         impl Stream for Ready {
@@ -73,12 +73,12 @@ impl ChatStream {
         Self::new(Ready(first.into_iter(), rest))
     }
 
-    /// Whether all events are there already.
+    /// Returns whether all events have already arrived.
     pub(crate) fn is_whole(&self) -> bool {
         matches!(self.events, Events::Whole(_))
     }
 
-    /// The events that are there already; `None` while some are still to come.
+    /// Returns the events if all of them have already arrived.
     pub(crate) fn as_whole(&mut self) -> Option<&mut [ChatStreamEvent]> {
         match &mut self.events {
             Events::Whole(events) => Some(events.as_mut_slice()),
@@ -86,7 +86,7 @@ impl ChatStream {
         }
     }
 
-    /// The same events, shown to `look` as they pass.
+    /// Calls `look` with each event as it passes.
     pub fn inspect(
         mut events: Self,
         mut look: impl FnMut(&ChatStreamEvent) + Send + Unpin + 'static,
@@ -112,12 +112,33 @@ impl ChatStream {
         Self::new(Inspect(events, look))
     }
 
-    /// The next event; `None` after the last.
+    /// Returns the next event; `None` after the last.
     pub async fn next(&mut self) -> Option<Result<ChatStreamEvent>> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// The whole answer.
+    /// Returns the text of the first choice as it arrives.
+    ///
+    /// Thinking, tool calls and all other events are skipped. The stream ends after the last piece, or with the error that
+    /// ended the response.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// # use agentloop::{AgentLoop, ChatRequest};
+    /// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+    /// let mut text = ai.stream(ChatRequest::new("sim/echo").user("Hello")).await?.text_stream();
+    /// while let Some(piece) = text.next().await {
+    ///     print!("{}", piece?);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn text_stream(self) -> TextStream {
+        TextStream(self)
+    }
+
+    /// Reads the stream to its end and returns the complete response.
     ///
     /// # Errors
     ///
@@ -132,7 +153,40 @@ impl ChatStream {
     }
 }
 
-/// What is said of an answer without its last event.
+/// The text of a response as it arrives: see [`ChatStream::text_stream`].
+///
+/// It is a [`Stream`] of `Result<String>`. Nothing follows an error.
+#[derive(Debug)]
+#[must_use = "a stream does nothing unless it is read"]
+pub struct TextStream(ChatStream);
+
+impl TextStream {
+    /// Returns the next piece of text; `None` after the last.
+    pub async fn next(&mut self) -> Option<Result<String>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+}
+
+impl Stream for TextStream {
+    type Item = Result<String>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            match ready!(Pin::new(&mut self.0).poll_next(context)) {
+                Some(Ok(ChatStreamEvent::ContentDelta {
+                    choice_index: 0,
+                    delta: PartDelta::Text { text },
+                    ..
+                })) => return Poll::Ready(Some(Ok(text))),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => return Poll::Ready(None),
+            }
+        }
+    }
+}
+
+/// Returns the error of a stream that ends without its last event.
 pub(crate) fn ended_early() -> Error {
     Error::new(ErrorKind::IncompleteStream, "the stream ended before the answer did")
 }

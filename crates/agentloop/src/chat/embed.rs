@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::CacheMode;
 use super::headers::ExtraHeaders;
 use super::read::nullable;
+use super::{Access, CacheMode};
 use crate::chat::{Cost, RawResponse, Warning};
 use crate::timeouts::Timeouts;
 
@@ -69,6 +69,9 @@ pub struct EmbedRequest {
     /// How long to wait, where it differs from the client's setting.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
+    /// The keys and base URLs that [`key`](Self::key) and [`base_url`](Self::base_url) set.
+    #[serde(skip)]
+    pub(crate) access: Option<Box<Access>>,
 }
 
 impl EmbedRequest {

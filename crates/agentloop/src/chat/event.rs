@@ -166,6 +166,31 @@ impl ChatStreamEvent {
                 | Self::ContentCitation { .. }
         )
     }
+
+    /// Returns the piece of text that the event adds to the first choice.
+    ///
+    /// All pieces together are [`ChatResponse::text`]. Thinking is not part of it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> agentloop::Result<()> {
+    /// # use agentloop::{AgentLoop, ChatRequest};
+    /// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+    /// let mut stream = ai.stream(ChatRequest::new("sim/think").user("Hello")).await?;
+    /// while let Some(event) = stream.next().await {
+    ///     print!("{}", event?.text().unwrap_or_default());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::ContentDelta { choice_index: 0, delta: PartDelta::Text { text }, .. } => {
+                Some(text)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What kind of part begins.

@@ -3,6 +3,7 @@
 //! The types here are plain data. They depend on no other part of the crate that knows a provider or a protocol, so every
 //! module can use them. A response is the [fold](Fold) of its events; [`ChatResponse::unfold`] is the inverse.
 
+mod access;
 mod build;
 mod cache_control;
 mod cache_mode;
@@ -39,6 +40,7 @@ mod usage;
 mod warning;
 mod weight;
 
+pub(crate) use access::Access;
 pub use cache_control::CacheControl;
 pub use cache_mode::CacheMode;
 pub use citation::{

@@ -9,7 +9,7 @@ use super::headers::ExtraHeaders;
 use super::protocol::Protocol;
 use super::read::nullable;
 use super::{
-    AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MediaOptions, MessageContent,
+    Access, AudioOutput, CacheMode, ChatMessage, Effort, ImageOutput, MediaOptions, MessageContent,
     OutputStrategy, ResponseFormat, Thinking, ToolChoice, ToolDefinition,
 };
 use crate::timeouts::Timeouts;
@@ -180,6 +180,9 @@ pub struct ChatRequest {
     /// Whether and how remote media are fetched, in place of the client's setting.
     #[serde(skip)]
     pub media: Option<MediaOptions>,
+    /// The keys and base URLs that [`key`](Self::key) and [`base_url`](Self::base_url) set.
+    #[serde(skip)]
+    pub(crate) access: Option<Box<Access>>,
 }
 
 impl ChatRequest {

@@ -169,7 +169,8 @@ impl ChatResponse {
         parts: impl IntoIterator<Item = P>,
     ) -> Self {
         let (provider, model) = model.split_once('/').unwrap_or(("", model));
-        let content: Vec<ResponsePart> = parts.into_iter().map(Into::into).collect();
+        let mut content: Vec<ResponsePart> = parts.into_iter().map(Into::into).collect();
+        content.iter_mut().for_each(|part| part.tag(provider, model));
         let finish_reason =
             match content.iter().any(|part| matches!(part, ResponsePart::ToolCall(_))) {
                 true => FinishReason::ToolCalls,
@@ -184,9 +185,7 @@ impl ChatResponse {
         };
         let mut fold = Fold::new();
         let pushed = outline.unfold().iter().try_for_each(|event| fold.push(event));
-        let folded = pushed.and_then(|()| fold.finish());
-        debug_assert!(folded.is_ok(), "an outline unfolds to the events of a response");
-        folded.unwrap_or(outline)
+        pushed.and_then(|()| fold.finish()).unwrap_or(outline)
     }
 
     /// The text of the first choice.

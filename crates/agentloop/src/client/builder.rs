@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::Arc;
 
+use super::access::takes_key;
 use super::download::Fetcher;
 use super::{AgentLoop, Inner};
 use crate::chat::MediaOptions;
@@ -11,8 +12,9 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::middleware::order::Configured;
 use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
-use crate::models::{ModelCatalog, PriceBook};
+use crate::models::ModelCatalog;
 use crate::provider::{Provider, Registry, restrict};
+use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
 
@@ -22,6 +24,7 @@ use crate::transport::{HttpTransport, Transport};
 #[must_use]
 pub struct AgentLoopBuilder {
     providers: Vec<Provider>,
+    keys: BTreeMap<String, Secret>,
     aliases: BTreeMap<String, String>,
     default_provider: Option<String>,
     default_model: Option<String>,
@@ -40,6 +43,7 @@ impl AgentLoopBuilder {
     pub(super) fn new() -> Self {
         Self {
             providers: Provider::all(),
+            keys: BTreeMap::new(),
             aliases: BTreeMap::new(),
             default_provider: None,
             default_model: None,
@@ -64,7 +68,24 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// Applies what a configuration file says.
+    /// Sets the key of a provider, in place of the one from the environment.
+    ///
+    /// A provider that is not known is an error of [`build`](Self::build).
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, ErrorKind};
+    ///
+    /// let ai = AgentLoop::builder().key("openai", "sk-…").build();
+    /// let error = AgentLoop::builder().key("opnai", "sk-…").build().unwrap_err();
+    /// assert_eq!(error.kind(), ErrorKind::UnknownProvider);
+    /// assert!(error.hint().is_some_and(|hint| hint.contains("did you mean `openai`")));
+    /// ```
+    pub fn key(mut self, provider: impl Into<String>, key: impl Into<Secret>) -> Self {
+        self.keys.insert(provider.into(), key.into());
+        self
+    }
+
+    /// Applies the settings of a configuration file.
     ///
     /// Its middlewares come after those that are given in code, whatever is called first, and in this order: fallback,
     /// retry.
@@ -215,12 +236,15 @@ impl AgentLoopBuilder {
     ///
     /// # Errors
     ///
-    /// When the default provider or one that has limits is not known, an alias leads nowhere, or a provider's name or
+    /// When the default provider or one that has limits or a key is not known, an alias leads nowhere, or a provider's name or
     /// address cannot be used.
     pub fn build(self) -> Result<AgentLoop> {
         let limits = self.limits.clone();
         let inner = self.into_inner();
         inner.registry.check()?;
+        for name in inner.keys.keys() {
+            takes_key(inner.registry.provider(name)?.as_ref())?;
+        }
         if inner.models.overrides().any(|model| model.restrictions.is_some()) {
             restrict::check_removed(inner.models.overrides(), inner.registry.providers())?;
         }
@@ -238,19 +262,20 @@ impl AgentLoopBuilder {
             self.configured.limits = Some(Arc::new(limits));
         }
         Inner {
-            registry: Registry::new(
+            registry: Arc::new(Registry::new(
                 self.providers,
                 self.aliases,
                 self.default_provider,
                 self.default_model,
                 self.environment,
-            ),
+            )),
+            keys: self.keys,
             middleware: self.middleware.into_iter().chain(self.configured.in_order()).collect(),
             transport: self.transport.unwrap_or_else(|| Arc::new(HttpTransport::new())),
             timeouts: self.timeouts,
             models: self.models.unwrap_or_default(),
-            prices: PriceBook::default(),
-            fetcher: Fetcher::new(self.media, self.media_transport),
+            prices: Arc::default(),
+            fetcher: Arc::new(Fetcher::new(self.media, self.media_transport)),
         }
     }
 }

@@ -8,14 +8,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::uri::Scheme;
-use http::{HeaderValue, Request as HttpRequest, Response as HttpResponse, Uri};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Request as HttpRequest, Response as HttpResponse, Uri,
+};
 use tokio::time::Instant;
 
 use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
 use super::{Inner, Reading, Reply, encode, prepare_embed};
 use crate::chat::{
-    ChatRequest, ChatResponse, EmbedRequest, Protocol, RawParts, Warning, WarningKind,
+    Access, ChatRequest, ChatResponse, EmbedRequest, ExtraHeaders, Protocol, RawParts, Warning,
+    WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
@@ -25,6 +28,7 @@ use crate::protocol::{
     self, AnswerForm, Call, ChatDecoder, DecodeContext, Emitter, Encoded, codec,
 };
 use crate::provider::{Feature, Provider, Registry, Target};
+use crate::secret::Secret;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, BoxFuture, SendOptions, is_this_machine};
@@ -93,6 +97,10 @@ impl Dispatch for Inner {
 
     fn base_url(&self, provider: &Provider) -> Result<String> {
         Ok(self.registry.base_url(provider)?.into_owned())
+    }
+
+    fn own_key(&self, provider: &str) -> Option<&Secret> {
+        self.keys.get(provider)
     }
 
     fn timeouts(&self) -> Timeouts {
@@ -211,9 +219,11 @@ impl Inner {
         let (mut encoded, form) = encode_chat(target, request, stream)?;
         encoded.warnings.splice(0..0, fetched);
         let names = encoded.names.clone();
-        let (http, mut warnings) = self.http_request(provider, encoded).map_err(|error| {
-            error.with_provider(provider.name.as_ref()).with_model(&target.model)
-        })?;
+        let (http, mut warnings) = self
+            .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
+            .map_err(|error| {
+                error.with_provider(provider.name.as_ref()).with_model(&target.model)
+            })?;
         warnings.extend(unused_fallbacks(&request.fallbacks));
         // Boxed where it is made: it is large, and on its way into the reply it would be copied at every step.
         // A whole answer may pass nobody on its way who would look at its steps.
@@ -283,7 +293,9 @@ impl Inner {
         }
         let (encoded, _) =
             encode::encode_chat(Call::Count, provider, &target.model, request).map_err(named)?;
-        let (http, _) = self.http_request(provider, encoded).map_err(named)?;
+        let (http, _) = self
+            .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
+            .map_err(named)?;
         let hidden = Hidden::of(&http);
         let named = |error: Error| named(hidden.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
@@ -296,19 +308,26 @@ impl Inner {
         codec(provider.protocol.facts().counted_in).decode_count(provider, &body).map_err(named)
     }
 
-    /// The request with its address and its key.
+    /// Adds the URL and the key to an encoded request. `extra_headers` are the headers that the caller adds.
     pub(super) fn http_request(
         &self,
         provider: &Provider,
         encoded: Encoded,
+        access: Option<&Access>,
+        extra_headers: &ExtraHeaders,
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
+        let route = self.route(provider, access)?;
         let mut request = HttpRequest::new(encoded.body);
-        *request.uri_mut() = self.registry.address(provider, &encoded.path)?;
+        *request.uri_mut() = self.registry.address(&route.base_url, &encoded.path)?;
         *request.method_mut() = encoded.method;
         *request.headers_mut() = encoded.headers;
+        if route.is_foreign {
+            keep_secrets(request.headers_mut(), extra_headers);
+        }
         let mut warnings = encoded.warnings;
+        warnings.extend(route.warning);
         if let Some(name) = provider.auth.header_name()
-            && let Some(key) = self.registry.key(provider)?
+            && let Some(key) = route.key
         {
             let value = HeaderValue::try_from(provider.auth.value(key.expose()));
             let mut value = value.map_err(|_| {
@@ -366,7 +385,22 @@ async fn refusal(provider: &Provider, response: HttpResponse<Body>, deadline: In
     codec(provider.protocol).decode_error(&provider.name, status, &head.headers, &body)
 }
 
-/// Begins to keep the response as it comes.
+/// Removes the provider's headers that hold secrets. Those of the caller stay.
+fn keep_secrets(headers: &mut HeaderMap, extra_headers: &ExtraHeaders) {
+    let is_extra = |name: &HeaderName| {
+        extra_headers.keys().any(|extra| extra.eq_ignore_ascii_case(name.as_str()))
+    };
+    let secret: Vec<HeaderName> = headers
+        .iter()
+        .filter(|(name, value)| value.is_sensitive() && !is_extra(name))
+        .map(|(name, _)| name.clone())
+        .collect();
+    for name in secret {
+        headers.remove(name);
+    }
+}
+
+/// Begins to keep the response as it arrives.
 pub(super) fn raw_parts(response: &HttpResponse<Body>, hidden: &Hidden) -> RawParts {
     let secrets = hidden.echoes().collect();
     RawParts::new(response.status().as_u16(), response.headers(), secrets)

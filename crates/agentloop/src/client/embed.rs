@@ -121,7 +121,12 @@ impl Inner {
         let provider = &target.provider;
         let encoded =
             codec(provider.protocol).encode_embed(provider, &target.model, request, texts)?;
-        let (http, warnings) = self.http_request(provider, encoded)?;
+        let (http, warnings) = self.http_request(
+            provider,
+            encoded,
+            request.access.as_deref(),
+            &request.extra_headers,
+        )?;
         let hidden = Hidden::of(&http);
         let limit = Limit::new("the vectors", timeouts.first_content);
         let deadline = limit.deadline().min(all.deadline());

@@ -1,5 +1,6 @@
 //! The front door.
 
+mod access;
 mod builder;
 mod call;
 mod download;
@@ -11,6 +12,7 @@ mod models;
 mod reply;
 mod shared;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,6 +31,7 @@ use crate::middleware::{Answer, Dispatch, Middleware, Next, Request};
 use crate::models::ModelInfo;
 use crate::models::{ModelCatalog, PriceBook};
 use crate::provider::{Provider, Registry, Target};
+use crate::secret::Secret;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::Transport;
@@ -51,15 +54,18 @@ use crate::transport::Transport;
 #[derive(Clone)]
 pub struct AgentLoop(Arc<Inner>);
 
+#[derive(Clone)]
 pub(crate) struct Inner {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Arc<Registry>,
+    /// Keys in place of those of the providers, by the name of the provider.
+    pub(crate) keys: BTreeMap<String, Secret>,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timeouts: Timeouts,
     pub(crate) models: ModelCatalog,
     /// The models that were asked, with their prices.
-    pub(crate) prices: PriceBook,
-    pub(crate) fetcher: Fetcher,
+    pub(crate) prices: Arc<PriceBook>,
+    pub(crate) fetcher: Arc<Fetcher>,
 }
 
 impl AgentLoop {
@@ -72,6 +78,50 @@ impl AgentLoop {
     /// A client to be set up.
     pub fn builder() -> AgentLoopBuilder {
         AgentLoopBuilder::new()
+    }
+
+    /// Returns a client with one more middleware, which wraps all others.
+    ///
+    /// The new client shares the connections, the providers, and the state of the middleware of this one. It is cheap: a service
+    /// can make one for each of its users. The middleware is the outermost, so it runs once per call, also for a call
+    /// that a [cache](crate::middleware::Cache) answers or that is retried. After `ai.with(a).with(b)`, `b` wraps `a`.
+    ///
+    /// ```
+    /// use agentloop::{AgentLoop, middleware};
+    ///
+    /// let ai = AgentLoop::from_env();
+    /// let patient = ai.with(middleware::Retry::new());
+    /// ```
+    #[must_use]
+    pub fn with(&self, middleware: impl Middleware + 'static) -> Self {
+        let mut inner = Inner::clone(&self.0);
+        inner.middleware.insert(0, Arc::new(middleware));
+        Self(Arc::new(inner))
+    }
+
+    /// Returns a client with another key for one provider.
+    ///
+    /// The new client shares everything else with this one, as with [`with`](Self::with); this one keeps its keys. A
+    /// [cache](crate::middleware::Cache) does not share responses between such keys.
+    /// [`Limits`](crate::middleware::Limits) and [`Costs`](crate::middleware::Costs) count all clients that share them
+    /// together; tags tell users apart.
+    ///
+    /// ```
+    /// use agentloop::AgentLoop;
+    ///
+    /// let ai = AgentLoop::from_env();
+    /// let of_a_customer = ai.with_key("openai", "sk-of-a-customer")?;
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the provider is not known or takes no key. The error lists the known providers.
+    pub fn with_key(&self, provider: &str, key: impl Into<Secret>) -> Result<Self> {
+        access::takes_key(self.0.registry.provider(provider)?.as_ref())?;
+        let mut inner = Inner::clone(&self.0);
+        inner.keys.insert(provider.to_owned(), key.into());
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Sends a chat request and waits for the complete response.
@@ -188,7 +238,7 @@ impl AgentLoop {
     /// When one is needed and there is none; the error says where it is looked for.
     pub fn check_key(&self, provider: &str) -> Result<bool> {
         let provider = self.0.registry.provider(provider)?;
-        Ok(self.0.registry.key(&provider)?.is_some())
+        Ok(self.0.key(&provider)?.is_some())
     }
 
     /// The address that calls to this provider go to, with what the environment says.

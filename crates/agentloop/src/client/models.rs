@@ -3,6 +3,7 @@
 use super::Inner;
 use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
+use crate::chat::ExtraHeaders;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIST_TIMEOUT};
 use crate::models::ModelInfo;
@@ -32,7 +33,7 @@ impl Inner {
         let mut bytes_left = MAX_MODEL_LIST_BYTES;
         for _ in 0..MAX_MODEL_PAGES {
             let encoded = codec.encode_models(provider, next.as_deref())?;
-            let (http, _) = self.http_request(provider, encoded)?;
+            let (http, _) = self.http_request(provider, encoded, None, &ExtraHeaders::default())?;
             let hidden = Hidden::of(&http);
             let limit = Limit::new("a page of the list of models", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());

@@ -18,7 +18,18 @@ use crate::secret::echo::Echo;
 /// - [`is_retryable`](Self::is_retryable) is whether the same call may succeed later.
 /// - [`partial`](Self::partial) is what had arrived when a stream failed.
 /// - [`raw`](Self::raw) is the provider's body, for what no field has.
-/// - The text is for people; nothing is promised about it.
+/// - The text is for people; nothing is promised about it. `{}` is one line (with the errors of other attempts below it),
+///   `{:?}` adds the hint, the request id and the sources, and `{:#?}` shows all fields.
+///
+/// ```
+/// use agentloop::{Error, ErrorKind};
+///
+/// let error = Error::new(ErrorKind::MissingKey, "no key is set")
+///     .with_provider("groq")
+///     .with_hint("set GROQ_API_KEY");
+/// assert_eq!(format!("{error:?}"), "groq: no key is set\n  hint: set GROQ_API_KEY");
+/// assert!(format!("{error:#?}").contains("MissingKey"));
+/// ```
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -308,8 +319,25 @@ impl fmt::Display for Error {
     }
 }
 
+/// `{:?}` is readable, because a `main` that returns an error prints it so: the text, the hint, the request id and the
+/// sources. `{:#?}` shows all fields.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !f.alternate() {
+            write!(f, "{self}")?;
+            if let Some(hint) = self.hint() {
+                write!(f, "\n  hint: {hint}")?;
+            }
+            if let Some(id) = self.request_id() {
+                write!(f, "\n  request id: {id}")?;
+            }
+            let mut source = self.source();
+            while let Some(cause) = source {
+                write!(f, "\n  caused by: {}", cause.to_string().replace('\n', "\n  "))?;
+                source = cause.source();
+            }
+            return Ok(());
+        }
         let mut debug = f.debug_struct("Error");
         debug.field("kind", &self.0.kind).field("message", &self.0.message);
         let text = [

@@ -6,6 +6,7 @@ use super::{Answer, Middleware, Request};
 use crate::chat::{EmbedRequest, Protocol};
 use crate::error::Result;
 use crate::provider::{Provider, Target};
+use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
 
@@ -31,6 +32,9 @@ pub(crate) trait Dispatch: Send + Sync {
 
     /// Returns the URL that calls to this provider go to.
     fn base_url(&self, provider: &Provider) -> Result<String>;
+
+    /// Returns the key that the client sets for a provider in place of the provider's own.
+    fn own_key(&self, provider: &str) -> Option<&Secret>;
 
     /// Returns the timeouts of calls that set none.
     fn timeouts(&self) -> Timeouts;

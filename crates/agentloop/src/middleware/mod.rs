@@ -52,7 +52,7 @@ pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 pub(crate) use witness::Witness;
 
-use crate::chat::{ChatRequest, EmbedRequest, EmbedResponse};
+use crate::chat::{Access, ChatRequest, EmbedRequest, EmbedResponse};
 use crate::error::Result;
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
@@ -93,6 +93,14 @@ impl Request {
         match self {
             Self::Chat(request) | Self::Stream(request) => &request.tags,
             Self::Embed(request) => &request.tags,
+        }
+    }
+
+    /// Returns the keys and base URLs that the request sets.
+    pub(crate) fn access(&self) -> Option<&Access> {
+        match self {
+            Self::Chat(request) | Self::Stream(request) => request.access.as_deref(),
+            Self::Embed(request) => request.access.as_deref(),
         }
     }
 

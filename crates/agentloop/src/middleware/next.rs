@@ -8,6 +8,7 @@ use super::{Answer, Request, Witness};
 use crate::chat::{EmbedRequest, Protocol};
 use crate::error::Result;
 use crate::provider::{Provider, Target};
+use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 
 /// The rest of the stack, down to the provider.
@@ -99,6 +100,11 @@ impl Next {
     /// The address that calls to this provider go to.
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
         self.call.client.base_url(provider)
+    }
+
+    /// Returns the key that the client sets for a provider in place of the provider's own.
+    pub(crate) fn own_key(&self, provider: &str) -> Option<&Secret> {
+        self.call.client.own_key(provider)
     }
 
     /// How many calls to the provider it takes to embed what is asked.

@@ -95,9 +95,9 @@ impl Registry {
         provider.resolve_base_url(|name| self.variable(name))
     }
 
-    /// The address of a call to this provider.
-    pub(crate) fn address(&self, provider: &Provider, path: &str) -> Result<Uri> {
-        self.addresses.of(&self.base_url(provider)?, path)
+    /// Returns the URL of a call.
+    pub(crate) fn address(&self, base_url: &str, path: &str) -> Result<Uri> {
+        self.addresses.of(base_url, path)
     }
 
     /// `provider/model` splits at the first slash, and only if a known provider stands before it; else the default

@@ -32,6 +32,7 @@ const ORDER: &[&str] = &[
     "structured",
     "agent",
     "inspect",
+    "blocking",
 ];
 
 /// Imports against the order that still exist. Each must still be needed.

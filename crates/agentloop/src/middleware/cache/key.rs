@@ -1,5 +1,6 @@
 //! Computes the key of a request: everything that shapes the response, and nothing else.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Next, Request};
 use crate::provider::Target;
 use crate::provider::{AUTH_HEADERS, Provider};
+use crate::secret::Secret;
 
 /// The version of the key. It changes when equal requests get other keys than before.
 const VERSION: &str = "agentloop cache key 1";
@@ -74,6 +76,9 @@ pub(super) struct Route<'a> {
     pub(super) provider: &'a Provider,
     pub(super) model: &'a str,
     pub(super) base_url: &'a str,
+    /// The key that a derived client or the request sets. Responses are not shared between such keys, because a key can give
+    /// access to files, models and prompts of its owner.
+    pub(super) key: Option<&'a Secret>,
 }
 
 /// Returns the key of a request and the model that it is sent to. Fails if the model does not resolve; the call itself then reports
@@ -89,8 +94,15 @@ pub(super) fn of(
         None => target.provider.protocol,
     };
     let provider = next.speaking(&target.provider, spoken);
-    let base_url = next.base_url(&provider)?;
-    let route = Route { namespace, provider: &provider, model: &target.model, base_url: &base_url };
+    let name = provider.name.as_ref();
+    let access = request.access();
+    let base_url = match access.and_then(|access| access.base_url(name)) {
+        Some(url) => Cow::Borrowed(url),
+        None => Cow::Owned(next.base_url(&provider)?),
+    };
+    let key = access.and_then(|access| access.key(name)).or_else(|| next.own_key(name));
+    let model = &target.model;
+    let route = Route { namespace, provider: &provider, model, base_url: &base_url, key };
     let key = match request {
         Request::Chat(request) | Request::Stream(request) => route.chat(request),
         Request::Embed(request) => route.embed(request),
@@ -146,6 +158,7 @@ impl Route<'_> {
             cache: _,       // how the cache is used
             include_raw: _, // a cached response has no raw one
             timeouts: _,    // how long to wait for the response
+            access: _,      // in the route
         } = request;
         self.digest("chat", request, extra_headers)
     }
@@ -165,6 +178,7 @@ impl Route<'_> {
             include_raw: _,
             concurrency: _, // how the texts are sent
             timeouts: _,
+            access: _, // in the route
         } = request;
         self.digest("embed", request, extra_headers)
     }
@@ -192,6 +206,10 @@ impl Route<'_> {
         self.row(&mut canonical);
         headers(&mut canonical, extra_headers.iter().map(|(name, value)| (&**name, &**value)));
         canonical.value(&request);
+        if let Some(key) = self.key {
+            canonical.text("key");
+            canonical.text(key.expose());
+        }
         Ok(CacheKey(canonical.finish()))
     }
 

@@ -8,6 +8,7 @@ use super::CacheKey;
 use super::key::{NAMES_OF_CALLS, NOT_IN_THE_KEY, Route};
 use crate::chat::{CacheMode, ChatRequest, EmbedInputType, EmbedRequest, Protocol};
 use crate::provider::{AUTH_HEADERS, Param, Provider};
+use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 
 fn lab() -> Provider {
@@ -15,7 +16,7 @@ fn lab() -> Provider {
 }
 
 fn route(provider: &Provider) -> Route<'_> {
-    Route { namespace: "", provider, model: "m", base_url: &provider.base_url }
+    Route { namespace: "", provider, model: "m", base_url: &provider.base_url, key: None }
 }
 
 fn key(request: &ChatRequest) -> CacheKey {
@@ -66,10 +67,10 @@ fn full() -> Value {
 fn the_full_request_has_every_field() {
     let written = serde_json::to_value(chat(full())).unwrap();
     assert_eq!(written.as_object().unwrap().len(), full().as_object().unwrap().len());
-    // All fields of an empty request are empty, so that each name is followed by one colon; `timeouts` and `media` have no
-    // JSON.
+    // All fields of an empty request are empty, so each name is followed by one colon. `timeouts`, `media` and `access` have
+    // no JSON.
     let empty = format!("{:?}", ChatRequest::default());
-    assert_eq!(empty.matches(": ").count(), full().as_object().unwrap().len() + 2, "{empty}");
+    assert_eq!(empty.matches(": ").count(), full().as_object().unwrap().len() + 3, "{empty}");
 }
 
 #[test]
@@ -280,6 +281,10 @@ fn another_place_is_another_key() {
     keys.push(Route { model: "n", ..route(&lab) }.chat(&request).unwrap());
     keys.push(Route { namespace: "n", ..route(&lab) }.chat(&request).unwrap());
     keys.push(Route { namespace: "n", model: "", ..route(&lab) }.chat(&request).unwrap());
+    let (one, other) = (Secret::new("sk-one"), Secret::new("sk-other"));
+    keys.push(Route { key: Some(&one), ..route(&lab) }.chat(&request).unwrap());
+    keys.push(Route { key: Some(&other), ..route(&lab) }.chat(&request).unwrap());
+    keys.push(Route { base_url: "https://other.test", ..route(&lab) }.chat(&request).unwrap());
     // Who pays is not what is asked.
     assert_eq!(keys[0], keys[1]);
     assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len() - 1);

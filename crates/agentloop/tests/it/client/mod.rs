@@ -1,5 +1,7 @@
 //! The client, over a transport that answers from memory.
 
+mod blocking;
+mod derived;
 mod embed_encoding;
 mod embed_laws;
 mod embeddings;
@@ -10,4 +12,5 @@ mod middleware;
 mod replies;
 mod retry;
 mod routing;
+mod text_stream;
 mod timeouts;

@@ -1,6 +1,6 @@
 //! Parameters, values and combinations of them.
 
-use agentloop::{ChatRequest, Effort, ErrorKind, Protocol, ResponseFormat, Thinking, ToolChoice};
+use agentloop::{Effort, ErrorKind, Protocol, ResponseFormat, Thinking, ToolChoice};
 use serde_json::json;
 
 use super::{ask, refused, sent, server_tool, tool};

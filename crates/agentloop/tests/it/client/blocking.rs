@@ -1,0 +1,100 @@
+//! The client without `async`, outside and inside of a runtime.
+
+use agentloop::blocking::AgentLoop;
+use agentloop::{ChatRequest, EmbedRequest, ErrorKind};
+use agentloop_sim::FAULT_HEADER;
+use agentloop_sim::Server;
+
+fn client() -> AgentLoop {
+    let builder = agentloop::AgentLoop::builder().provider(agentloop_sim::provider());
+    AgentLoop::new(builder.build().unwrap()).unwrap()
+}
+
+fn ask() -> ChatRequest {
+    ChatRequest::new("sim/long-8").user("Hello")
+}
+
+fn text_of(ai: &AgentLoop) -> String {
+    ai.stream(ask()).unwrap().text().collect::<agentloop::Result<String>>().unwrap()
+}
+
+#[test]
+fn it_works_outside_of_a_runtime() {
+    let ai = client();
+    let response = ai.chat(ask()).unwrap();
+    assert_eq!(text_of(&ai), response.text());
+    assert_eq!(ai.stream(ask()).unwrap().response().unwrap().text(), response.text());
+    assert_eq!(ai.embed(EmbedRequest::new("sim/embed", ["a", "b"])).unwrap().embeddings.len(), 2);
+    assert!(!ai.models("sim").unwrap().is_empty());
+    let outcome = ai.run(&ai.agent(), ChatRequest::new("sim/echo").user("Hello")).unwrap();
+    assert!(outcome.text().contains("Hello"));
+    let events = ai.stream_run(&ai.agent(), ChatRequest::new("sim/echo").user("Hello"));
+    assert!(events.map(Result::unwrap).count() > 2);
+}
+
+#[test]
+fn several_threads_share_one_client() {
+    let ai = client();
+    let texts: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| text_of(&ai))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(texts.iter().all(|text| *text == texts[0] && !text.is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_works_inside_of_a_runtime_of_several_threads() {
+    let ai = client();
+    let expected = ai.client().chat(ask()).await.unwrap().text();
+    assert_eq!(ai.chat(ask()).unwrap().text(), expected);
+    assert_eq!(text_of(&ai), expected);
+    let elsewhere = ai.clone();
+    let text = tokio::task::spawn_blocking(move || text_of(&elsewhere)).await.unwrap();
+    assert_eq!(text, expected);
+    // The last owner of the runtime is dropped inside of another one.
+    drop(ai);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn inside_of_a_current_thread_runtime_it_is_an_error_and_not_a_panic() {
+    let ai = client();
+    for error in [
+        ai.chat(ask()).unwrap_err(),
+        ai.stream(ask()).unwrap_err(),
+        ai.models("sim").unwrap_err(),
+        ai.run(&ai.agent(), ask()).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), ErrorKind::Config);
+        assert!(error.message().contains("current-thread runtime"), "{error}");
+        assert!(error.hint().unwrap().contains(".await"));
+    }
+    let mut run = ai.stream_run(&ai.agent(), ask());
+    assert!(run.next().unwrap().is_err());
+    assert!(run.next().is_none(), "the error is the last item");
+    drop(ai);
+}
+
+#[test]
+fn a_failed_call_and_a_truncated_stream_are_errors() {
+    let ai = client();
+    let error = ai.chat(ask().header(FAULT_HEADER, "status=401")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Auth);
+    let mut stream = ai.stream(ask().header(FAULT_HEADER, "cut-events=4")).unwrap();
+    let last = stream.by_ref().last().unwrap().unwrap_err();
+    assert_eq!(last.kind(), ErrorKind::IncompleteStream);
+    assert!(stream.next().is_none());
+}
+
+#[test]
+fn a_stream_over_a_connection_can_be_dropped_early() {
+    let server = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let address = server.block_on(Server::start("127.0.0.1:0")).unwrap();
+    let lab = agentloop::Provider::openai_compatible("lab", format!("{}/v1", address.url()));
+    let ai =
+        AgentLoop::new(agentloop::AgentLoop::builder().provider(lab).build().unwrap()).unwrap();
+    let request = || ChatRequest::new("lab/long-50").user("Hello");
+    let mut stream = ai.stream(request()).unwrap();
+    assert!(stream.next().unwrap().is_ok());
+    drop(stream);
+    assert!(ai.chat(request()).unwrap().text().starts_with("word1 "));
+}
