@@ -84,8 +84,15 @@ impl Provider {
     /// When a rule cannot have an effect, or two parameters would be sent under one name.
     pub(crate) fn check_rules(&self) -> Result<()> {
         for protocol in self.protocols() {
+            let other = self.endpoints.iter().find(|endpoint| endpoint.protocol == protocol);
+            let bends = other.and_then(|endpoint| endpoint.bends.as_deref());
+            let rules = bends.map_or(&self.rules, |bends| &bends.rules);
+            rules.iter().try_for_each(Rule::check)?;
+            // Most providers rename nothing, and a client checks all of them.
+            if !rules.iter().any(|rule| matches!(rule, Rule::Rename(..))) {
+                continue;
+            }
             let row = self.speaking(protocol);
-            row.rules.iter().try_for_each(Rule::check)?;
             for param in Param::ALL.iter().filter(|param| row.ruling(**param).name.is_some()) {
                 let Some(sent) = path(&row, *param) else { continue };
                 let same = |other: &&Param| *other != param && path(&row, **other) == Some(sent);
