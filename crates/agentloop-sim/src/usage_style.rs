@@ -31,7 +31,7 @@ impl UsageStyle {
             match event {
                 ChatStreamEvent::Usage { usage, .. } => separate_reasoning(usage),
                 ChatStreamEvent::MessageDone { response } => {
-                    separate_reasoning(&mut response.usage)
+                    separate_reasoning(&mut response.usage);
                 }
                 _ => {}
             }

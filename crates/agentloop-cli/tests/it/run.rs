@@ -110,7 +110,7 @@ fn a_denied_tool_does_not_run_and_the_model_is_informed() {
     time says: Error: denied: the policy of the tool `time` does not allow calls
     --- stderr
     tool: time ({"offset":"+02:00"}) was denied: the policy of the tool `time` does not allow calls
-    note: finished: 2 steps, 32 tokens, 0 ms
+    note: finished: 2 steps, 36 tokens, 0 ms
     "#);
 }
 

@@ -51,6 +51,11 @@ pub(crate) fn encode_chat(
         warning.kind != WarningKind::Clamped || !encoded.warnings.iter().any(is_dropped)
     });
     encoded.warnings.splice(0..0, shaped.warnings.drain(..).chain(ruled));
+    if call == Call::Count {
+        // Most parameters are not part of a count, and a count has no place for warnings: the chat itself reports them.
+        encoded.warnings.clear();
+        return Ok((encoded, std::mem::take(&mut shaped.form)));
+    }
     restrict::check_strict(&request, &encoded.warnings)?;
     let form = std::mem::take(&mut shaped.form);
     warnings.extend(restricted.warnings);
@@ -89,6 +94,15 @@ mod tests {
             assert_eq!((encoded.path.as_str(), &encoded.body[..]), (path, body.as_bytes()));
             assert!(encoded.warnings.is_empty(), "{:?}", encoded.warnings);
         }
+    }
+
+    /// OpenAI counts the tokens of a chat through the Responses API, which has no `stop`.
+    #[test]
+    fn a_strict_request_is_counted_although_the_count_sends_fewer_parameters() {
+        let openai = Provider::openai_compatible("lab", "http://lab.invalid")
+            .quirks(|q| q.token_count = TokenCount::InputTokens);
+        let encoded = count(&openai, &ChatRequest::new("m").user("Hello").stop("END").strict());
+        assert_eq!(encoded.path, "/responses/input_tokens");
     }
 
     #[test]

@@ -131,7 +131,6 @@ impl AgentLoop {
     /// # Errors
     ///
     /// When there is no response, or it is not complete. What did arrive is in [`Error::partial`].
-    #[expect(clippy::manual_async_fn, reason = "an `async fn` holds what it is given twice")]
     pub fn chat<'r>(
         &self,
         request: impl Into<SharedRequest<'r>>,

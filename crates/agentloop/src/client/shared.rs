@@ -28,6 +28,10 @@ use crate::history::depth;
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it exists once per call; a box would be one more allocation"
+)]
 pub enum SharedRequest<'r> {
     /// The call's own.
     Owned(ChatRequest),

@@ -26,8 +26,7 @@ pub(crate) enum Piece<'a> {
 /// - What could be the beginning of a tag is held back until it is known.
 /// - Thoughts that are never closed are thoughts to the end; a tag that is never completed is text.
 /// - Between `<reasoning>` tags white space counts: Bedrock wraps every chunk of thoughts in tags of its own, so a
-/// space
-///   after a tag separates two words (recording 8f1b8949).
+///   space after a tag separates two words (recording 8f1b8949).
 #[derive(Clone, Debug)]
 pub(crate) struct ThinkSplitter {
     tags: Tags,

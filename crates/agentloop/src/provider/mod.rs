@@ -214,7 +214,8 @@ impl Provider {
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
         type Text = Cow<'static, str>;
-        const CREATE: [(Protocol, fn(Text, Text) -> Provider); 3] = [
+        type Create = fn(Text, Text) -> Provider;
+        const CREATE: [(Protocol, Create); 3] = [
             (Protocol::OpenAiResponses, Provider::responses_compatible),
             (Protocol::Anthropic, Provider::anthropic_compatible),
             (Protocol::Gemini, Provider::gemini_compatible),

@@ -28,6 +28,10 @@ const IDLE_SHARE: usize = 32;
 /// An event of a structured response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are read one by one; a box per delta costs more"
+)]
 pub enum StructuredEvent<T> {
     /// An event of the response, when it arrives: thinking, tool calls, warnings, usage, and the text that the value is
     /// parsed from. Every event of the stream is reported except `message.done`, which [`Done`](Self::Done) replaces.

@@ -53,7 +53,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let outcome = match (followed.await, &claim) {
         (Ok(outcome), _) => *outcome,
         (Err(failure), Some(claim)) => {
-            let path = claim.path().display();
+            let path = claim.claimed().display();
             setup.notes.print_note(&format!("the run before this attempt is kept in {path}"));
             return Err(failure);
         }

@@ -200,7 +200,7 @@ impl Claim {
     }
 
     /// Returns the path of the renamed file.
-    pub(super) fn path(&self) -> &Path {
+    pub(super) fn claimed(&self) -> &Path {
         &self.claimed
     }
 

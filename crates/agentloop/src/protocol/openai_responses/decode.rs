@@ -7,7 +7,7 @@
 //!
 //! - of a `message` its `content`; a text that was a refusal has `"refusal": true` beside,
 //! - of a `function_call` its `call_id`, `name` and `arguments`, of a `custom_tool_call` its `call_id`, `name` and
-//! `input`,
+//!   `input`,
 //! - of an `image_generation_call` its `result`,
 //! - of all others nothing: the state is the item.
 //!

@@ -4,8 +4,7 @@
 //! protocol has no such setting. The rules of the provider are applied in two steps:
 //!
 //! 1. [`set_defaults`] and [`apply`] change the request, before it is encoded. A default is set like a value of the
-//! caller, a
-//!    stripped parameter is cleared, a number is clamped. All warnings are written here, so a rule that counts is never silent.
+//!    caller, a stripped parameter is cleared, a number is clamped. All warnings are written here, so a rule that counts is never silent.
 //! 2. [`ParamWriter`] writes each parameter at its place, or under the name that a rule gives it.
 
 mod writer;
