@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::received::{ReceivedRequest, Recorder};
 use crate::script::{Script, Turn};
 
-/// The request header that simulates [faults](Fault).
+/// The request header that simulates [faults](crate::Fault).
 pub const FAULT_HEADER: &str = "x-sim-fault";
 
 /// A simulated provider that speaks every protocol.

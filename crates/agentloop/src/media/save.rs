@@ -134,16 +134,12 @@ impl ResponsePart {
         }
     }
 
-    /// Writes an image, sound or a file to `path`; how many bytes it is.
+    /// Writes an image, audio or a file to `path` and returns the number of bytes.
     ///
     /// ```
     /// use agentloop::{ImagePart, ResponsePart};
     ///
-    /// let image = ImagePart {
-    ///     mime_type: "image/png".to_owned(),
-    ///     data: "iVBORw0KGgo=".to_owned(),
-    ///     ..ImagePart::default()
-    /// };
+    /// let image = ImagePart::new("image/png", "iVBORw0KGgo=");
     /// let part = ResponsePart::Image(image);
     /// let path = std::env::temp_dir().join(format!("agentloop.{}", part.extension().unwrap_or("bin")));
     /// assert_eq!(part.save(&path)?, 8);

@@ -126,7 +126,7 @@ impl ModelData {
     /// use agentloop::{Usage, models::ModelCatalog};
     ///
     /// let model = ModelCatalog::embedded().lookup("openai", "gpt-4o").expect("it is well known");
-    /// let usage = Usage { prompt_tokens: Some(1_000), completion_tokens: Some(100), ..Usage::default() };
+    /// let usage = Usage::new(1_000, 100);
     /// let cost = model.cost(&usage, SystemTime::now(), None).expect("its price is known");
     /// assert_eq!(cost.usd.to_string(), "0.0035");
     /// ```

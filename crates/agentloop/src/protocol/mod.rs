@@ -1,6 +1,6 @@
 //! The protocols: how requests are written and responses are read, without I/O.
 //!
-//! Each protocol is one folder that implements [`Codec`]. The folders use the same file names for the same job. No code
+//! Each protocol is one folder that implements `Codec`. The folders use the same file names for the same job. No code
 //! here branches on the name of a provider: the differences between the providers of a protocol are
 //! [quirks](crate::provider::quirks) of their rows.
 
