@@ -58,7 +58,7 @@ struct Inner {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of that kind. Whether it is retryable follows from the kind until told otherwise.
+    /// Creates an error of this kind. The kind decides whether it is retryable, unless [`with_retryable`](Self::with_retryable) is called.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,

@@ -96,7 +96,7 @@ struct Open<'t> {
     round: usize,
     /// For each call its tool.
     calls: BTreeMap<usize, &'t str>,
-    /// Calls without ids can only be told apart by their tools.
+    /// Calls without ids can only be distinguished by their tools.
     by_name: HashMap<&'t str, BTreeSet<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads an object of which only its kind tells what its fields mean, in one pass and without a copy.
+//! Reads an object whose fields depend on its kind, in one pass and without a copy.
 //!
 //! A block, a part or an item of a response is an object of many kinds. Reading it as a tree copies all of its text, and reading
 //! it as raw JSON to look at its kind first reads all of its text twice. Here a string under one of the names in [`is_read`] is

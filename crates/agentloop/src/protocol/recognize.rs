@@ -16,7 +16,7 @@ struct Head<'a> {
     choices: Option<IgnoredAny>,
 }
 
-/// Returns the protocol that a response, whole or streamed, is written in, if its first object tells.
+/// Returns the protocol that a response, whole or streamed, is written in, if its first object shows it.
 pub(crate) fn protocol_of(answer: &[u8]) -> Option<Protocol> {
     let begin = answer.iter().position(|byte| *byte == b'{')?;
     let mut values = serde_json::Deserializer::from_slice(&answer[begin..]).into_iter::<Head<'_>>();

@@ -125,7 +125,7 @@ impl Blocks {
         let (kind, start) = match kind {
             "tool_use" => {
                 let mut id = word("id").to_owned();
-                // Two calls of one response never share an id, or their results could not be told apart.
+                // Two calls of one response never share an id, or their results could not be distinguished.
                 if id.is_empty() || self.calls.contains(&id) {
                     id = format!("toolu_{}_{}", short(message), self.calls.len());
                 }

@@ -14,7 +14,7 @@ use crate::protocol::lenient::{Int, Object, Text};
 use crate::protocol::rest::{Kept, Rest};
 use crate::protocol::{Emitter, ReportedCost};
 
-/// What has been told so far.
+/// The usage reported so far.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     input: Option<u64>,

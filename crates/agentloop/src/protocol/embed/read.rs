@@ -1,4 +1,4 @@
-//! Reads the response of an embeddings call: all known forms are told apart by what they hold.
+//! Reads the response of an embeddings call: the known forms are distinguished by their fields.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

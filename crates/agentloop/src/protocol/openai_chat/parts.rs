@@ -224,7 +224,7 @@ pub(super) fn encode<'a>(
     Ok((wire, cache.map(|_| format!("{name} takes no cache markers on files"))))
 }
 
-/// Returns the URL, or a data URL that tells its media type.
+/// Returns the URL, or a data URL with its media type.
 pub(in crate::protocol) fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
     let data = match medium.source {
         Source::Address(url) | Source::Id(url) => return Ok(Cow::Borrowed(url)),

@@ -12,7 +12,7 @@
 //! - of all others nothing: the state is the item.
 //!
 //! Every further part of the same item has the state `{"type", "id", "more": true}`: another text of the same message,
-//! or what the state of the first part tells already.
+//! or what the state of the first part contains already.
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};

@@ -114,7 +114,7 @@ fn sandbox(item: &Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     parts
 }
 
-/// Returns what a tool of the provider found, told without its call.
+/// Returns the result of a provider's tool that is reported without its call.
 fn searched(item: &Item, kind: &str, id: &str, provider: &str) -> Vec<ResponsePart> {
     let (mut asked, mut found) = (Item::new(), Item::new());
     for (name, value) in item {

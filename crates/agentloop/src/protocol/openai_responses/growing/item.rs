@@ -160,7 +160,7 @@ impl Common {
         Growing::open(kind, id, name, emitter).map(Item::Call)
     }
 
-    /// Two calls of one response never share an id, or their results could not be told apart.
+    /// Two calls of one response never share an id, or their results could not be distinguished.
     fn call_id(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<String> {
         let id = match first(fields, &["call_id", "id"]) {
             Some(id) if !self.calls.contains(id) => id.to_owned(),

@@ -3,7 +3,7 @@
 use crate::hash::fnv64;
 
 /// A text is reported in pieces, then whole, then whole again in what is around it. This remembers how much of it was
-/// handed on, without holding it.
+/// emitted, without keeping it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Received {
     bytes: usize,

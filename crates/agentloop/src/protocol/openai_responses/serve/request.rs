@@ -98,7 +98,7 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     }
     let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
-    // The wire tells the usage always.
+    // The protocol always reports usage.
     Ok(ServedChat { request, stream, include_usage: true })
 }
 
