@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
-use crate::command::{chat, decode, embed, encode, models, providers, run, sim, trust};
+use crate::command::{chat, decode, embed, encode, models, providers, sim, trust};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -13,19 +13,25 @@ Exit codes:
   1    the provider failed, or the response is truncated, filtered or incomplete
   2    the command line, the configuration or the input is wrong; for example a missing key or an
        unknown provider
-  3    the run waits for approval of a tool; continue it with `agentloop run --resume FILE`
+  3    the run waits for approval of a tool; continue it with `agentloop --resume FILE`
   130  interrupted with Ctrl-C
 
 Examples:
-  agentloop chat 'Why is the sky blue?'
-  agentloop chat -m anthropic/claude-sonnet-4-5 'Summarize this' < notes.txt
+  agentloop 'Why is the sky blue?'
+  agentloop -m anthropic/claude-sonnet-4-5 'Summarize this' < notes.txt
+  agentloop --tool list_files --tool read_file 'What does this project do?'
   agentloop providers";
+
+const USAGE: &str = "\
+agentloop [OPTIONS] PROMPT
+       agentloop [OPTIONS] COMMAND";
 
 /// One interface to every LLM provider.
 ///
-/// Data goes to stdout; notes, warnings and errors go to stderr.
+/// `agentloop PROMPT` is short for `agentloop chat PROMPT`; `agentloop chat --help` describes its options. Data goes to stdout;
+/// notes, warnings and errors go to stderr.
 #[derive(Debug, Parser)]
-#[command(name = "agentloop", version, after_help = EXIT_CODES)]
+#[command(name = "agentloop", version, after_help = EXIT_CODES, override_usage = USAGE)]
 pub(crate) struct Cli {
     /// Use this configuration file instead of searching for agentloop.toml. The file is trusted.
     #[arg(long, global = true, value_name = "FILE")]
@@ -41,14 +47,20 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Send a prompt to a model and print its response.
+    /// Send a prompt to a model and print its response. With tools, the model calls them until it has finished.
     ///
-    /// The response is printed on stdout as it arrives. Thinking is printed on stderr if stderr is a terminal.
+    /// The response is printed on stdout as it arrives. Thinking is printed on stderr if stderr is a terminal, and so is the progress
+    /// of tools. If the response is truncated or filtered, or the provider fails, the exit code is 1.
     ///
-    /// If no model is given and no provider has a key, the built-in simulator responds. If the response is truncated or filtered, or
-    /// the provider fails, the exit code is 1.
+    /// A tool that needs approval is asked about at the terminal. Without a terminal the run is suspended: it is
+    /// written to the file of --save, the exit code is 3, and --resume continues it, also in another process. No tool
+    /// runs twice. Ctrl-C cancels the run; a second Ctrl-C ends the command at once.
     ///
-    /// Example: git diff | agentloop chat -m openai/gpt-4.1 'Write a commit message for this diff'
+    /// If no model is given and no provider has a key, the built-in simulator responds at a terminal. Elsewhere the exit code is 2.
+    ///
+    /// The word `chat` can be left out.
+    ///
+    /// Example: git diff | agentloop -m openai/gpt-4.1 'Write a commit message for this diff'
     Chat(Box<chat::Args>),
     /// Print the HTTP request for a chat request, without sending it.
     ///
@@ -80,18 +92,12 @@ pub(crate) enum Command {
     Models(models::Args),
     /// List the providers and whether each is ready to use.
     Providers(providers::Args),
-    /// Let a model call tools until it has finished, and print the run as it happens.
+    /// The same as chat, but always a run of the agent, also without tools.
     ///
-    /// The model's text is printed on stdout, the progress of its tools on stderr.
-    ///
-    /// A tool that needs approval is asked about at the terminal. Without a terminal the run is suspended: it is
-    /// written to the file of --save, the exit code is 3, and --resume continues it, also in another process. No tool
-    /// runs twice. Ctrl-C cancels the run; a second Ctrl-C ends the command at once.
-    ///
-    /// If the run ends before the model has finished (because of a limit or a truncated response), the exit code is 1.
+    /// The options are those of chat. The events end with run.done, and a note at the end has the steps, tokens and cost.
     ///
     /// Example: agentloop run --tool list_files --tool read_file 'What does this project do?'
-    Run(Box<run::Args>),
+    Run(Box<chat::Args>),
     /// Serve the simulated model over HTTP, until Ctrl-C.
     Sim(sim::Args),
     /// Trust a configuration file, so that all of its settings are used.
@@ -103,6 +109,12 @@ pub(crate) enum Command {
     /// At a terminal you are asked. In a pipe such settings are ignored with a note, and a provider that they configure
     /// is not used (exit code 2).
     Trust(trust::Args),
+}
+
+impl Command {
+    /// The names of the commands.
+    pub(crate) const NAMES: [&str; 10] =
+        ["chat", "encode", "decode", "embed", "models", "providers", "run", "sim", "trust", "help"];
 }
 
 /// Parses the name of a protocol.

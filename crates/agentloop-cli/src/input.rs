@@ -31,7 +31,7 @@ pub(crate) fn read_text() -> Result<String, Failure> {
         let at = error.utf8_error().valid_up_to();
         Failure::input_with_hint(
             format!("stdin is not UTF-8 text: invalid byte at offset {at}"),
-            "pipe in text only; attach other files with --image, --file, --audio or --video of `agentloop chat`",
+            "pipe in text only; attach other files with --image, --file, --audio or --video",
         )
     })
 }
@@ -71,6 +71,6 @@ pub(crate) fn read_prompt(typed: &[String], notes: Notes) -> Result<String, Fail
 pub(crate) fn missing_prompt() -> Failure {
     Failure::input_with_hint(
         "the prompt is empty",
-        "give the prompt as an argument, for example `agentloop chat 'Hello'`, or pipe it in",
+        "give the prompt as an argument, for example `agentloop 'Hello'`, or pipe it in",
     )
 }

@@ -3,6 +3,7 @@
 //! Data goes to stdout and everything else to stderr. The exit code reports who has to act: see [`failure`].
 
 mod args;
+mod argv;
 mod command;
 mod failure;
 mod files;
@@ -22,15 +23,18 @@ mod trust;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Cli, Command};
+use crate::argv::Refusal;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::setup::Setup;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match argv::parse(std::env::args_os()) {
+        Ok(cli) => cli,
+        Err(Refusal::Usage(error)) => error.exit(),
+        Err(Refusal::Command(failure)) => return failure.report(Notes::new(false)),
+    };
     let notes = Notes::new(cli.quiet);
     match run(cli, notes) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,11 @@
 //! Chooses the model of a call.
 
+use std::io::IsTerminal as _;
+
 use agentloop::AgentLoop;
 
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::setup::Setup;
 use crate::simulator;
 
@@ -11,7 +14,8 @@ const VARIABLE: &str = "AGENTLOOP_MODEL";
 
 /// Chooses the model: the one on the command line, else the one of the environment, else the one of the configuration.
 ///
-/// If none is named and no provider is configured, returns the simulator's model and prints a note.
+/// If none is named and no provider is configured, returns the simulator's model and prints a note, but only at a terminal: a script
+/// without its key must fail.
 pub(crate) fn choose_model(
     typed: Option<&str>,
     client: &AgentLoop,
@@ -44,6 +48,17 @@ pub(crate) fn choose_model(
         .map(AsRef::as_ref)
         .take(3)
         .collect();
+    if !is_interactive(setup.notes) {
+        return Err(Failure::input_with_hint(
+            "no model is given and no provider has a key",
+            format!(
+                "set a key such as {} and name a model with -m; `agentloop providers` lists all keys; to test without a key, use \
+                 the simulator with -m {}",
+                variables.join(", "),
+                simulator::ECHO,
+            ),
+        ));
+    }
     setup.notes.print_note(&format!(
         "no key is set, so this response is simulated ({}); to use a real model, set a key such as {} and name a \
          model with -m (`agentloop providers` lists all keys)",
@@ -51,4 +66,9 @@ pub(crate) fn choose_model(
         variables.join(", "),
     ));
     Ok(simulator::ECHO.to_owned())
+}
+
+/// Returns whether a person is at the terminal.
+fn is_interactive(notes: Notes) -> bool {
+    std::io::stdin().is_terminal() && notes.is_terminal()
 }

@@ -10,8 +10,12 @@ const OPEN_FILES: usize = 12;
 
 /// Runs the command to its end, or until Ctrl-C.
 pub(crate) fn block_on(command: Command, setup: &Setup) -> Result<(), Failure> {
-    // `sim` and `run` handle Ctrl-C themselves: a server ends with it, and a run keeps what it has.
-    let handles_interrupt = matches!(command, Command::Sim(_) | Command::Run(_));
+    // A server ends with Ctrl-C, and a run keeps what it has.
+    let handles_interrupt = match &command {
+        Command::Sim(_) | Command::Run(_) => true,
+        Command::Chat(args) => args.is_run(),
+        _ => false,
+    };
     check_open_files()?;
     // A single thread is enough for one call, and starts faster than a pool.
     let runtime = tokio::runtime::Builder::new_current_thread()

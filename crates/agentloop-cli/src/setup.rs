@@ -61,21 +61,23 @@ impl Setup {
 
     /// Builds the client.
     pub(crate) fn build_client(&self) -> Result<AgentLoop, Failure> {
-        self.build_client_with(None, false)
+        self.build_client_for(&[], None)
     }
 
-    /// Builds the client with options of the command line: `retries` overrides the configuration, and `falls_back` enables fallback
+    /// Builds the client with options of the command line: `retries` overrides the configuration, and `fallbacks` enable fallback
     /// models even if the configuration has none.
-    pub(crate) fn build_client_with(
+    pub(crate) fn build_client_for(
         &self,
+        fallbacks: &[String],
         retries: Option<u32>,
-        falls_back: bool,
     ) -> Result<AgentLoop, Failure> {
         let mut config = self.config.clone();
-        if let Some(retries) = retries {
-            config.retry = Some(config.retry.unwrap_or_default().max_retries(retries));
-        }
-        if falls_back && config.fallback.is_none() {
+        let retry = config.retry.unwrap_or_default();
+        config.retry = Some(match retries {
+            Some(retries) => retry.max_retries(retries),
+            None => retry,
+        });
+        if !fallbacks.is_empty() && config.fallback.is_none() {
             config.fallback = Some(Fallback::new::<String>([]));
         }
         // The simulator is added first, so a provider of the same name in the configuration replaces it.

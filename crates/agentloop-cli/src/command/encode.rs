@@ -3,6 +3,7 @@
 use agentloop::{ChatRequest, EmbedRequest, Protocol, inspect};
 use serde::de::DeserializeOwned;
 
+use crate::command::chat::EXAMPLE;
 use crate::failure::Failure;
 use crate::input;
 use crate::output::Output;
@@ -24,8 +25,6 @@ pub(crate) struct Args {
     embed: bool,
 }
 
-const CHAT: &str =
-    r#"an example: {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}"#;
 const EMBED: &str =
     r#"an example: {"model":"openai/text-embedding-3-small","input":["one","two"]}"#;
 
@@ -35,7 +34,7 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         let request: EmbedRequest = parse_request(&json, "an EmbedRequest", EMBED)?;
         inspect::encode_embed(&setup.build_client()?, &request)
     } else {
-        let mut request: ChatRequest = parse_request(&json, "a ChatRequest", CHAT)?;
+        let mut request: ChatRequest = parse_request(&json, "a ChatRequest", EXAMPLE)?;
         request.protocol = args.protocol.or(request.protocol);
         inspect::encode(&setup.build_client()?, &request, args.stream).map(|encoded| vec![encoded])
     };

@@ -20,13 +20,13 @@ use crate::setup::Setup;
 /// Runs a command.
 pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
     match command {
-        Command::Chat(args) => chat::run(*args, setup).await,
+        Command::Chat(args) if !args.is_run() => chat::run(*args, setup).await,
+        Command::Chat(args) | Command::Run(args) => run::run(*args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,
         Command::Embed(args) => embed::run(args, setup).await,
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
-        Command::Run(args) => run::run(*args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
         Command::Trust(args) => trust::run(&args, setup.notes),
     }

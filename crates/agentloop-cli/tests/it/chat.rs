@@ -4,19 +4,34 @@ use crate::common;
 
 use common::agentloop;
 
+/// A job whose secret is missing must not report success.
 #[test]
-fn without_a_key_the_simulator_responds_with_a_note() {
-    let run = agentloop(["chat", "Hello", "there"]).run();
+fn without_a_key_and_a_terminal_nothing_is_simulated() {
+    for more in
+        [&[][..], &["-q"], &["--json"], &["--events"], &["--schema", "{}"], &["--tool", "time"]]
+    {
+        let run = agentloop(["Hello", "there"].into_iter().chain(more.iter().copied())).run();
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+        assert!(run.stderr.contains("error: no model is given and no provider has a key"), "{run}");
+        assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
+        assert!(run.stderr.contains("-m sim/echo"), "{run}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn without_a_key_at_a_terminal_the_simulator_responds_with_a_note() {
+    let folder = common::folder::Folder::with([]);
+    let run = crate::run_terminal::at_terminal(&folder, "Hello there", &[]);
     assert_eq!(run.code, Some(0), "{run}");
     assert!(run.stdout.contains("Hello there"), "{run}");
-    assert!(run.stdout.ends_with('\n'), "{run}");
-    assert!(run.stderr.contains("sim/echo"), "{run}");
-    assert!(run.stderr.contains("OPENAI_API_KEY"), "{run}");
+    assert!(run.stderr.contains("note: no key is set"), "{run}");
+    assert!(run.stderr.contains("sim/echo") && run.stderr.contains("OPENAI_API_KEY"), "{run}");
 }
 
 #[test]
 fn quiet_prints_only_the_response() {
-    let run = agentloop(["-q", "chat", "Hello"]).run();
+    let run = agentloop(["-q", "chat", "-m", "sim/echo", "Hello"]).run();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
 }
 
@@ -132,7 +147,7 @@ fn an_empty_prompt_is_an_error() {
     --- stdout
     --- stderr
     error: the prompt is empty
-    hint: give the prompt as an argument, for example `agentloop chat 'Hello'`, or pipe it in
+    hint: give the prompt as an argument, for example `agentloop 'Hello'`, or pipe it in
     "#);
 }
 
@@ -144,7 +159,7 @@ fn a_prompt_that_is_not_utf8_is_an_error() {
     --- stdout
     --- stderr
     error: stdin is not UTF-8 text: invalid byte at offset 3
-    hint: pipe in text only; attach other files with --image, --file, --audio or --video of `agentloop chat`
+    hint: pipe in text only; attach other files with --image, --file, --audio or --video
     "#);
 }
 
@@ -189,7 +204,7 @@ fn images_are_saved_and_existing_files_are_kept() {
     let _ = std::fs::remove_dir_all(&folder);
     let path = folder.to_str().unwrap();
     for name in ["image-1.png", "image-2.png"] {
-        let run = agentloop(["chat", "-m", "sim/image", "Draw", "--save", path]).run();
+        let run = agentloop(["chat", "-m", "sim/image", "Draw", "--save-media", path]).run();
         assert_eq!(run.code, Some(0), "{run}");
         assert!(run.stderr.contains(name), "{run}");
         assert!(std::fs::read(folder.join(name)).unwrap().starts_with(b"\x89PNG"), "{run}");
@@ -223,7 +238,7 @@ fn media_are_not_written_through_a_symbolic_link() {
     let folder = common::folder::Folder::with([]);
     let target = folder.path().join("elsewhere");
     std::os::unix::fs::symlink(&target, folder.path().join("image-1.png")).unwrap();
-    let args = ["chat", "-m", "sim/image", "Draw", "--save", "."];
+    let args = ["chat", "-m", "sim/image", "Draw", "--save-media", "."];
     let run = agentloop(args).within(folder.path()).run();
     assert_eq!(run.code, Some(0), "{run}");
     assert!(run.stderr.contains("image-2.png"), "{run}");

@@ -11,18 +11,19 @@ fn the_help_lists_the_commands_and_exit_codes() {
     --- stdout
     One interface to every LLM provider.
 
-    Data goes to stdout; notes, warnings and errors go to stderr.
+    `agentloop PROMPT` is short for `agentloop chat PROMPT`; `agentloop chat --help` describes its options. Data goes to stdout; notes, warnings and errors go to stderr.
 
-    Usage: agentloop [OPTIONS] <COMMAND>
+    Usage: agentloop [OPTIONS] PROMPT
+           agentloop [OPTIONS] COMMAND
 
     Commands:
-      chat       Send a prompt to a model and print its response
+      chat       Send a prompt to a model and print its response. With tools, the model calls them until it has finished
       encode     Print the HTTP request for a chat request, without sending it
       decode     Decode the raw bytes of a provider's response, without using the network
       embed      Convert texts to embedding vectors
       models     List models, with their limits and prices
       providers  List the providers and whether each is ready to use
-      run        Let a model call tools until it has finished, and print the run as it happens
+      run        The same as chat, but always a run of the agent, also without tools
       sim        Serve the simulated model over HTTP, until Ctrl-C
       trust      Trust a configuration file, so that all of its settings are used
       help       Print this message or the help of the given subcommand(s)
@@ -45,23 +46,23 @@ fn the_help_lists_the_commands_and_exit_codes() {
       1    the provider failed, or the response is truncated, filtered or incomplete
       2    the command line, the configuration or the input is wrong; for example a missing key or an
            unknown provider
-      3    the run waits for approval of a tool; continue it with `agentloop run --resume FILE`
+      3    the run waits for approval of a tool; continue it with `agentloop --resume FILE`
       130  interrupted with Ctrl-C
 
     Examples:
-      agentloop chat 'Why is the sky blue?'
-      agentloop chat -m anthropic/claude-sonnet-4-5 'Summarize this' < notes.txt
+      agentloop 'Why is the sky blue?'
+      agentloop -m anthropic/claude-sonnet-4-5 'Summarize this' < notes.txt
+      agentloop --tool list_files --tool read_file 'What does this project do?'
       agentloop providers
     --- stderr
     "#);
 }
 
 #[test]
-fn without_a_command_the_help_is_printed_with_exit_code_2() {
+fn without_a_command_and_a_prompt_the_exit_code_is_2() {
     let run = agentloop([]).run();
-    assert_eq!(run.code, Some(2), "{run}");
-    assert!(run.stdout.is_empty());
-    assert!(run.stderr.contains("Usage: agentloop"));
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("error: the prompt is empty"), "{run}");
 }
 
 #[test]
@@ -69,13 +70,17 @@ fn help_of_chat() {
     insta::assert_snapshot!(agentloop(["chat", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Send a prompt to a model and print its response.
+    Send a prompt to a model and print its response. With tools, the model calls them until it has finished.
 
-    The response is printed on stdout as it arrives. Thinking is printed on stderr if stderr is a terminal.
+    The response is printed on stdout as it arrives. Thinking is printed on stderr if stderr is a terminal, and so is the progress of tools. If the response is truncated or filtered, or the provider fails, the exit code is 1.
 
-    If no model is given and no provider has a key, the built-in simulator responds. If the response is truncated or filtered, or the provider fails, the exit code is 1.
+    A tool that needs approval is asked about at the terminal. Without a terminal the run is suspended: it is written to the file of --save, the exit code is 3, and --resume continues it, also in another process. No tool runs twice. Ctrl-C cancels the run; a second Ctrl-C ends the command at once.
 
-    Example: git diff | agentloop chat -m openai/gpt-4.1 'Write a commit message for this diff'
+    If no model is given and no provider has a key, the built-in simulator responds at a terminal. Elsewhere the exit code is 2.
+
+    The word `chat` can be left out.
+
+    Example: git diff | agentloop -m openai/gpt-4.1 'Write a commit message for this diff'
 
     Usage: agentloop chat [OPTIONS] [PROMPT]...
 
@@ -96,26 +101,34 @@ fn help_of_chat() {
       -s, --system <TEXT>
               The system prompt: instructions for the model
 
+          --request <FILE>
+              Send the ChatRequest in this JSON file, or in stdin if the value is -. The prompt is added to its messages, and other options override its fields
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Output:
           --json
-              Print the complete ChatResponse as JSON when it is finished
+              Print the complete ChatResponse as JSON when it is finished. With tools it is the last response, and its field "run" has the steps of the run
 
           --events
-              Print one JSON event per line as the response arrives. An error is the last line, with the type "error"
+              Print one JSON event per line as the response arrives. An error is the last line, with the type "error". With tools the last line is run.done
 
           --no-stream
-              Request the complete response at once instead of a stream
+              Request complete responses instead of streams
 
-          --temperature <T>
-              The sampling temperature; 0 gives the least random text [default: the model's own]
+          --schema <FILE|JSON>
+              Print JSON that matches this JSON Schema. The value is a file or the schema itself
 
-          --max-tokens <N>
-              The maximum length of the response in tokens, including thinking
-
-          --effort <LEVEL>
-              The effort that the model spends on thinking [default: the model's own]
+          --strategy <STRATEGY>
+              How to request the schema: by the provider's own feature, by a tool call or in the prompt [default: the best that the model supports]
               
-              [possible values: none, minimal, low, medium, high, xhigh, max]
+              [possible values: native, tool, prompt]
 
+          --save-media <DIR>
+              Save the images, audio and files of the responses to this folder
+
+    Attachments:
           --image <PATH|URL>
               Attach an image, for example photo.jpg. Can be repeated
 
@@ -128,34 +141,78 @@ fn help_of_chat() {
           --video <PATH|URL>
               Attach a video, for example clip.mp4. Can be repeated
 
-          --save <DIR>
-              Save the images, audio and files of the response to this folder
+    Request:
+          --temperature <T>
+              The sampling temperature; 0 gives the least random text [default: the model's own]
+
+          --top-p <P>
+              Sample only from the most likely tokens whose probabilities add up to P, for example 0.9 [default: the model's own]
+
+          --max-tokens <N>
+              The maximum length of each response in tokens, including thinking
+
+          --effort <LEVEL>
+              The effort that the model spends on thinking [default: the model's own]
+              
+              [possible values: none, minimal, low, medium, high, xhigh, max]
+
+          --protocol <PROTOCOL>
+              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
 
           --extra <NAME=JSON>
               Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated
 
-          --schema <FILE|JSON>
-              Print JSON that matches this JSON Schema. The value is a file or the schema itself
-
-          --strategy <STRATEGY>
-              How to request the schema: by the provider's own feature, by a tool call or in the prompt [default: the best that the model supports]
-              
-              [possible values: native, tool, prompt]
+          --lenient
+              Leave out attachments that the model does not accept, with a warning, instead of failing
 
           --fallback <MODEL>
               A model to use if the previous one fails, for example groq/llama-3.3-70b-versatile. Can be repeated
 
           --retries <N>
-              The maximum number of retries after a temporary error [default: the configuration's [retry], else 0]
+              The maximum number of retries after a temporary error [default: the configuration's [retry], else 2]
+
+          --timeout <SECONDS>
+              The time limit of each response, for example 30 or 2.5. With retries it applies to each attempt
 
           --no-cache
               Neither read from nor write to the cache that the configuration enables with [cache]
 
-          --timeout <SECONDS>
-              The time limit of the whole call, for example 30 or 2.5. With retries it applies to each attempt
+    Tools:
+          --tool <NAME>
+              A built-in tool that the model may call. Can be repeated. By default there is none.
+              
+              `read_file` and `list_files` need approval, because their results are sent to the model's provider.
+              
+              [possible values: time, calculator, read_file, list_files]
 
-      -h, --help
-              Print help (see a summary with '-h')
+          --root <DIR>
+              The folder that `read_file` and `list_files` may read, including its subfolders [default: the current folder]
+
+          --mcp <CMD|URL>
+              An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated
+
+          --allow <TOOL>
+              Allow a tool to run without approval, as long as its definition does not change. Can be repeated
+
+          --deny <TOOL>
+              Deny all calls of a tool. The model is informed and continues. Can be repeated
+
+          --max-steps <N>
+              The maximum number of requests to the model in a run [default: 20]
+
+          --max-cost <USD>
+              Stop when the run has cost this many US dollars, for example 0.50
+
+          --max-run-tokens <N>
+              Stop when the run has used this many tokens
+
+          --save <FILE>
+              Save the run to this file if it waits for approval, else its conversation. --resume continues both
+
+          --resume <FILE>
+              Continue the run or the conversation in this file. PROMPT is added to a conversation.
+              
+              Name the tools again with --tool and --mcp. The result is saved to the same file, or to the file of --save.
     --- stderr
     "#);
 }
@@ -380,13 +437,9 @@ fn help_of_run() {
     insta::assert_snapshot!(agentloop(["run", "--help"]).run(), @r#"
     exit 0
     --- stdout
-    Let a model call tools until it has finished, and print the run as it happens.
+    The same as chat, but always a run of the agent, also without tools.
 
-    The model's text is printed on stdout, the progress of its tools on stderr.
-
-    A tool that needs approval is asked about at the terminal. Without a terminal the run is suspended: it is written to the file of --save, the exit code is 3, and --resume continues it, also in another process. No tool runs twice. Ctrl-C cancels the run; a second Ctrl-C ends the command at once.
-
-    If the run ends before the model has finished (because of a limit or a truncated response), the exit code is 1.
+    The options are those of chat. The events end with run.done, and a note at the end has the steps, tokens and cost.
 
     Example: agentloop run --tool list_files --tool read_file 'What does this project do?'
 
@@ -394,7 +447,7 @@ fn help_of_run() {
 
     Arguments:
       [PROMPT]...
-              The task. Text from stdin is appended after a blank line
+              The prompt. Text from stdin is appended after a blank line
 
     Options:
           --config <FILE>
@@ -409,6 +462,83 @@ fn help_of_run() {
       -s, --system <TEXT>
               The system prompt: instructions for the model
 
+          --request <FILE>
+              Send the ChatRequest in this JSON file, or in stdin if the value is -. The prompt is added to its messages, and other options override its fields
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Output:
+          --json
+              Print the complete ChatResponse as JSON when it is finished. With tools it is the last response, and its field "run" has the steps of the run
+
+          --events
+              Print one JSON event per line as the response arrives. An error is the last line, with the type "error". With tools the last line is run.done
+
+          --no-stream
+              Request complete responses instead of streams
+
+          --schema <FILE|JSON>
+              Print JSON that matches this JSON Schema. The value is a file or the schema itself
+
+          --strategy <STRATEGY>
+              How to request the schema: by the provider's own feature, by a tool call or in the prompt [default: the best that the model supports]
+              
+              [possible values: native, tool, prompt]
+
+          --save-media <DIR>
+              Save the images, audio and files of the responses to this folder
+
+    Attachments:
+          --image <PATH|URL>
+              Attach an image, for example photo.jpg. Can be repeated
+
+          --file <PATH|URL>
+              Attach a file, for example report.pdf. Can be repeated
+
+          --audio <PATH|URL>
+              Attach audio, for example speech.wav. Can be repeated
+
+          --video <PATH|URL>
+              Attach a video, for example clip.mp4. Can be repeated
+
+    Request:
+          --temperature <T>
+              The sampling temperature; 0 gives the least random text [default: the model's own]
+
+          --top-p <P>
+              Sample only from the most likely tokens whose probabilities add up to P, for example 0.9 [default: the model's own]
+
+          --max-tokens <N>
+              The maximum length of each response in tokens, including thinking
+
+          --effort <LEVEL>
+              The effort that the model spends on thinking [default: the model's own]
+              
+              [possible values: none, minimal, low, medium, high, xhigh, max]
+
+          --protocol <PROTOCOL>
+              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+
+          --extra <NAME=JSON>
+              Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated
+
+          --lenient
+              Leave out attachments that the model does not accept, with a warning, instead of failing
+
+          --fallback <MODEL>
+              A model to use if the previous one fails, for example groq/llama-3.3-70b-versatile. Can be repeated
+
+          --retries <N>
+              The maximum number of retries after a temporary error [default: the configuration's [retry], else 2]
+
+          --timeout <SECONDS>
+              The time limit of each response, for example 30 or 2.5. With retries it applies to each attempt
+
+          --no-cache
+              Neither read from nor write to the cache that the configuration enables with [cache]
+
+    Tools:
           --tool <NAME>
               A built-in tool that the model may call. Can be repeated. By default there is none.
               
@@ -417,9 +547,7 @@ fn help_of_run() {
               [possible values: time, calculator, read_file, list_files]
 
           --root <DIR>
-              The folder that `read_file` and `list_files` may read, including its subfolders
-              
-              [default: .]
+              The folder that `read_file` and `list_files` may read, including its subfolders [default: the current folder]
 
           --mcp <CMD|URL>
               An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated
@@ -431,18 +559,13 @@ fn help_of_run() {
               Deny all calls of a tool. The model is informed and continues. Can be repeated
 
           --max-steps <N>
-              The maximum number of requests to the model
-              
-              [default: 20]
+              The maximum number of requests to the model in a run [default: 20]
 
           --max-cost <USD>
               Stop when the run has cost this many US dollars, for example 0.50
 
-          --max-tokens <N>
+          --max-run-tokens <N>
               Stop when the run has used this many tokens
-
-          --events
-              Print one JSON event per line. The last event is run.done
 
           --save <FILE>
               Save the run to this file if it waits for approval, else its conversation. --resume continues both
@@ -451,12 +574,6 @@ fn help_of_run() {
               Continue the run or the conversation in this file. PROMPT is added to a conversation.
               
               Name the tools again with --tool and --mcp. The result is saved to the same file, or to the file of --save.
-
-          --no-stream
-              Request complete responses instead of streams
-
-      -h, --help
-              Print help (see a summary with '-h')
     --- stderr
     "#);
 }

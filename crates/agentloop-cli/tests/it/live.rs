@@ -14,7 +14,7 @@ const KEY: &str = "sk-very-secret";
 /// Runs `agentloop` with the provider `lab` at this URL, a key and a default model.
 fn lab<'a>(url: &str, args: impl IntoIterator<Item = &'a str>) -> Run {
     let config = format!(
-        "default_model = 'lab/m'\n[providers.lab]\nbase_url = '{url}'\nkey_env = 'LAB_KEY'\nstrip = ['seed', 'temperature']\n"
+        "default_model = 'lab/m'\n[providers.lab]\nbase_url = '{url}'\nkey_env = 'LAB_KEY'\nstrip = ['seed', 'temperature']\n[retry]\nmax_retries = 0\n"
     );
     agentloop(args).config(&config).env("LAB_KEY", KEY)
 }

@@ -25,6 +25,7 @@ mod help;
 mod live;
 mod log;
 mod models;
+mod one_command;
 mod otel;
 mod providers;
 mod retries;

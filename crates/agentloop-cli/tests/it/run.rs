@@ -118,7 +118,7 @@ fn a_denied_tool_does_not_run_and_the_model_is_informed() {
 fn a_run_that_stops_early_reports_the_reason() {
     for (more, words) in [
         (["--max-steps", "1"], "limit of 1 requests to the model (--max-steps)"),
-        (["--max-tokens", "1"], "tokens; its limit is 1 (--max-tokens)"),
+        (["--max-run-tokens", "1"], "tokens; its limit is 1 (--max-run-tokens)"),
         (["--max-cost", "0.01"], "the cost of the last response is unknown"),
     ] {
         let args = ["run", "-m", "sim/tools", "--tool", "time", "What time is it?"];

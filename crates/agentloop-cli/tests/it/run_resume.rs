@@ -29,7 +29,7 @@ fn without_a_terminal_a_run_waits_for_approval() {
     tool: read_file waits for approval: {"path":"README.md"}
     note: waiting: 1 step, 3 tokens, 0 ms
     error: the run waits for approval of `read_file`
-    hint: the run is saved in run.json; continue it at a terminal with `agentloop run --resume run.json --tool read_file`, or elsewhere by adding --allow TOOL or --deny TOOL
+    hint: the run is saved in run.json; continue it at a terminal with `agentloop --resume run.json --tool read_file`, or elsewhere by adding --allow TOOL or --deny TOOL
     "#);
     insta::assert_snapshot!(run(&folder, "run -m sim/tools --tool read_file What"), @r#"
     exit 3

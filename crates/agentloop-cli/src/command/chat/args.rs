@@ -1,164 +1,86 @@
-//! Options of `agentloop chat`, and the request that they describe.
+//! Options of `agentloop chat`. They mean the same with and without tools.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use agentloop::limits::MAX_TIMEOUT;
-use agentloop::{CacheMode, ChatRequest, ContentPart, Effort, OutputStrategy};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::Value;
 
 use super::attachments::Attachments;
-use crate::failure::Failure;
-use crate::input;
-use crate::setup::Setup;
+use super::parameters::{Parameters, parse_schema, strategy_parser};
+use crate::command::run::ToolArgs;
 
-/// Options of `agentloop chat`.
+/// Options of `agentloop chat`, which are also those of `agentloop run`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    /// The prompt. Text from stdin is appended after a blank line.
+    #[arg(value_name = "PROMPT", value_parser = crate::argv::unmark)]
+    pub(in crate::command) prompt: Vec<String>,
+
     /// The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
     #[arg(short, long, value_name = "MODEL")]
-    pub(super) model: Option<String>,
+    pub(in crate::command) model: Option<String>,
 
     /// The system prompt: instructions for the model.
-    #[arg(short, long, value_name = "TEXT")]
-    system: Option<String>,
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(in crate::command) system: Option<String>,
 
-    /// Print the complete ChatResponse as JSON when it is finished.
-    #[arg(long, conflicts_with = "events")]
-    pub(super) json: bool,
-
-    /// Print one JSON event per line as the response arrives. An error is the last line, with the type "error".
-    #[arg(long)]
-    pub(super) events: bool,
-
-    /// Request the complete response at once instead of a stream.
-    #[arg(long)]
-    pub(super) no_stream: bool,
-
-    /// The sampling temperature; 0 gives the least random text [default: the model's own]
-    #[arg(long, value_name = "T")]
-    temperature: Option<f64>,
-
-    /// The maximum length of the response in tokens, including thinking.
-    #[arg(long, value_name = "N")]
-    max_tokens: Option<u64>,
-
-    /// The effort that the model spends on thinking [default: the model's own]
-    #[arg(long, value_name = "LEVEL", value_parser = effort_parser())]
-    effort: Option<Effort>,
+    /// Send the ChatRequest in this JSON file, or in stdin if the value is -. The prompt is added to its messages, and other options
+    /// override its fields.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub(super) request: Option<PathBuf>,
 
     #[command(flatten)]
-    attachments: Attachments,
+    pub(in crate::command) output: OutputArgs,
 
-    /// Save the images, audio and files of the response to this folder.
-    #[arg(long, value_name = "DIR")]
-    pub(super) save: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) attachments: Attachments,
 
-    /// Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated.
-    #[arg(long = "extra", value_name = "NAME=JSON", value_parser = parse_extra)]
-    extras: Vec<(String, Value)>,
+    #[command(flatten)]
+    pub(in crate::command) parameters: Parameters,
+
+    #[command(flatten)]
+    pub(in crate::command) tools: ToolArgs,
+}
+
+/// Options of what is printed and saved.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print the complete ChatResponse as JSON when it is finished. With tools it is the last response, and its field "run" has
+    /// the steps of the run.
+    #[arg(long, conflicts_with = "events")]
+    pub(in crate::command) json: bool,
+
+    /// Print one JSON event per line as the response arrives. An error is the last line, with the type "error". With tools the
+    /// last line is run.done.
+    #[arg(long)]
+    pub(in crate::command) events: bool,
+
+    /// Request complete responses instead of streams.
+    #[arg(long)]
+    pub(in crate::command) no_stream: bool,
 
     /// Print JSON that matches this JSON Schema. The value is a file or the schema itself.
     #[arg(long, value_name = "FILE|JSON", value_parser = parse_schema, conflicts_with = "events")]
-    pub(super) schema: Option<Value>,
+    pub(in crate::command) schema: Option<Value>,
 
     /// How to request the schema: by the provider's own feature, by a tool call or in the prompt [default: the best that the
     /// model supports]
     #[arg(long, value_name = "STRATEGY", requires = "schema", value_parser = strategy_parser())]
-    strategy: Option<OutputStrategy>,
+    pub(super) strategy: Option<agentloop::OutputStrategy>,
 
-    /// A model to use if the previous one fails, for example groq/llama-3.3-70b-versatile. Can be repeated.
-    #[arg(long = "fallback", value_name = "MODEL")]
-    pub(super) fallbacks: Vec<String>,
-
-    /// The maximum number of retries after a temporary error [default: the configuration's [retry], else 0]
-    #[arg(long, value_name = "N")]
-    pub(super) retries: Option<u32>,
-
-    /// Neither read from nor write to the cache that the configuration enables with [cache].
-    #[arg(long)]
-    no_cache: bool,
-
-    /// The time limit of the whole call, for example 30 or 2.5. With retries it applies to each attempt.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
-    timeout: Option<Duration>,
-
-    /// The prompt. Text from stdin is appended after a blank line.
-    #[arg(value_name = "PROMPT")]
-    prompt: Vec<String>,
-}
-
-fn effort_parser() -> impl TypedValueParser<Value = Effort> {
-    PossibleValuesParser::new(Effort::ALL.map(Effort::as_str)).try_map(|word| {
-        Effort::ALL.into_iter().find(|effort| effort.as_str() == word).ok_or("unknown level")
-    })
-}
-
-fn strategy_parser() -> impl TypedValueParser<Value = OutputStrategy> {
-    const ALL: [OutputStrategy; 3] =
-        [OutputStrategy::Native, OutputStrategy::Tool, OutputStrategy::Prompt];
-    PossibleValuesParser::new(ALL.map(OutputStrategy::as_str)).try_map(|word| {
-        ALL.into_iter().find(|strategy| strategy.as_str() == word).ok_or("unknown strategy")
-    })
-}
-
-fn parse_schema(text: &str) -> Result<Value, String> {
-    let json = match text.trim_start().starts_with('{') {
-        true => text.to_owned(),
-        false => std::fs::read_to_string(text)
-            .map_err(|error| format!("cannot read the file: {error}"))?,
-    };
-    serde_json::from_str(&json).map_err(|error| format!("the schema is not JSON: {error}"))
-}
-
-fn parse_extra(text: &str) -> Result<(String, Value), String> {
-    let (name, value) =
-        text.split_once('=').ok_or("write it as NAME=JSON, for example top_k=40")?;
-    let value = serde_json::from_str(value).map_err(|error| {
-        format!("the value is not JSON: {error}; a string needs quotes: {name}='\"text\"'")
-    })?;
-    Ok((name.to_owned(), value))
-}
-
-fn parse_seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),
-        Ok(duration) if duration <= MAX_TIMEOUT => Ok(duration),
-        Err(_) if seconds.is_nan() => Err("not a number of seconds".to_owned()),
-        Err(_) if seconds < 0.0 => Err("must not be negative".to_owned()),
-        _ => Err(format!("must be at most a year ({} seconds)", MAX_TIMEOUT.as_secs())),
-    }
+    /// Save the images, audio and files of the responses to this folder.
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::command) save_media: Option<PathBuf>,
 }
 
 impl Args {
-    /// Builds the request, without its model.
-    pub(super) fn into_request(self, setup: &Setup) -> Result<ChatRequest, Failure> {
-        let prompt = input::read_prompt(&self.prompt, setup.notes)?;
-        let attachments = self.attachments.read_parts()?;
-        if prompt.trim().is_empty() && attachments.is_empty() {
-            return Err(input::missing_prompt());
-        }
-        let mut request = ChatRequest::default();
-        if let Some(system) = self.system {
-            request = request.system(system);
-        }
-        request = match attachments.is_empty() {
-            true => request.user(prompt),
-            false => {
-                let text = (!prompt.trim().is_empty()).then(|| ContentPart::text(prompt));
-                request.user(text.into_iter().chain(attachments).collect::<Vec<_>>())
-            }
-        };
-        request.temperature = self.temperature;
-        request.max_tokens = self.max_tokens;
-        request.reasoning_effort = self.effort;
-        request.output_strategy = self.strategy;
-        request.fallbacks = self.fallbacks;
-        request.extra_body.extend(self.extras);
-        request.cache = self.no_cache.then_some(CacheMode::Bypass);
-        request.timeouts = setup.timeouts_with(self.timeout);
-        Ok(request)
+    /// Returns whether the call is a run of the agent: with tools, with a limit of a run, or with a file that keeps the conversation.
+    pub(crate) fn is_run(&self) -> bool {
+        self.tools.is_used()
+    }
+
+    /// Returns the words of the prompt.
+    pub(crate) fn words(&self) -> &[String] {
+        &self.prompt
     }
 }

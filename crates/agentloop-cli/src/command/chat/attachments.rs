@@ -4,7 +4,8 @@ use agentloop::{ContentPart, Result};
 
 /// Options that attach media.
 #[derive(Debug, clap::Args)]
-pub(super) struct Attachments {
+#[command(next_help_heading = "Attachments")]
+pub(crate) struct Attachments {
     /// Attach an image, for example photo.jpg. Can be repeated.
     #[arg(long = "image", value_name = "PATH|URL")]
     images: Vec<String>,

@@ -2,37 +2,38 @@
 
 mod args;
 mod attachments;
+mod parameters;
+mod request;
 mod save;
 mod show;
 
 use agentloop::ChatStream;
 
 pub(crate) use self::args::Args;
-use self::show::{Format, Show};
+pub(in crate::command) use self::args::OutputArgs;
+pub(in crate::command) use self::request::{Base, EXAMPLE};
+pub(in crate::command) use self::save::save_media;
+pub(in crate::command) use self::show::Format;
+use self::show::Show;
 use crate::failure::Failure;
-use crate::model::choose_model;
 use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.build_client_with(args.retries, !args.fallbacks.is_empty())?;
-    let typed = args.model.clone();
-    let format = match (args.json, args.events) {
+    let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
+    let request = args.build_request(Base::Request, &client, setup)?;
+    let format = match (args.output.json, args.output.events) {
         (true, _) => Format::Json,
         (_, true) => Format::Events,
         _ => Format::Text,
     };
-    let no_stream = args.no_stream;
-    let (schema, save) = (args.schema.clone(), args.save.clone());
-    let mut request = args.into_request(setup)?;
-    request.model = choose_model(typed.as_deref(), &client, setup)?;
-    let mut show = Show::new(format, save, setup.notes);
-    if let Some(schema) = schema {
+    let mut show = Show::new(format, args.output.save_media, setup.notes);
+    if let Some(schema) = args.output.schema {
         return match client.chat_structured_as(schema, request).await {
             Ok(structured) => show.show_structured(&structured),
             Err(error) => show.show_error(error),
         };
     }
-    let stream = if no_stream {
+    let stream = if args.output.no_stream {
         let response = client.chat(request).await;
         response.map(|response| ChatStream::from_response(&response))
     } else {

@@ -11,7 +11,7 @@ use crate::notes::Notes;
 const MAX_NAMES: u32 = 10_000;
 
 /// Writes all media of the response under unused names, and prints a note with each path.
-pub(super) fn save_media(
+pub(in crate::command) fn save_media(
     response: &ChatResponse,
     folder: &Path,
     notes: Notes,
@@ -55,6 +55,6 @@ fn write_part(folder: &Path, part: &ResponsePart) -> Result<(PathBuf, usize), Fa
             folder.display(),
             MAX_NAMES - 1
         ),
-        "choose another folder with --save",
+        "choose another folder with --save-media",
     ))
 }

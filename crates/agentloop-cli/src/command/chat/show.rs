@@ -14,7 +14,7 @@ use crate::render::{TextRenderer, describe_hidden_part, describe_incomplete};
 
 /// The format of the output on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::command) enum Format {
     /// The text, as it arrives.
     Text,
     /// The complete response as JSON.
@@ -158,7 +158,7 @@ impl Show {
         }
         self.text.make_room();
         let how = if part.is_media {
-            "--save DIR to save it, or --json to see it"
+            "--save-media DIR to save it, or --json to see it"
         } else {
             "--json to see it"
         };

@@ -1,8 +1,9 @@
-//! Options of `agentloop run`, and the agent that they describe.
+//! Options of tools and runs, and the agent that they describe.
 
 use std::path::{Path, PathBuf};
 
 use agentloop::agent::{Agent, Policy, Tool};
+use agentloop::limits::AGENT_MAX_STEPS;
 use agentloop::{AgentLoop, Usd};
 use clap::builder::PossibleValuesParser;
 
@@ -11,26 +12,19 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
 
-/// Options of `agentloop run`.
+/// Options of tools and of the runs that call them.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
-    #[arg(short, long, value_name = "MODEL")]
-    pub(super) model: Option<String>,
-
-    /// The system prompt: instructions for the model.
-    #[arg(short, long, value_name = "TEXT")]
-    pub(super) system: Option<String>,
-
+#[command(next_help_heading = "Tools")]
+pub(crate) struct ToolArgs {
     /// A built-in tool that the model may call. Can be repeated. By default there is none.
     ///
     /// `read_file` and `list_files` need approval, because their results are sent to the model's provider.
     #[arg(long = "tool", value_name = "NAME", value_parser = PossibleValuesParser::new(tools::NAMES))]
     pub(super) tools: Vec<String>,
 
-    /// The folder that `read_file` and `list_files` may read, including its subfolders.
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(super) root: PathBuf,
+    /// The folder that `read_file` and `list_files` may read, including its subfolders [default: the current folder]
+    #[arg(long, value_name = "DIR", requires = "tools")]
+    pub(super) root: Option<PathBuf>,
 
     /// An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated.
     #[arg(long = "mcp", value_name = "CMD|URL")]
@@ -44,10 +38,9 @@ pub(crate) struct Args {
     #[arg(long = "deny", value_name = "TOOL")]
     pub(super) denied: Vec<String>,
 
-    /// The maximum number of requests to the model.
-    #[arg(long, value_name = "N", default_value_t = agentloop::limits::AGENT_MAX_STEPS,
-        value_parser = clap::value_parser!(u32).range(1..))]
-    max_steps: u32,
+    /// The maximum number of requests to the model in a run [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_steps: Option<u32>,
 
     /// Stop when the run has cost this many US dollars, for example 0.50.
     #[arg(long, value_name = "USD")]
@@ -55,11 +48,7 @@ pub(crate) struct Args {
 
     /// Stop when the run has used this many tokens.
     #[arg(long, value_name = "N")]
-    max_tokens: Option<u64>,
-
-    /// Print one JSON event per line. The last event is run.done.
-    #[arg(long)]
-    pub(super) events: bool,
+    max_run_tokens: Option<u64>,
 
     /// Save the run to this file if it waits for approval, else its conversation. --resume continues both.
     #[arg(long, value_name = "FILE")]
@@ -70,17 +59,24 @@ pub(crate) struct Args {
     /// Name the tools again with --tool and --mcp. The result is saved to the same file, or to the file of --save.
     #[arg(long, value_name = "FILE")]
     pub(super) resume: Option<PathBuf>,
-
-    /// Request complete responses instead of streams.
-    #[arg(long)]
-    pub(super) no_stream: bool,
-
-    /// The task. Text from stdin is appended after a blank line.
-    #[arg(value_name = "PROMPT")]
-    pub(super) prompt: Vec<String>,
 }
 
-impl Args {
+impl ToolArgs {
+    /// Returns whether one of these options is given.
+    pub(in crate::command) fn is_used(&self) -> bool {
+        let names = [&self.tools, &self.servers, &self.allowed, &self.denied];
+        names.iter().any(|names| !names.is_empty())
+            || self.save.is_some()
+            || self.resume.is_some()
+            || self.max_steps.is_some()
+            || self.max_cost.is_some()
+            || self.max_run_tokens.is_some()
+    }
+
+    fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("."))
+    }
+
     /// Builds the agent and returns it with its tools.
     ///
     /// `--allow` applies to the current definition of a tool: if a server changes it, its calls need approval again. `--deny`
@@ -90,12 +86,14 @@ impl Args {
         client: AgentLoop,
         notes: Notes,
     ) -> Result<(Agent, Vec<Tool>), Failure> {
-        let mut tools = tools::build_tools(&self.tools, &self.root)?;
-        let mut agent = Agent::new(client).tools(tools.iter().cloned()).max_steps(self.max_steps);
+        let mut tools = tools::build_tools(&self.tools, self.root())?;
+        let mut agent = Agent::new(client)
+            .tools(tools.iter().cloned())
+            .max_steps(self.max_steps.unwrap_or(AGENT_MAX_STEPS));
         if let Some(cost) = self.max_cost {
             agent = agent.max_cost(cost);
         }
-        if let Some(tokens) = self.max_tokens {
+        if let Some(tokens) = self.max_run_tokens {
             agent = agent.max_tokens(tokens);
         }
         let (mut agent, more) = mcp::connect(agent, &self.servers, notes).await?;
@@ -120,12 +118,12 @@ impl Args {
 
     /// Formats the command that continues the run in `file`, ready to be copied.
     pub(super) fn format_resume_command(&self, file: &str) -> String {
-        let mut command = format!("agentloop run --resume {}", quote(file));
+        let mut command = format!("agentloop --resume {}", quote(file));
         for tool in &self.tools {
             command.push_str(&format!(" --tool {tool}"));
         }
-        if self.root.as_path() != Path::new(".") {
-            command.push_str(&format!(" --root {}", quote(&self.root.to_string_lossy())));
+        if let Some(root) = &self.root {
+            command.push_str(&format!(" --root {}", quote(&root.to_string_lossy())));
         }
         // URLs and commands may contain keys, which must not appear in a log.
         for _ in &self.servers {

@@ -1,9 +1,10 @@
-//! `agentloop run`: lets a model call tools until it has finished.
+//! A chat with tools: the model calls them until it has finished.
 
 mod approve;
 mod args;
 mod excerpt;
 mod mcp;
+mod result;
 mod show;
 mod start;
 mod store;
@@ -16,23 +17,25 @@ use agentloop::ChatRequest;
 use agentloop::agent::{CancelToken, Outcome, RunEvent, RunStream, StopReason};
 
 use self::approve::TerminalApprover;
-pub(crate) use self::args::Args;
+pub(crate) use self::args::ToolArgs;
 use self::show::Show;
 use self::start::Start;
 use self::store::{Claim, LockedFiles};
+use crate::command::chat::{Args, Format, save_media};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
 use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
-    let client = setup.build_client()?;
-    let target = args.save.as_deref().or(args.resume.as_deref());
-    if let Some(path) = &args.save {
+    let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
+    let (save, resume) = (args.tools.save.as_deref(), args.tools.resume.as_deref());
+    let target = save.or(resume);
+    if let Some(path) = save {
         store::check_writable(path)?;
     }
-    let files = LockedFiles::lock(args.save.as_deref(), args.resume.as_deref())?;
-    let (mut agent, tools) = args.build_agent(client.clone(), setup.notes).await?;
+    let files = LockedFiles::lock(save, resume)?;
+    let (mut agent, tools) = args.tools.build_agent(client.clone(), setup.notes).await?;
     let approver = TerminalApprover::at_terminal(setup.notes);
     let Start { request, conversation, claim } =
         Start::prepare(&args, &client, setup, &tools, approver.as_ref()).await?;
@@ -41,10 +44,16 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     }
     let cancel = CancelToken::new();
     let mut request = request.cancel_token(&cancel);
-    if args.no_stream {
+    if args.output.no_stream {
         request = request.whole_responses();
     }
-    let mut show = Show::new(args.events, setup.notes);
+    let format = match &args.output {
+        output if output.events => Format::Events,
+        // Only the value that matches the schema is printed.
+        output if output.json || output.schema.is_some() => Format::Json,
+        _ => Format::Text,
+    };
+    let mut show = Show::new(format, setup.notes);
     let mut has_progress = false;
     let followed = follow(agent.stream(request), &cancel, setup.notes, |event| {
         has_progress |= !matches!(event, RunEvent::RunDone { .. });
@@ -69,7 +78,15 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     if let Some(claim) = claim {
         if has_progress { claim.remove() } else { claim.restore() }
     }
-    if !args.events {
+    if format == Format::Json {
+        result::print_result(&outcome, &args.output)?;
+    }
+    if let Some(folder) = &args.output.save_media {
+        for step in &outcome.steps {
+            save_media(&step.response, folder, setup.notes)?;
+        }
+    }
+    if format != Format::Events {
         setup.notes.print_note(&summary::summarize(&outcome, &client));
     }
     finish(outcome, saved, &args, setup)
@@ -166,7 +183,7 @@ fn describe_waiting(outcome: &Outcome, saved: Option<&str>, args: &Args) -> Fail
         Some(name) => format!(
             "the run is saved in {name}; continue it at a terminal with `{}`, or elsewhere by adding --allow TOOL or \
              --deny TOOL",
-            args.format_resume_command(name)
+            args.tools.format_resume_command(name)
         ),
         None => "the run is not saved; use --save FILE to save it, or --allow TOOL to allow the tool in advance"
             .to_owned(),

@@ -7,6 +7,7 @@ use agentloop::{ChatStreamEvent, PartDelta, PartStart, Warning};
 
 use super::excerpt::{quote_arguments, shorten};
 use super::summary::format_duration;
+use crate::command::chat::Format;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable::escape_name;
@@ -24,8 +25,7 @@ const MAX_ARGUMENTS: usize = 1_000;
 /// Prints the events of a run.
 #[derive(Debug)]
 pub(super) struct Show {
-    /// Whether stdout receives the events instead of the text.
-    events: bool,
+    format: Format,
     notes: Notes,
     text: TextRenderer,
     /// The subjects of calls in progress, by step and index.
@@ -37,9 +37,9 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn new(events: bool, notes: Notes) -> Self {
+    pub(super) fn new(format: Format, notes: Notes) -> Self {
         Self {
-            events,
+            format,
             notes,
             text: TextRenderer::new(notes),
             subjects: BTreeMap::new(),
@@ -53,11 +53,13 @@ impl Show {
         if let RunEvent::Model(ChatStreamEvent::MessageDone { response }) = event {
             self.show_warnings(&response.warnings)?;
         }
-        if self.events {
+        if self.format == Format::Events {
             self.text.output().write_json(event)?;
             return Ok(self.text.output().flush()?);
         }
         match event {
+            // The result is printed at the end.
+            RunEvent::Model(_) if self.format == Format::Json => {}
             RunEvent::Model(event) => self.show_model_event(event)?,
             RunEvent::ToolPreparing { tool, status, .. } => {
                 let subject = status.as_deref().map(format_subject).unwrap_or_default();
@@ -188,9 +190,9 @@ impl Show {
     /// Ends the current line, so that a message on stderr starts on a new one.
     fn make_room(&mut self) -> Result<(), Failure> {
         self.clear_status();
-        match self.events {
-            true => Ok(()),
-            false => Ok(self.text.finish()?),
+        match self.format {
+            Format::Events => Ok(()),
+            _ => Ok(self.text.finish()?),
         }
     }
 }

@@ -3,15 +3,12 @@
 use std::path::Path;
 
 use agentloop::agent::{Pending, RunRequest, Suspended, Tool};
-use agentloop::{AgentLoop, ChatRequest, Role};
+use agentloop::{AgentLoop, ChatRequest};
 
-use super::Args;
 use super::approve::{TerminalApprover, decide_pending};
 use super::store::{Claim, Stored};
+use crate::command::chat::{Args, Base};
 use crate::failure::Failure;
-use crate::input;
-use crate::model::choose_model;
-use crate::notes::Notes;
 use crate::printable;
 use crate::setup::Setup;
 
@@ -33,22 +30,21 @@ impl Start {
         tools: &[Tool],
         approver: Option<&TerminalApprover>,
     ) -> Result<Self, Failure> {
-        let (conversation, needs_prompt) = match args.resume.as_deref() {
-            None => (ChatRequest::default(), true),
+        let base = match args.tools.resume.as_deref() {
+            None => Base::Request,
             Some(path) => match Stored::read(path)? {
                 Stored::Run(run) => {
-                    return Self::continue_run(path, *run, args, tools, approver, setup.notes)
-                        .await;
+                    return Self::continue_run(path, *run, args, tools, approver, setup).await;
                 }
-                Stored::Conversation(saved) => {
-                    let last = saved.messages.last().map(|message| message.role);
-                    // A conversation that ends with a user message or tool results can be sent as it is.
-                    (*saved, !matches!(last, Some(Role::User | Role::Tool)))
-                }
+                Stored::Conversation(saved) => Base::Conversation(saved),
             },
         };
-        let conversation = extend_conversation(conversation, needs_prompt, args, client, setup)?;
-        Ok(Self { request: RunRequest::new(conversation.clone()), conversation, claim: None })
+        let conversation = args.build_request(base, client, setup)?;
+        let mut request = RunRequest::new(conversation.clone());
+        if let Some(schema) = &args.output.schema {
+            request = request.output_as(schema.clone());
+        }
+        Ok(Self { request, conversation, claim: None })
     }
 
     /// Continues a run, after a decision about the calls that wait for approval.
@@ -58,12 +54,13 @@ impl Start {
         args: &Args,
         tools: &[Tool],
         approver: Option<&TerminalApprover>,
-        notes: Notes,
+        setup: &Setup,
     ) -> Result<Self, Failure> {
-        if !args.prompt.is_empty() || args.model.is_some() || args.system.is_some() {
+        let is_changed = args.parameters.is_used(setup) || args.output.schema.is_some();
+        if !args.prompt.is_empty() || args.model.is_some() || args.system.is_some() || is_changed {
             return Err(Failure::input_with_hint(
                 format!("{} contains a run that waits for approval", path.display()),
-                "continue it without a prompt, --model and --system; they cannot be changed",
+                "continue it without a prompt, --model, --system and other options of the request; they cannot be changed",
             ));
         }
         let is_known = |call: &Pending| tools.iter().any(|tool| tool.name() == call.tool);
@@ -75,42 +72,10 @@ impl Start {
             ));
         }
         let stored = run.clone();
-        decide_pending(&mut run, tools, &args.allowed, &args.denied, approver, notes).await?;
+        let (allowed, denied) = (&args.tools.allowed, &args.tools.denied);
+        decide_pending(&mut run, tools, allowed, denied, approver, setup.notes).await?;
         let claim = Claim::take(path, &stored)?;
         let conversation = run.initial_request();
         Ok(Self { request: run.into(), conversation, claim: Some(claim) })
     }
-}
-
-/// Adds the system prompt, the prompt and the model to a conversation.
-fn extend_conversation(
-    mut conversation: ChatRequest,
-    needs_prompt: bool,
-    args: &Args,
-    client: &AgentLoop,
-    setup: &Setup,
-) -> Result<ChatRequest, Failure> {
-    let prompt = match needs_prompt || !args.prompt.is_empty() {
-        true => input::read_prompt(&args.prompt, setup.notes)?,
-        false => String::new(),
-    };
-    if needs_prompt && prompt.trim().is_empty() {
-        return Err(input::missing_prompt());
-    }
-    if let Some(system) = &args.system {
-        if !conversation.messages.is_empty() {
-            return Err(Failure::input_with_hint(
-                "--system cannot be used with a saved conversation",
-                "remove --system, or start a new conversation without --resume",
-            ));
-        }
-        conversation = conversation.system(system.clone());
-    }
-    if !prompt.trim().is_empty() {
-        conversation = conversation.user(prompt);
-    }
-    if args.model.is_some() || conversation.model.is_empty() {
-        conversation.model = choose_model(args.model.as_deref(), client, setup)?;
-    }
-    Ok(conversation)
 }

@@ -68,6 +68,12 @@ impl Stored {
 /// Checks that a file can be written later: its folder exists, and the file is new or was written by --save.
 pub(super) fn check_writable(path: &Path) -> Result<(), Failure> {
     let name = path.display();
+    if path.is_dir() {
+        return Err(Failure::input_with_hint(
+            format!("{name} is a folder, but --save writes a conversation to a file"),
+            "to save the images, audio and files of a response, use --save-media DIR",
+        ));
+    }
     if path.exists() {
         return Stored::read(path).map(drop).map_err(|_| {
             Failure::input_with_hint(

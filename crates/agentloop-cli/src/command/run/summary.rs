@@ -56,7 +56,7 @@ pub(super) fn check_finished(stop: &StopReason) -> Result<(), Failure> {
             format!("the run reached its limit of {limit} requests to the model (--max-steps)")
         }
         StopReason::TokenLimit { limit, used } => {
-            format!("the run used {used} tokens; its limit is {limit} (--max-tokens)")
+            format!("the run used {used} tokens; its limit is {limit} (--max-run-tokens)")
         }
         StopReason::CostLimit { limit, spent } => {
             format!("the run cost ${spent}; its limit is ${limit} (--max-cost)")

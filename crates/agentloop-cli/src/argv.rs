@@ -1,0 +1,211 @@
+//! The words of the command line, before they are parsed.
+//!
+//! - `agentloop 'Why is the sky blue?'` is `agentloop chat 'Why is the sky blue?'`: `chat` is added if no command is named.
+//! - A prompt may start with a hyphen: `agentloop '-5 plus 3'`. A word that is not a known option and that contains a space or starts
+//!   with a number is part of the prompt.
+//! - A single word that resembles a command is refused, because a mistyped command must not be sent to a model.
+
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal as _;
+
+use agentloop::Provider;
+use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::args::{Cli, Command};
+use crate::failure::Failure;
+
+/// Marks a word of the prompt that starts with a hyphen. The words of a command line never contain this character.
+const MARK: char = '\0';
+
+/// Why the command line cannot be used.
+pub(crate) enum Refusal {
+    /// The parser's message. It may also be the help.
+    Usage(Box<clap::Error>),
+    /// The only word of the prompt resembles a command.
+    Command(Failure),
+}
+
+/// Parses the command line.
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, Refusal> {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let is_added = add_chat(&mut words, std::io::stdin().is_terminal());
+    let cli = parse_marked(words).map_err(|error| Refusal::Usage(Box::new(error)))?;
+    if let (true, Command::Chat(args)) = (is_added, &cli.command)
+        && let Some(failure) = refuse_command(args.words())
+    {
+        return Err(Refusal::Command(failure));
+    }
+    Ok(cli)
+}
+
+/// Adds `chat` if no command is named, and returns whether it did.
+fn add_chat(words: &mut Vec<OsString>, is_terminal: bool) -> bool {
+    let mut rest = words.iter().skip(1);
+    let first = loop {
+        match rest.next().and_then(|word| word.to_str()) {
+            Some("-q" | "--quiet") => {}
+            Some("--config") => drop(rest.next()),
+            Some(word) if word.starts_with("--config=") => {}
+            first => break first,
+        }
+    };
+    let is_command = match first {
+        Some("-h" | "--help" | "-V" | "--version") => true,
+        Some(word) => Command::NAMES.contains(&word),
+        // Without any word the prompt is in a pipe, or there is none. A first word that is not UTF-8 is reported by the parser.
+        None => is_terminal && words.len() < 2,
+    };
+    if !is_command {
+        words.insert(words.len().min(1), "chat".into());
+    }
+    !is_command
+}
+
+/// Parses the words. Words that only look like options are marked first.
+fn parse_marked(mut words: Vec<OsString>) -> Result<Cli, clap::Error> {
+    for _ in 0..words.len() {
+        let error = match Cli::try_parse_from(&words) {
+            Err(error) if error.kind() == ErrorKind::UnknownArgument => error,
+            parsed => return parsed,
+        };
+        let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
+            return Err(error);
+        };
+        let Some(word) = words.iter_mut().find(|word| is_text(word, unknown)) else {
+            return Err(error);
+        };
+        let mut marked = OsString::from(MARK.to_string());
+        marked.push(&word);
+        *word = marked;
+    }
+    Cli::try_parse_from(&words)
+}
+
+/// Returns whether a word that starts with an unknown option is text.
+fn is_text(word: &OsStr, unknown: &str) -> bool {
+    let Some(word) = word.to_str().filter(|word| word.starts_with(unknown)) else { return false };
+    let is_number = word
+        .strip_prefix('-')
+        .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit() || first == '.'));
+    word.starts_with('-') && (is_number || word.contains(char::is_whitespace))
+}
+
+/// Removes the mark of a word.
+#[expect(clippy::unnecessary_wraps, reason = "the parser needs a function that can fail")]
+pub(crate) fn unmark(word: &str) -> Result<String, String> {
+    Ok(word.strip_prefix(MARK).unwrap_or(word).to_owned())
+}
+
+/// Returns a failure if the prompt resembles a command: a single word, or one that is followed by a provider or a model.
+fn refuse_command(prompt: &[String]) -> Option<Failure> {
+    let word = match prompt {
+        [word] => word,
+        [word, object] if object.contains('/') || Provider::builtin(object).is_some() => word,
+        _ => return None,
+    };
+    if word.contains(char::is_whitespace) {
+        return None;
+    }
+    let typed = word.to_lowercase();
+    let most = if typed.chars().count() < 6 { 1 } else { 2 };
+    let near = Command::NAMES.iter().map(|name| (distance(&typed, name), *name)).min()?;
+    let (_, command) = Some(near).filter(|(distance, _)| *distance <= most)?;
+    let message = match command == word {
+        true => format!("`{word}` is a command, and options of `chat` come before it"),
+        false => format!("`{word}` is not a command; did you mean `{command}`?"),
+    };
+    Some(Failure::input_with_hint(
+        message,
+        format!("to send it to a model as the prompt, use `agentloop chat {}`", prompt.join(" ")),
+    ))
+}
+
+/// Returns the number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other.
+fn distance(one: &str, other: &str) -> usize {
+    let (one, other): (Vec<char>, Vec<char>) =
+        (one.chars().take(32).collect(), other.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=other.len()).collect()];
+    for (i, a) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let replaced = rows[i][j] + usize::from(a != b);
+            let mut least = replaced.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[one.len()][other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn added(line: &str) -> (bool, String) {
+        let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let added = add_chat(&mut words, true);
+        (added, words.join(OsStr::new(" ")).into_string().unwrap_or_default())
+    }
+
+    #[test]
+    fn chat_is_added_if_no_command_is_named() {
+        for (line, expected) in [
+            ("agentloop hello", "agentloop chat hello"),
+            ("agentloop -q hello", "agentloop chat -q hello"),
+            ("agentloop --config models hello", "agentloop chat --config models hello"),
+            ("agentloop -m sim/echo models", "agentloop chat -m sim/echo models"),
+        ] {
+            assert_eq!(added(line), (true, expected.to_owned()));
+        }
+        for line in [
+            "agentloop models",
+            "agentloop -q --config x models",
+            "agentloop --config=x run",
+            "agentloop --help",
+            "agentloop -V",
+            "agentloop help chat",
+            "agentloop",
+        ] {
+            assert_eq!(added(line), (false, line.to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_commands_are_those_of_the_parser() {
+        use clap::CommandFactory as _;
+        let command = Cli::command();
+        let mut names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        names.push("help");
+        names.sort_unstable();
+        let mut known = Command::NAMES.to_vec();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+
+    #[test]
+    fn only_a_single_word_that_resembles_a_command_is_refused() {
+        let is_refused = |prompt: &[&str]| {
+            let prompt: Vec<String> = prompt.iter().map(|word| (*word).to_owned()).collect();
+            refuse_command(&prompt).is_some()
+        };
+        for prompt in [&["modles"][..], &["Models"], &["provider"], &["modles", "groq"], &["what"]]
+        {
+            assert!(is_refused(prompt), "{prompt:?}");
+        }
+        for prompt in [&["hello"][..], &["what", "now"], &["models are fun"], &["Guten Tag"], &[]] {
+            assert!(!is_refused(prompt), "{prompt:?}");
+        }
+    }
+
+    #[test]
+    fn the_distance_counts_swapped_neighbours_once() {
+        assert_eq!(distance("modles", "models"), 1);
+        assert_eq!(distance("chat", "what"), 1);
+        assert_eq!(distance("", "run"), 3);
+        assert_eq!(distance(&"x".repeat(100_000), "run"), 32);
+    }
+}

@@ -1,0 +1,115 @@
+//! Builds the request from the options, stdin, and a request or conversation in a file.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use agentloop::limits::MAX_SAVED_BYTES;
+use agentloop::{AgentLoop, ChatMessage, ChatRequest, ContentPart, Role};
+
+use super::Args;
+use crate::failure::Failure;
+use crate::input;
+use crate::model::choose_model;
+use crate::setup::Setup;
+
+/// An example of a request, for hints.
+pub(in crate::command) const EXAMPLE: &str =
+    r#"an example: {"model":"openai/gpt-4.1","messages":[{"role":"user","content":"Hello"}]}"#;
+
+/// What the options and the prompt are added to.
+pub(in crate::command) enum Base {
+    /// Nothing, or the request of --request.
+    Request,
+    /// A conversation that was saved. It keeps its system prompt.
+    Conversation(Box<ChatRequest>),
+}
+
+impl Args {
+    /// Builds the request, with its model.
+    pub(in crate::command) fn build_request(
+        &self,
+        base: Base,
+        client: &AgentLoop,
+        setup: &Setup,
+    ) -> Result<ChatRequest, Failure> {
+        let (mut request, is_saved) = match base {
+            Base::Conversation(saved) => (*saved, true),
+            Base::Request => (self.read_request()?, false),
+        };
+        if let Some(system) = &self.system {
+            if is_saved && !request.messages.is_empty() {
+                return Err(Failure::input_with_hint(
+                    "--system cannot be used with a saved conversation",
+                    "remove --system, or start a new conversation without --resume",
+                ));
+            }
+            request.messages.retain(|message| message.role != Role::System);
+            request.messages.insert(0, ChatMessage::system(system.clone()));
+        }
+        self.add_prompt(&mut request, setup)?;
+        self.parameters.apply(&mut request, setup);
+        request.output_strategy = self.output.strategy.or(request.output_strategy);
+        if self.model.is_some() || request.model.is_empty() {
+            request.model = choose_model(self.model.as_deref(), client, setup)?;
+        }
+        Ok(request)
+    }
+
+    /// Adds the prompt and the attachments as a message.
+    fn add_prompt(&self, request: &mut ChatRequest, setup: &Setup) -> Result<(), Failure> {
+        // A conversation that ends with a user message or tool results can be sent as it is.
+        let last = request.messages.last().map(|message| message.role);
+        let needs_prompt = !matches!(last, Some(Role::User | Role::Tool));
+        let is_stdin_used = self.request.as_deref() == Some(Path::new("-"));
+        let prompt = match needs_prompt || !self.prompt.is_empty() {
+            _ if is_stdin_used => self.prompt.join(" "),
+            true => input::read_prompt(&self.prompt, setup.notes)?,
+            false => String::new(),
+        };
+        let attachments = self.attachments.read_parts()?;
+        let has_text = !prompt.trim().is_empty();
+        if !has_text && attachments.is_empty() {
+            return if needs_prompt { Err(input::missing_prompt()) } else { Ok(()) };
+        }
+        request.messages.push(match attachments.is_empty() {
+            true => ChatMessage::user(prompt),
+            false => {
+                let text = has_text.then(|| ContentPart::text(prompt));
+                ChatMessage::user(text.into_iter().chain(attachments).collect::<Vec<_>>())
+            }
+        });
+        Ok(())
+    }
+
+    /// Reads the request of --request. Without one the request is empty.
+    fn read_request(&self) -> Result<ChatRequest, Failure> {
+        let Some(path) = self.request.as_deref() else { return Ok(ChatRequest::default()) };
+        let name = if path == Path::new("-") { "stdin".into() } else { path.to_string_lossy() };
+        let bytes = match path == Path::new("-") {
+            true => input::read_bytes()?,
+            false => read_file(path)?,
+        };
+        if bytes.trim_ascii().is_empty() {
+            let message = format!("--request: {name} is empty; expected a ChatRequest as JSON");
+            return Err(Failure::input_with_hint(message, EXAMPLE));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let message = format!("--request: {name} does not contain a ChatRequest: {error}");
+            Failure::input_with_hint(message, EXAMPLE)
+        })
+    }
+}
+
+/// Reads a file of at most [`MAX_SAVED_BYTES`] bytes.
+fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    let fail = |error: std::io::Error| Failure::file(path, error);
+    let most = u64::try_from(MAX_SAVED_BYTES).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(fail)?;
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+    match bytes.len() > MAX_SAVED_BYTES {
+        true => Err(Failure::file(path, format!("larger than the limit of {most} bytes"))),
+        false => Ok(bytes),
+    }
+}
