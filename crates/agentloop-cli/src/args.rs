@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
-use crate::command::{chat, decode, embed, encode, models, providers, sim, trust};
+use crate::command::{batch, chat, decode, embed, encode, models, providers, sim, trust};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -62,6 +62,17 @@ pub(crate) enum Command {
     ///
     /// Example: git diff | agentloop -m openai/gpt-4.1 'Write a commit message for this diff'
     Chat(Box<chat::Args>),
+    /// Send every row of a file to a model, and write the responses as JSON lines.
+    ///
+    /// Each result is one line with the number of its row (`index`, from 0), the text, the usage and the cost, or the
+    /// error of a row that failed. A result is written as soon as it is there, so Ctrl-C or a crash loses nothing that
+    /// was written to the file of --output: --resume continues with the rows that are missing and tries the failed
+    /// ones again; of two lines with the same index the later one counts.
+    ///
+    /// An error that concerns every row, such as a wrong key, stops the batch. If a row failed, the exit code is 1.
+    ///
+    /// Example: agentloop batch reviews.csv 'Is this review positive? {{text}}' -m openai/gpt-4.1-mini -o out.jsonl
+    Batch(Box<batch::Args>),
     /// Print the HTTP request for a chat request, without sending it.
     ///
     /// Reads a ChatRequest as JSON from stdin and prints {"method","url","headers","body","warnings"}. Keys are shown as

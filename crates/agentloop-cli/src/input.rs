@@ -25,6 +25,18 @@ pub(crate) fn read_bytes() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// Reads all bytes of stdin, and refuses more than `limit`.
+pub(crate) fn read_at_most(limit: usize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    let read = io::stdin().lock().take(most).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::input(format!("cannot read stdin: {error}")))?;
+    match bytes.len() > limit {
+        true => Err(Failure::input(format!("stdin has more than the limit of {limit} bytes"))),
+        false => Ok(bytes),
+    }
+}
+
 /// Reads all text of stdin.
 pub(crate) fn read_text() -> Result<String, Failure> {
     String::from_utf8(read_bytes()?).map_err(|error| {

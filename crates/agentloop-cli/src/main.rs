@@ -5,6 +5,7 @@
 mod args;
 mod argv;
 mod command;
+mod context;
 mod failure;
 mod files;
 mod input;
@@ -19,6 +20,7 @@ mod setup;
 mod simulator;
 #[cfg(feature = "otel")]
 mod telemetry;
+mod template;
 mod trust;
 
 use std::process::ExitCode;

@@ -10,9 +10,9 @@ const OPEN_FILES: usize = 12;
 
 /// Runs the command to its end, or until Ctrl-C.
 pub(crate) fn block_on(command: Command, setup: &Setup) -> Result<(), Failure> {
-    // A server ends with Ctrl-C, and a run keeps what it has.
+    // A server ends with Ctrl-C; a run and a batch keep what they have.
     let handles_interrupt = match &command {
-        Command::Sim(_) | Command::Run(_) => true,
+        Command::Batch(_) | Command::Sim(_) | Command::Run(_) => true,
         Command::Chat(args) => args.is_run(),
         _ => false,
     };

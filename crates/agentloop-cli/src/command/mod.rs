@@ -1,6 +1,7 @@
 //! The commands. Each has `Args`, its options, and `run`. A command with more than one file is a folder whose `args.rs` has the
 //! options and whose `show.rs` prints the result.
 
+pub(crate) mod batch;
 pub(crate) mod chat;
 pub(crate) mod decode;
 pub(crate) mod embed;
@@ -20,6 +21,7 @@ use crate::setup::Setup;
 /// Runs a command.
 pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
     match command {
+        Command::Batch(args) => batch::run(*args, setup).await,
         Command::Chat(args) if !args.is_run() => chat::run(*args, setup).await,
         Command::Chat(args) | Command::Run(args) => run::run(*args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),

@@ -15,6 +15,7 @@
     reason = "test helpers favour readability, and their numbers are small"
 )]
 
+mod batch;
 mod cache;
 mod chat;
 mod common;

@@ -11,6 +11,7 @@ use agentloop::ChatStream;
 
 pub(crate) use self::args::Args;
 pub(in crate::command) use self::args::OutputArgs;
+pub(in crate::command) use self::parameters::{Parameters, parse_schema};
 pub(in crate::command) use self::request::{Base, EXAMPLE};
 pub(in crate::command) use self::save::save_media;
 pub(in crate::command) use self::show::Format;

@@ -60,7 +60,7 @@ pub(crate) struct Parameters {
 
 impl Parameters {
     /// Sets the parameters that are given. The others keep their values.
-    pub(super) fn apply(&self, request: &mut ChatRequest, setup: &Setup) {
+    pub(in crate::command) fn apply(&self, request: &mut ChatRequest, setup: &Setup) {
         request.temperature = self.temperature.or(request.temperature);
         request.top_p = self.top_p.or(request.top_p);
         request.max_tokens = self.max_tokens.or(request.max_tokens);
@@ -101,7 +101,7 @@ pub(super) fn strategy_parser() -> impl TypedValueParser<Value = OutputStrategy>
 }
 
 /// Parses a schema, or reads it from a file.
-pub(super) fn parse_schema(text: &str) -> Result<Value, String> {
+pub(in crate::command) fn parse_schema(text: &str) -> Result<Value, String> {
     let json = match text.trim_start().starts_with('{') {
         true => text.to_owned(),
         false => std::fs::read_to_string(text)

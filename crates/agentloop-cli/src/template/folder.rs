@@ -1,0 +1,82 @@
+//! The folder with the user's templates.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::PathBuf;
+
+use super::Template;
+use crate::failure::Failure;
+use crate::printable;
+
+/// The largest template, in bytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The most templates that are listed.
+const MAX_TEMPLATES: usize = 1_000;
+
+/// Returns the folder with the templates, which need not exist; `None` if the user has no home folder.
+pub(crate) fn templates_folder() -> Option<PathBuf> {
+    let folder = |variable: &str, below: &str| {
+        let path = PathBuf::from(std::env::var_os(variable)?);
+        path.is_absolute().then(|| path.join(below))
+    };
+    folder("XDG_CONFIG_HOME", "agentloop/templates")
+        .or_else(|| folder("HOME", ".config/agentloop/templates"))
+}
+
+/// Reads the template with this name.
+pub(crate) fn find(name: &str) -> Result<Template, Failure> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(is_plain) {
+        return Err(Failure::input_with_hint(
+            format!("`{}` cannot be the name of a template", printable::escape_name(name)),
+            "a name has letters, digits, `-`, `_` and `.` only",
+        ));
+    }
+    let folder = templates_folder().ok_or_else(|| {
+        Failure::input_with_hint(
+            "there is no folder for templates",
+            "set HOME or XDG_CONFIG_HOME to an absolute path",
+        )
+    })?;
+    let path = folder.join(format!("{name}.md"));
+    let file = match fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(describe_unknown(name, &path));
+        }
+        Err(error) => return Err(Failure::file(&path, error)),
+    };
+    let mut text = String::new();
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| Failure::file(&path, error))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(Failure::file(&path, format!("larger than the limit of {MAX_BYTES} bytes")));
+    }
+    Template::parse(name, &path, &text)
+}
+
+/// Returns the names of all templates, sorted.
+pub(crate) fn list() -> Vec<String> {
+    let entries = templates_folder().and_then(|folder| fs::read_dir(folder).ok());
+    let names = entries.into_iter().flatten().take(MAX_TEMPLATES).filter_map(|entry| {
+        let name = entry.ok()?.file_name().into_string().ok()?;
+        name.strip_suffix(".md").filter(|name| !name.starts_with('.')).map(str::to_owned)
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn describe_unknown(name: &str, path: &std::path::Path) -> Failure {
+    let known = list();
+    let hint = match known.is_empty() {
+        true => format!("write it to {}", path.display()),
+        false => format!(
+            "the templates are: {}; write a new one to {}",
+            known.join(", "),
+            path.display()
+        ),
+    };
+    Failure::input_with_hint(format!("there is no template `{name}`"), hint)
+}
