@@ -5,12 +5,14 @@
 //! what the model wrote.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use agentloop::BoxFuture;
 use agentloop::agent::{Approver, Decision, Pending, Suspended, Tool, Wants};
 use serde_json::Value;
 
+use super::tools::files::{Root, edit};
 use crate::notes::Notes;
 use crate::printable;
 use crate::prompt::Prompt;
@@ -26,6 +28,8 @@ const QUESTION: &str = "Run it? [y]es, [a]lways this tool, [n]o (add a reason), 
 /// Asks the user at the terminal.
 pub(super) struct TerminalApprover {
     prompt: Prompt,
+    /// The folder of `edit_file`, whose changes are shown as a diff, and the tool's definition.
+    edits: Option<(Root, String)>,
     /// The tools that are always allowed, with the definition that the user allowed.
     always: Mutex<BTreeMap<String, String>>,
 }
@@ -46,7 +50,16 @@ impl TerminalApprover {
     }
 
     fn new(prompt: Prompt) -> Self {
-        Self { prompt, always: Mutex::default() }
+        Self { prompt, edits: None, always: Mutex::default() }
+    }
+
+    /// Shows the changes that `edit_file` makes in this folder.
+    pub(super) fn with_root(mut self, root: &Path) -> Self {
+        self.edits = Root::open(root).ok().map(|root| {
+            let definition = edit::tool(root.clone()).fingerprint();
+            (root, definition)
+        });
+        self
     }
 
     /// Asks the user whether a call may run.
@@ -63,7 +76,7 @@ impl TerminalApprover {
         if allowed.is_some() {
             lines.push("(the definition of this tool has changed since you allowed it)".to_owned());
         }
-        lines.extend(format_arguments(call));
+        lines.extend(self.preview(call).unwrap_or_else(|| format_arguments(call)));
         match self.show_pages(&self.prompt.fold_lines(lines)).await {
             Pages::AllShown => {}
             Pages::Ended(decision) => return decision,
@@ -85,6 +98,15 @@ impl TerminalApprover {
         // Without a reply the run waits, and can be continued later.
         self.prompt.show(&["There is no reply, so the run waits for approval.".to_owned()]);
         Decision::Wait
+    }
+
+    /// Formats what an edit would change. Returns `None` if the call would fail, or calls another tool, perhaps of the same name.
+    fn preview(&self, call: &Pending) -> Option<Vec<String>> {
+        let (root, definition) = self.edits.as_ref()?;
+        if call.definition.as_ref() != Some(definition) {
+            return None;
+        }
+        edit::preview(root, &serde_json::from_str(&call.arguments).ok()?)
     }
 
     /// Shows all lines, one page at a time.
@@ -274,6 +296,21 @@ mod tests {
             Decision::deny("the user denied the call: not this")
         );
         assert_eq!(user.ask(&call("list_files", "d1", "{}")).await, Decision::Wait);
+    }
+
+    #[test]
+    fn an_edit_is_shown_as_a_diff_unless_another_tool_has_its_name() {
+        let folder = std::env::temp_dir().join(format!("agentloop-approve-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("a.txt"), "one\ntwo\n").unwrap();
+        let user = approver(|_, _| Box::pin(std::future::ready(None))).with_root(&folder);
+        let definition = user.edits.as_ref().unwrap().1.clone();
+        let arguments = r#"{"path":"a.txt","old_text":"two","new_text":"2"}"#;
+        let shown = user.preview(&call("edit_file", &definition, arguments)).unwrap().join("\n");
+        assert_eq!(shown, "  a.txt, line 2\n    one\n  - two\n  + 2");
+        assert_eq!(user.preview(&call("edit_file", "other", arguments)), None);
+        assert_eq!(user.preview(&call("edit_file", &definition, "{}")), None);
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[tokio::test]

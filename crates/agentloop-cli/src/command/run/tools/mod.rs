@@ -1,8 +1,10 @@
-//! The built-in tools. They only read: none of them changes anything on this machine.
+//! The built-in tools. None is available unless it is named, and those that read or change anything need approval.
 
 mod calculator;
 mod clock;
-mod files;
+#[cfg(unix)]
+mod command;
+pub(super) mod files;
 
 use std::path::Path;
 
@@ -12,9 +14,11 @@ use crate::failure::Failure;
 use files::Root;
 
 /// The names of the built-in tools.
-pub(super) const NAMES: [&str; 4] = ["time", "calculator", "read_file", "list_files"];
+pub(super) const NAMES: [&str; 7] =
+    ["time", "calculator", "read_file", "list_files", "search_files", "edit_file", "run_command"];
 
-/// Builds the tools with these names, each once. The file tools read `root` and its subfolders.
+/// Builds the tools with these names, each once. The file tools use `root` and its subfolders
+/// only; commands start there.
 pub(super) fn build_tools(names: &[String], root: &Path) -> Result<Vec<Tool>, Failure> {
     let mut tools: Vec<Tool> = Vec::new();
     for name in names {
@@ -26,6 +30,10 @@ pub(super) fn build_tools(names: &[String], root: &Path) -> Result<Vec<Tool>, Fa
             "calculator" => calculator::tool(),
             "read_file" => files::read::tool(Root::open(root)?),
             "list_files" => files::list::tool(Root::open(root)?),
+            "search_files" => files::search::tool(Root::open(root)?),
+            "edit_file" => files::edit::tool(Root::open(root)?),
+            #[cfg(unix)]
+            "run_command" => command::tool(root)?,
             _ => {
                 let known = NAMES.join(", ");
                 return Err(Failure::input_with_hint(
