@@ -8,6 +8,10 @@ use agentloop_sim::Model;
 use super::laws::{Nowhere, run};
 use crate::seeds::{input, parts};
 
+/// The longest response that a name may request, in words. The simulator writes up to a million, which takes longer than an input
+/// may take.
+const MAX_WORDS: u64 = 10_000;
+
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let texts = [
         "Why is the sky blue?",
@@ -40,6 +44,12 @@ pub(super) fn check(bytes: &[u8]) {
     let Some((model, how, text)) = parts(bytes) else { return };
     let text = String::from_utf8_lossy(text).into_owned();
     let models = Model::list();
+    let numbers = text.split(|c: char| !c.is_ascii_digit()).filter(|number| !number.is_empty());
+    let is_long = text.contains("long-")
+        && numbers.map(str::parse::<u64>).any(|words| words.is_ok_and(|words| words > MAX_WORDS));
+    if is_long {
+        return;
+    }
     let request = match models.get(usize::from(model)) {
         Some(model) => ChatRequest::new(format!("sim/{}", model.id)).user(text.clone()),
         None => ChatRequest::new(format!("sim/{text}")).user("Hello"),
