@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
-use crate::command::{batch, chat, decode, embed, encode, models, providers, sim, trust};
+use crate::command::{
+    batch, chat, decode, embed, encode, models, providers, sim, templates, trust,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -111,6 +113,14 @@ pub(crate) enum Command {
     Run(Box<chat::Args>),
     /// Serve the simulated model over HTTP, until Ctrl-C.
     Sim(sim::Args),
+    /// List the templates that `-t` can use, or show one.
+    ///
+    /// A template is a file NAME.md in the folder `templates` of the user's configuration folder: a prompt with variables such
+    /// as {{language}}, and {{input}} for the prompt of the command line. Settings can stand above it, as TOML between two
+    /// lines +++: description, model, system, temperature, max_tokens, effort, defaults.
+    ///
+    /// Example: agentloop -t review --var language=German < change.diff
+    Templates(templates::Args),
     /// Trust a configuration file, so that all of its settings are used.
     ///
     /// An agentloop.toml in the current folder or above it may always set models, aliases and limits. Settings that
@@ -124,8 +134,20 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 10] =
-        ["chat", "encode", "decode", "embed", "models", "providers", "run", "sim", "trust", "help"];
+    pub(crate) const NAMES: [&str; 12] = [
+        "batch",
+        "chat",
+        "encode",
+        "decode",
+        "embed",
+        "models",
+        "providers",
+        "run",
+        "sim",
+        "templates",
+        "trust",
+        "help",
+    ];
 }
 
 /// Parses the name of a protocol.

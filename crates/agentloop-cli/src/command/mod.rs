@@ -11,6 +11,7 @@ pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod run;
 pub(crate) mod sim;
+pub(crate) mod templates;
 
 pub(crate) mod trust;
 
@@ -30,6 +31,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
         Command::Sim(args) => sim::run(&args, setup).await,
+        Command::Templates(args) => templates::run(&args, setup.notes),
         Command::Trust(args) => trust::run(&args, setup.notes),
     }
 }

@@ -21,7 +21,7 @@ mod folder;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentloop::Effort;
+use agentloop::{ChatRequest, Effort};
 use serde::Deserialize;
 
 pub(crate) use self::fill::fill;
@@ -64,6 +64,18 @@ pub(crate) struct Template {
 pub(crate) struct Filled {
     pub(crate) prompt: String,
     pub(crate) system: Option<String>,
+}
+
+impl Settings {
+    /// Sets the parameters of a request that the template has.
+    pub(crate) fn apply(&self, request: &mut ChatRequest) {
+        if let Some(model) = &self.model {
+            request.model.clone_from(model);
+        }
+        request.temperature = self.temperature.or(request.temperature);
+        request.max_tokens = self.max_tokens.or(request.max_tokens);
+        request.reasoning_effort = self.effort.or(request.reasoning_effort);
+    }
 }
 
 impl Template {
@@ -125,6 +137,14 @@ impl Template {
             prompt = format!("{prompt}{gap}{input}");
         }
         Ok(Filled { prompt, system })
+    }
+
+    /// Returns the text of the template: the system prompt, if it has one, and the prompt.
+    pub(crate) fn describe(&self) -> String {
+        match &self.settings.system {
+            Some(system) => format!("[system] {system}\n\n{}\n", self.body),
+            None => format!("{}\n", self.body),
+        }
     }
 
     /// Returns the names of the variables, without `input`.

@@ -18,6 +18,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
 
     Commands:
       chat       Send a prompt to a model and print its response. With tools, the model calls them until it has finished
+      batch      Send every row of a file to a model, and write the responses as JSON lines
       encode     Print the HTTP request for a chat request, without sending it
       decode     Decode the raw bytes of a provider's response, without using the network
       embed      Convert texts to embedding vectors
@@ -25,6 +26,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       providers  List the providers and whether each is ready to use
       run        The same as chat, but always a run of the agent, also without tools
       sim        Serve the simulated model over HTTP, until Ctrl-C
+      templates  List the templates that `-t` can use, or show one
       trust      Trust a configuration file, so that all of its settings are used
       help       Print this message or the help of the given subcommand(s)
 
@@ -104,6 +106,12 @@ fn help_of_chat() {
           --request <FILE>
               Send the ChatRequest in this JSON file, or in stdin if the value is -. The prompt is added to its messages, and other options override its fields
 
+      -t, --template <NAME>
+              Use a template: a prompt and settings that are stored under a name. `agentloop templates` lists them
+
+          --var <NAME=VALUE>
+              Set a variable of the template, for example --var language=German. Can be repeated
+
       -h, --help
               Print help (see a summary with '-h')
 
@@ -132,8 +140,10 @@ fn help_of_chat() {
           --image <PATH|URL>
               Attach an image, for example photo.jpg. Can be repeated
 
-          --file <PATH|URL>
-              Attach a file, for example report.pdf. Can be repeated
+      -f, --file <PATH|URL|->
+              Add a file, a folder, a pattern such as 'src/**/*.rs', or a web page; - is stdin. Can be repeated.
+              
+              Text is sent as text with its name, which every provider accepts; images, audio, video and PDF files are attached. A folder adds its text files, without hidden files and those that .gitignore excludes.
 
           --audio <PATH|URL>
               Attach audio, for example speech.wav. Can be repeated
@@ -181,12 +191,12 @@ fn help_of_chat() {
           --tool <NAME>
               A built-in tool that the model may call. Can be repeated. By default there is none.
               
-              `read_file` and `list_files` need approval, because their results are sent to the model's provider.
+              `read_file`, `list_files` and `search_files` need approval, because their results are sent to the model's provider; `edit_file` and `run_command` because they change something. The change of a file is shown before you approve it.
               
-              [possible values: time, calculator, read_file, list_files]
+              [possible values: time, calculator, read_file, list_files, search_files, edit_file, run_command]
 
           --root <DIR>
-              The folder that `read_file` and `list_files` may read, including its subfolders [default: the current folder]
+              The folder that the file tools may use, including its subfolders, and where commands start [default: the current folder]
 
           --mcp <CMD|URL>
               An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated
@@ -465,6 +475,12 @@ fn help_of_run() {
           --request <FILE>
               Send the ChatRequest in this JSON file, or in stdin if the value is -. The prompt is added to its messages, and other options override its fields
 
+      -t, --template <NAME>
+              Use a template: a prompt and settings that are stored under a name. `agentloop templates` lists them
+
+          --var <NAME=VALUE>
+              Set a variable of the template, for example --var language=German. Can be repeated
+
       -h, --help
               Print help (see a summary with '-h')
 
@@ -493,8 +509,10 @@ fn help_of_run() {
           --image <PATH|URL>
               Attach an image, for example photo.jpg. Can be repeated
 
-          --file <PATH|URL>
-              Attach a file, for example report.pdf. Can be repeated
+      -f, --file <PATH|URL|->
+              Add a file, a folder, a pattern such as 'src/**/*.rs', or a web page; - is stdin. Can be repeated.
+              
+              Text is sent as text with its name, which every provider accepts; images, audio, video and PDF files are attached. A folder adds its text files, without hidden files and those that .gitignore excludes.
 
           --audio <PATH|URL>
               Attach audio, for example speech.wav. Can be repeated
@@ -542,12 +560,12 @@ fn help_of_run() {
           --tool <NAME>
               A built-in tool that the model may call. Can be repeated. By default there is none.
               
-              `read_file` and `list_files` need approval, because their results are sent to the model's provider.
+              `read_file`, `list_files` and `search_files` need approval, because their results are sent to the model's provider; `edit_file` and `run_command` because they change something. The change of a file is shown before you approve it.
               
-              [possible values: time, calculator, read_file, list_files]
+              [possible values: time, calculator, read_file, list_files, search_files, edit_file, run_command]
 
           --root <DIR>
-              The folder that `read_file` and `list_files` may read, including its subfolders [default: the current folder]
+              The folder that the file tools may use, including its subfolders, and where commands start [default: the current folder]
 
           --mcp <CMD|URL>
               An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated
@@ -587,4 +605,147 @@ fn help_of_trust() {
     {
         assert!(run.stdout.contains(words), "{words}: {run}");
     }
+}
+
+#[test]
+fn help_of_batch() {
+    insta::assert_snapshot!(agentloop(["batch", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Send every row of a file to a model, and write the responses as JSON lines.
+
+    Each result is one line with the number of its row (`index`, from 0), the text, the usage and the cost, or the error of a row that failed. A result is written as soon as it is there, so Ctrl-C or a crash loses nothing that was written to the file of --output: --resume continues with the rows that are missing and tries the failed ones again; of two lines with the same index the later one counts.
+
+    An error that concerns every row, such as a wrong key, stops the batch. If a row failed, the exit code is 1.
+
+    Example: agentloop batch reviews.csv 'Is this review positive? {{text}}' -m openai/gpt-4.1-mini -o out.jsonl
+
+    Usage: agentloop batch [OPTIONS] <FILE> [PROMPT]
+
+    Arguments:
+      <FILE>
+              The rows: a file with JSON lines, CSV or lines of text. - is stdin
+
+      [PROMPT]
+              The prompt, with values of the row in double braces, for example 'Translate to German: {{text}}' [default: the value `prompt`, `input`, `text` or `question` of the row, or its only value]
+              
+              Without it, a row of JSON that has `messages` is sent as a ChatRequest.
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+          --format <FORMAT>
+              The format of the rows [default: by the extension of FILE; text for others]
+
+              Possible values:
+              - jsonl: One JSON object, or one JSON string, per line
+              - csv:   Comma-separated values with a header
+              - text:  One prompt per line. Blank lines are skipped
+
+      -m, --model <MODEL>
+              The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+      -s, --system <TEXT>
+              The system prompt: instructions for the model
+
+          --schema <FILE|JSON>
+              Request JSON that matches this JSON Schema, and write it as `value`. The value is a file or the schema itself
+
+      -o, --output <FILE>
+              Write the results to this file [default: stdout]
+
+          --resume
+              Continue a batch: rows that the file of --output already has are not sent again. Rows that failed are
+
+          --in-order
+              Write the results in the order of the rows instead of the order in which they finish
+
+          --full
+              Write the complete ChatResponse of each row instead of its text
+
+          --concurrency <N>
+              How many rows are sent at the same time
+              
+              [default: 8]
+
+          --max-cost <USD>
+              Stop when this many US dollars are spent, for example 2.50. Rows that are being processed are finished
+
+          --dry-run
+              Send nothing: print the first three requests and the estimated price
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Request:
+          --temperature <T>
+              The sampling temperature; 0 gives the least random text [default: the model's own]
+
+          --top-p <P>
+              Sample only from the most likely tokens whose probabilities add up to P, for example 0.9 [default: the model's own]
+
+          --max-tokens <N>
+              The maximum length of each response in tokens, including thinking
+
+          --effort <LEVEL>
+              The effort that the model spends on thinking [default: the model's own]
+              
+              [possible values: none, minimal, low, medium, high, xhigh, max]
+
+          --protocol <PROTOCOL>
+              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+
+          --extra <NAME=JSON>
+              Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated
+
+          --lenient
+              Leave out attachments that the model does not accept, with a warning, instead of failing
+
+          --fallback <MODEL>
+              A model to use if the previous one fails, for example groq/llama-3.3-70b-versatile. Can be repeated
+
+          --retries <N>
+              The maximum number of retries after a temporary error [default: the configuration's [retry], else 2]
+
+          --timeout <SECONDS>
+              The time limit of each response, for example 30 or 2.5. With retries it applies to each attempt
+
+          --no-cache
+              Neither read from nor write to the cache that the configuration enables with [cache]
+    --- stderr
+    "#);
+}
+
+#[test]
+fn help_of_templates() {
+    insta::assert_snapshot!(agentloop(["templates", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    List the templates that `-t` can use, or show one.
+
+    A template is a file NAME.md in the folder `templates` of the user's configuration folder: a prompt with variables such as {{language}}, and {{input}} for the prompt of the command line. Settings can stand above it, as TOML between two lines +++: description, model, system, temperature, max_tokens, effort, defaults.
+
+    Example: agentloop -t review --var language=German < change.diff
+
+    Usage: agentloop templates [OPTIONS] [NAME]
+
+    Arguments:
+      [NAME]
+              Show this template instead of the list
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+      -h, --help
+              Print help (see a summary with '-h')
+    --- stderr
+    "#);
 }

@@ -19,6 +19,7 @@ mod batch;
 mod cache;
 mod chat;
 mod common;
+mod context;
 mod decode;
 mod embed;
 mod encode;

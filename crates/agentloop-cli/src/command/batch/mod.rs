@@ -124,7 +124,7 @@ impl Batch<'_> {
                     break;
                 }
                 match rows.next() {
-                    Some(row) => self.start(row?)?,
+                    Some(row) => self.start(&row?)?,
                     None => has_more = false,
                 }
             }
@@ -174,8 +174,8 @@ impl Batch<'_> {
     }
 
     /// Sends a row, unless an earlier process did.
-    fn start(&mut self, row: Row) -> Result<(), Failure> {
-        let hash = hash_row(&row);
+    fn start(&mut self, row: &Row) -> Result<(), Failure> {
+        let hash = hash_row(row);
         if let Some(before) = self.done.get(&row.index) {
             if *before != hash {
                 return Err(Failure::input_with_hint(
@@ -186,7 +186,7 @@ impl Batch<'_> {
             self.progress.skipped += 1;
             return self.results.skip(row.index);
         }
-        let request = match self.plan.build(&row) {
+        let request = match self.plan.build(row) {
             Ok(request) => request,
             Err(Failure::Input { message, .. }) => {
                 let error = json!({ "kind": ErrorKind::InvalidRequest, "message": message });

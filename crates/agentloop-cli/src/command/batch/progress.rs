@@ -122,7 +122,7 @@ pub(super) fn format_usd(usd: Usd) -> String {
 
 /// Formats a time, for example `12 s`, `3 min` or `2 h 5 min`.
 fn format_seconds(seconds: f64) -> String {
-    let seconds = seconds.clamp(0.0, 1e9).round() as u64;
+    let seconds = Duration::from_secs_f64(seconds.clamp(0.0, 1e9).round()).as_secs();
     match seconds {
         0..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),

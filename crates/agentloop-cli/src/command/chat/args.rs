@@ -28,6 +28,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     pub(super) request: Option<PathBuf>,
 
+    /// Use a template: a prompt and settings that are stored under a name. `agentloop templates` lists them.
+    #[arg(short, long, value_name = "NAME", conflicts_with = "request")]
+    pub(super) template: Option<String>,
+
+    /// Set a variable of the template, for example --var language=German. Can be repeated.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = parse_variable, requires = "template")]
+    pub(super) variables: Vec<(String, String)>,
+
     #[command(flatten)]
     pub(in crate::command) output: OutputArgs,
 
@@ -83,4 +91,10 @@ impl Args {
     pub(crate) fn words(&self) -> &[String] {
         &self.prompt
     }
+}
+
+fn parse_variable(text: &str) -> Result<(String, String), String> {
+    let (name, value) =
+        text.split_once('=').ok_or("write it as NAME=VALUE, for example language=German")?;
+    Ok((name.trim().to_owned(), value.to_owned()))
 }

@@ -10,9 +10,12 @@ pub(crate) struct Attachments {
     #[arg(long = "image", value_name = "PATH|URL")]
     images: Vec<String>,
 
-    /// Attach a file, for example report.pdf. Can be repeated.
-    #[arg(long = "file", value_name = "PATH|URL")]
-    files: Vec<String>,
+    /// Add a file, a folder, a pattern such as 'src/**/*.rs', or a web page; - is stdin. Can be repeated.
+    ///
+    /// Text is sent as text with its name, which every provider accepts; images, audio, video and PDF files are attached. A
+    /// folder adds its text files, without hidden files and those that .gitignore excludes.
+    #[arg(short = 'f', long = "file", value_name = "PATH|URL|-")]
+    pub(super) files: Vec<String>,
 
     /// Attach audio, for example speech.wav. Can be repeated.
     #[arg(long = "audio", value_name = "PATH|URL")]
@@ -24,13 +27,12 @@ pub(crate) struct Attachments {
 }
 
 impl Attachments {
-    /// Reads the attachments, in the order images, files, audio, videos.
+    /// Reads the attachments, in the order images, audio, videos.
     pub(super) fn read_parts(&self) -> Result<Vec<ContentPart>> {
         type FromUrl = fn(String) -> ContentPart;
         type FromPath = fn(String) -> Result<ContentPart>;
-        let kinds: [(&[String], FromUrl, FromPath); 4] = [
+        let kinds: [(&[String], FromUrl, FromPath); 3] = [
             (&self.images, ContentPart::image_url, ContentPart::image_path),
-            (&self.files, ContentPart::file_url, ContentPart::file_path),
             (&self.audio, ContentPart::audio_url, ContentPart::audio_path),
             (&self.videos, ContentPart::video_url, ContentPart::video_path),
         ];

@@ -21,7 +21,7 @@ use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
-    let request = args.build_request(Base::Request, &client, setup)?;
+    let request = args.build_request(Base::Request, &client, setup).await?;
     let format = match (args.output.json, args.output.events) {
         (true, _) => Format::Json,
         (_, true) => Format::Events,

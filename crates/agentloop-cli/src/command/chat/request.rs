@@ -8,10 +8,12 @@ use agentloop::limits::MAX_SAVED_BYTES;
 use agentloop::{AgentLoop, ChatMessage, ChatRequest, ContentPart, Role};
 
 use super::Args;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::input;
 use crate::model::choose_model;
 use crate::setup::Setup;
+use crate::template::{self, Template};
 
 /// An example of a request, for hints.
 pub(in crate::command) const EXAMPLE: &str =
@@ -25,9 +27,18 @@ pub(in crate::command) enum Base {
     Conversation(Box<ChatRequest>),
 }
 
+/// The prompt of a call.
+struct Prompt {
+    text: String,
+    /// The system prompt of the template.
+    system: Option<String>,
+    /// Whether the request cannot be sent without a prompt.
+    is_needed: bool,
+}
+
 impl Args {
     /// Builds the request, with its model.
-    pub(in crate::command) fn build_request(
+    pub(in crate::command) async fn build_request(
         &self,
         base: Base,
         client: &AgentLoop,
@@ -37,7 +48,10 @@ impl Args {
             Base::Conversation(saved) => (*saved, true),
             Base::Request => (self.read_request()?, false),
         };
-        if let Some(system) = &self.system {
+        let template = self.template.as_deref().map(template::find).transpose()?;
+        let prompt = self.read_prompt(&request, template.as_ref(), setup)?;
+        let system = self.system.as_ref().or(prompt.system.as_ref());
+        if let Some(system) = system {
             if is_saved && !request.messages.is_empty() {
                 return Err(Failure::input_with_hint(
                     "--system cannot be used with a saved conversation",
@@ -47,7 +61,10 @@ impl Args {
             request.messages.retain(|message| message.role != Role::System);
             request.messages.insert(0, ChatMessage::system(system.clone()));
         }
-        self.add_prompt(&mut request, setup)?;
+        self.add_prompt(&mut request, prompt, setup).await?;
+        if let Some(template) = &template {
+            template.settings.apply(&mut request);
+        }
         self.parameters.apply(&mut request, setup);
         request.output_strategy = self.output.strategy.or(request.output_strategy);
         if self.model.is_some() || request.model.is_empty() {
@@ -56,27 +73,48 @@ impl Args {
         Ok(request)
     }
 
-    /// Adds the prompt and the attachments as a message.
-    fn add_prompt(&self, request: &mut ChatRequest, setup: &Setup) -> Result<(), Failure> {
+    /// Reads the prompt: the words of the command line and stdin, in the template if there is one.
+    fn read_prompt(
+        &self,
+        request: &ChatRequest,
+        template: Option<&Template>,
+        setup: &Setup,
+    ) -> Result<Prompt, Failure> {
         // A conversation that ends with a user message or tool results can be sent as it is.
         let last = request.messages.last().map(|message| message.role);
-        let needs_prompt = !matches!(last, Some(Role::User | Role::Tool));
-        let is_stdin_used = self.request.as_deref() == Some(Path::new("-"));
-        let prompt = match needs_prompt || !self.prompt.is_empty() {
+        let is_needed = !matches!(last, Some(Role::User | Role::Tool));
+        let is_stdin_used = self.request.as_deref() == Some(Path::new("-"))
+            || Context::reads_stdin(&self.attachments.files);
+        let text = match is_needed || !self.prompt.is_empty() {
             _ if is_stdin_used => self.prompt.join(" "),
             true => input::read_prompt(&self.prompt, setup.notes)?,
             false => String::new(),
         };
+        let Some(template) = template else { return Ok(Prompt { text, system: None, is_needed }) };
+        let filled = template.fill(&self.variables.iter().cloned().collect(), &text)?;
+        Ok(Prompt { text: filled.prompt, system: filled.system, is_needed })
+    }
+
+    /// Adds the prompt, the files and the attachments as a message. Files stand before the prompt, as providers recommend.
+    async fn add_prompt(
+        &self,
+        request: &mut ChatRequest,
+        prompt: Prompt,
+        setup: &Setup,
+    ) -> Result<(), Failure> {
+        let context = Context::read(&self.attachments.files).await?;
+        context.print_summary(setup.notes);
         let attachments = self.attachments.read_parts()?;
-        let has_text = !prompt.trim().is_empty();
-        if !has_text && attachments.is_empty() {
-            return if needs_prompt { Err(input::missing_prompt()) } else { Ok(()) };
+        let has_text = !prompt.text.trim().is_empty();
+        if !has_text && attachments.is_empty() && context.is_empty() {
+            return if prompt.is_needed { Err(input::missing_prompt()) } else { Ok(()) };
         }
-        request.messages.push(match attachments.is_empty() {
-            true => ChatMessage::user(prompt),
+        request.messages.push(match attachments.is_empty() && context.is_empty() {
+            true => ChatMessage::user(prompt.text),
             false => {
-                let text = has_text.then(|| ContentPart::text(prompt));
-                ChatMessage::user(text.into_iter().chain(attachments).collect::<Vec<_>>())
+                let text = has_text.then(|| ContentPart::text(prompt.text));
+                let parts = context.into_parts().into_iter().chain(text).chain(attachments);
+                ChatMessage::user(parts.collect::<Vec<_>>())
             }
         });
         Ok(())

@@ -18,11 +18,12 @@ use crate::printable;
 pub(crate) struct ToolArgs {
     /// A built-in tool that the model may call. Can be repeated. By default there is none.
     ///
-    /// `read_file` and `list_files` need approval, because their results are sent to the model's provider.
+    /// `read_file`, `list_files` and `search_files` need approval, because their results are sent to the model's provider;
+    /// `edit_file` and `run_command` because they change something. The change of a file is shown before you approve it.
     #[arg(long = "tool", value_name = "NAME", value_parser = PossibleValuesParser::new(tools::NAMES))]
     pub(super) tools: Vec<String>,
 
-    /// The folder that `read_file` and `list_files` may read, including its subfolders [default: the current folder]
+    /// The folder that the file tools may use, including its subfolders, and where commands start [default: the current folder]
     #[arg(long, value_name = "DIR", requires = "tools")]
     pub(super) root: Option<PathBuf>,
 
@@ -73,7 +74,7 @@ impl ToolArgs {
             || self.max_run_tokens.is_some()
     }
 
-    fn root(&self) -> &Path {
+    pub(super) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))
     }
 

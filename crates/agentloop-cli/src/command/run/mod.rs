@@ -37,7 +37,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let files = LockedFiles::lock(save, resume)?;
     let (mut agent, tools) = args.tools.build_agent(client.clone(), setup.notes).await?;
     let approver = TerminalApprover::at_terminal(setup.notes)
-        .map(|approver| approver.with_root(&args.tools.root));
+        .map(|approver| approver.with_root(args.tools.root()));
     let Start { request, conversation, claim } =
         Start::prepare(&args, &client, setup, &tools, approver.as_ref()).await?;
     if let Some(approver) = approver {

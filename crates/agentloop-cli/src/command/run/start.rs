@@ -39,7 +39,7 @@ impl Start {
                 Stored::Conversation(saved) => Base::Conversation(saved),
             },
         };
-        let conversation = args.build_request(base, client, setup)?;
+        let conversation = args.build_request(base, client, setup).await?;
         let mut request = RunRequest::new(conversation.clone());
         if let Some(schema) = &args.output.schema {
             request = request.output_as(schema.clone());

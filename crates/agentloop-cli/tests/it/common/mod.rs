@@ -57,6 +57,14 @@ impl Run {
         self
     }
 
+    /// Writes a file in the user's configuration folder.
+    pub(crate) fn user_file(self, name: &str, text: &str) -> Self {
+        let path = self.home.join(".config/agentloop").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        self
+    }
+
     /// Writes `agentloop.toml` in the folder where the command runs.
     pub(crate) fn folder_config(self, text: &str) -> Self {
         std::fs::write(self.home.join("agentloop.toml"), text).unwrap();
