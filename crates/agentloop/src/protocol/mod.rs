@@ -42,11 +42,12 @@ use http::{HeaderMap, HeaderName};
 pub(crate) use codec::{
     Call, ChatDecoder, Codec, Decode, DecodeContext, Encoded, Flow, Frame, ModelPage,
 };
-pub(crate) use conversation::{IdPattern, NamePattern, Order, Prepared, Rules, Shown, ToolNames};
+pub(crate) use conversation::{
+    IdPattern, NamePattern, Order, Prepared, Rules, Shown, ToolNames, is_item,
+};
 pub(crate) use cost::ReportedCost;
 pub(crate) use embed::{Embedded, check_lengths};
 pub(crate) use emit::Emitter;
-pub(crate) use openai_responses::is_item;
 pub(crate) use output::AnswerForm;
 pub(crate) use recognize::protocol_of;
 

@@ -145,6 +145,28 @@ fn a_module_imports_only_modules_before_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The folders of the protocols, in `src/protocol`.
+const PROTOCOLS: &[&str] = &["anthropic", "gemini", "openai_chat", "openai_responses"];
+
+#[test]
+fn a_protocol_does_not_import_another() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/protocol");
+    let mut wrong = Vec::new();
+    for folder in PROTOCOLS {
+        let mut files = Vec::new();
+        rust_files(&source.join(folder), &mut files);
+        for file in files {
+            let code = code_of(&std::fs::read_to_string(&file).unwrap());
+            for other in PROTOCOLS.iter().filter(|other| *other != folder) {
+                if code.contains(&format!("{other}::")) {
+                    wrong.push(format!("{} imports `{other}`", file.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn imports_are_found_in_every_form() {
     let code = code_of(

@@ -2,11 +2,13 @@
 //!
 //! [`history`](crate::history) repairs a conversation by these rules before it is encoded.
 
+mod items;
 mod names;
 mod shown;
 
 use std::borrow::Cow;
 
+pub(crate) use items::is_item;
 pub(crate) use names::{NamePattern, ToolNames};
 pub(crate) use shown::Shown;
 

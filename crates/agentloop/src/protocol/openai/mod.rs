@@ -2,8 +2,12 @@
 
 pub(super) mod citations;
 pub(super) mod embed;
+pub(super) mod encode;
 pub(super) mod images;
 pub(super) mod logprobs;
 pub(super) mod models;
+pub(super) mod parts;
 #[cfg(feature = "serve")]
 pub(super) mod serve;
+pub(super) mod thinking;
+pub(super) mod tools;

@@ -3,21 +3,19 @@
 use std::borrow::Cow;
 
 use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::image_output;
 use super::message::Messages;
 use super::{thinking, tools};
-use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat, Role, Warning, WarningKind};
+use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat};
 use crate::error::Result;
+use crate::protocol::openai::encode::{strictly, system_role, with_schema};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
-use crate::protocol::{Encoded, IdPattern, NamePattern, Order, Prepared, Rules, headers};
-use crate::provider::quirks::{
-    JsonSchemaSupport, LogprobsForm, ReasoningEcho, StreamUsage, ToolCallIds,
-};
-use crate::provider::{InstructionsRole, Param, Provider, Sampling};
-use crate::schema::{self, Dialect, Sent};
+use crate::protocol::{Encoded, Prepared, headers};
+use crate::provider::quirks::{LogprobsForm, StreamUsage};
+use crate::provider::{Param, Provider, Sampling};
 
 /// Encodes a chat call.
 pub(crate) fn chat(
@@ -69,21 +67,6 @@ pub(crate) fn chat(
         warnings,
         names: prepared.names,
     })
-}
-
-/// Returns the role of messages with instructions.
-pub(in crate::protocol) fn system_role(
-    provider: &Provider,
-    model: &str,
-    shaped: &Shaped<'_>,
-) -> &'static str {
-    // The rules of models are compared only when there are instructions.
-    let instructed = shaped.instructions.is_some()
-        || shaped.request.messages.iter().any(|message| message.role == Role::System);
-    match instructed && provider.ruled_traits(model).instructions == InstructionsRole::Developer {
-        true => "developer",
-        false => Role::System.as_str(),
-    }
 }
 
 /// Writes how tokens are chosen and when to stop.
@@ -140,28 +123,6 @@ fn sampling(
     Ok(())
 }
 
-/// Returns the conversations that the provider takes. `items` is set for the Responses protocol, whose state is sent as
-/// items.
-pub(in crate::protocol) fn conversation_rules<'a>(
-    provider: &'a Provider,
-    model: &'a str,
-    order: &'a Order,
-    items: bool,
-) -> Rules<'a> {
-    Rules {
-        provider,
-        model,
-        ids: match provider.quirks.tool_call_ids {
-            ToolCallIds::Any => IdPattern::Any,
-            ToolCallIds::NineAlphanumeric => IdPattern::NineAlphanumeric,
-        },
-        names: NamePattern::Word64,
-        thinking_as_text: !items && provider.quirks.reasoning_echo != ReasoningEcho::Never,
-        items,
-        order,
-    }
-}
-
 /// Writes the form of the text.
 fn response_format(
     params: &mut ParamWriter<'_>,
@@ -171,48 +132,14 @@ fn response_format(
     let Some(format) = &request.response_format else {
         return Ok(());
     };
-    let sent = match format {
-        ResponseFormat::JsonObject {}
-            if provider.quirks.json_schema == JsonSchemaSupport::SchemaOnly =>
-        {
-            let why = format!("{} takes JSON mode only with a schema: any object", provider.name);
-            params.warn(WarningKind::Converted, Param::ResponseFormat.name(), &why);
-            Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
-        }
-        ResponseFormat::JsonSchema { json_schema } => {
-            let subject = Param::ResponseFormat.name();
-            let mut json_schema = json_schema.clone();
-            let (schema, strict) =
-                strictly(&json_schema.schema, json_schema.strict, subject, &mut params.warnings);
-            (json_schema.schema, json_schema.strict) = (schema.into_value(), strict);
-            Cow::Owned(ResponseFormat::JsonSchema { json_schema })
-        }
-        _ => Cow::Borrowed(format),
-    };
+    let mut sent = with_schema(params, provider, format);
+    if let ResponseFormat::JsonSchema { json_schema } = format {
+        let subject = Param::ResponseFormat.name();
+        let mut json_schema = json_schema.clone();
+        let (schema, strict) =
+            strictly(&json_schema.schema, json_schema.strict, subject, &mut params.warnings);
+        (json_schema.schema, json_schema.strict) = (schema.into_value(), strict);
+        sent = Cow::Owned(ResponseFormat::JsonSchema { json_schema });
+    }
     params.put(Param::ResponseFormat, Some(sent.as_ref())).map(drop)
-}
-
-/// Returns a schema that the provider shall keep to, in the form that it takes. One that has none, as an open map, is
-/// sent as it is and asked for loosely.
-pub(in crate::protocol) fn strictly<'s>(
-    schema: &'s Value,
-    strict: Option<bool>,
-    subject: &str,
-    warnings: &mut Vec<Warning>,
-) -> (Sent<'s>, Option<bool>) {
-    if strict != Some(true) {
-        return (Sent::AsIs(schema), strict);
-    }
-    let converted = schema::converted(schema, Dialect::OpenAiStrict);
-    let mut warn = |why: &str| {
-        let message = format!("{subject}: {why}");
-        warnings.push(Warning::new(WarningKind::Converted, subject, message));
-    };
-    if converted.is_narrowed() {
-        let why = converted.lost().join("; ");
-        warn(&format!("the schema cannot be strict, and is sent without `strict` ({why})"));
-        return (Sent::AsIs(schema), Some(false));
-    }
-    converted.lost().iter().for_each(|why| warn(why));
-    (Sent::Converted(converted), strict)
 }

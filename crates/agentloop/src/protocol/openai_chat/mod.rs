@@ -2,22 +2,23 @@
 
 mod citations;
 mod decode;
-pub(super) mod encode;
+mod encode;
 mod growing;
 mod image_output;
 mod message;
 mod params;
-pub(super) mod parts;
+mod parts;
 #[cfg(feature = "serve")]
 mod serve;
 mod stream;
-pub(super) mod thinking;
-pub(in crate::protocol) mod tools;
-pub(in crate::protocol) mod usage;
+mod thinking;
+mod tools;
+mod usage;
 mod wire;
 
 use decode::Decoder;
 
+use super::openai::encode::conversation_rules;
 use super::openai::{embed, models};
 use super::output::Shaped;
 use super::params::Place;
@@ -41,7 +42,7 @@ impl Codec for OpenAiChat {
         model: &'a str,
         order: &'a Order,
     ) -> Rules<'a> {
-        encode::conversation_rules(provider, model, order, false)
+        conversation_rules(provider, model, order, false)
     }
 
     fn shows(&self, part: &ContentPart, provider: &Provider) -> Shown {

@@ -7,11 +7,12 @@ use serde_json::Value;
 
 use super::growing::REFERENCES;
 use crate::chat::{CacheControl, ContentPart, ImageDetail, ProviderState, ThinkingPart};
-use crate::media::{DataUrl, MediaKind, Medium, Refusal, Source, audio_format};
+use crate::media::{MediaKind, Medium, Refusal, Source, audio_format};
 use crate::protocol::Shown;
+use crate::protocol::openai::parts::{image, url};
 use crate::provider::Provider;
 use crate::provider::quirks::{
-    AudioInputForm, CacheMarkers, FileInputForm, ImageInput, ToolResultImages, VideoInput,
+    AudioInputForm, CacheMarkers, FileInputForm, ToolResultImages, VideoInput,
 };
 
 /// A part on the wire.
@@ -222,35 +223,6 @@ pub(super) fn encode<'a>(
         _ => file(medium, provider)?,
     };
     Ok((wire, cache.map(|_| format!("{name} takes no cache markers on files"))))
-}
-
-/// Returns the URL, or a data URL with its media type.
-pub(in crate::protocol) fn url(medium: Medium<'_>) -> Result<Cow<'_, str>, Refusal> {
-    let data = match medium.source {
-        Source::Address(url) | Source::Id(url) => return Ok(Cow::Borrowed(url)),
-        Source::Inline(data) => data,
-    };
-    let mime = medium.mime.ok_or_else(|| {
-        Refusal::unknown_type(&format!("the {}", medium.kind), "its name and content")
-    })?;
-    Ok(match medium.written {
-        Some(written) if data.mime() == Some(mime.as_ref()) => Cow::Borrowed(written),
-        _ => Cow::Owned(DataUrl::of_base64(mime, data.base64()).to_string()),
-    })
-}
-
-pub(in crate::protocol) fn image<'a>(
-    medium: Medium<'a>,
-    provider: &Provider,
-) -> Result<Cow<'a, str>, Refusal> {
-    let name = &provider.name;
-    match (provider.quirks.images, &medium.source) {
-        (ImageInput::Refused, _) => Err(format!("{name} takes no images").into()),
-        (ImageInput::DataOnly, Source::Address(_)) => Err(Refusal::needs_bytes(format!(
-            "{name} takes images only as data URLs, not by address"
-        ))),
-        _ => url(medium),
-    }
 }
 
 fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {

@@ -1,19 +1,17 @@
 //! Encodes a chat request.
 
-use std::borrow::Cow;
-
 use http::Method;
 use serde_json::{Value, json};
 
 use super::message::Items;
 use super::{thinking, tools};
-use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat, Warning, WarningKind};
+use crate::chat::{ChatMessage, ChatRequest, Effort, ResponseFormat, Warning};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::openai_chat::encode::{strictly, system_role};
+use crate::protocol::openai::encode::{strictly, system_role, with_schema};
 use crate::protocol::output::Shaped;
 use crate::protocol::params::{Extra, ParamWriter};
 use crate::protocol::{Call, Encoded, Prepared, headers};
-use crate::provider::quirks::{IncludeForm, JsonSchemaSupport, StoreForm, TextFormat};
+use crate::provider::quirks::{IncludeForm, StoreForm, TextFormat};
 use crate::provider::{Param, Provider, Sampling};
 
 /// Writes a chat call, or one that counts its tokens.
@@ -143,21 +141,6 @@ fn text(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequest
         params.put(Param::ResponseFormat, Some(&format))?;
     }
     params.copy(request, Param::Verbosity)
-}
-
-/// Returns a schema of any object for JSON mode, where the provider requires a schema.
-fn with_schema<'a>(
-    params: &mut ParamWriter<'_>,
-    provider: &Provider,
-    format: &'a ResponseFormat,
-) -> Cow<'a, ResponseFormat> {
-    let only = provider.quirks.json_schema == JsonSchemaSupport::SchemaOnly;
-    if !only || *format != (ResponseFormat::JsonObject {}) {
-        return Cow::Borrowed(format);
-    }
-    let why = format!("{} takes JSON mode only with a schema: any object", provider.name);
-    params.warn(WarningKind::Converted, Param::ResponseFormat.name(), &why);
-    Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
 }
 
 /// Returns the form of the text, with the schema's fields beside the type.

@@ -17,10 +17,9 @@ mod usage;
 mod wire;
 
 use decode::Decoder;
-pub(crate) use replay::is_item;
 
+use super::openai::encode::conversation_rules;
 use super::openai::{embed, models};
-use super::openai_chat::encode::conversation_rules;
 use super::output::Shaped;
 use super::params::Place;
 #[cfg(feature = "serve")]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::chat::{ContentPart, ImageDetail};
 use crate::media::{MediaKind, Medium, Refusal, Source, audio_format};
 use crate::protocol::Shown;
-use crate::protocol::openai_chat::parts::{image, url};
+use crate::protocol::openai::parts::{image, url};
 use crate::provider::Provider;
 use crate::provider::quirks::{AudioInputForm, FileInputForm, ItemForm, ToolResultImages};
 

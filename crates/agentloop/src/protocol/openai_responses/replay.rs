@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::chat::{Citation, ContentPart, ProviderState, TextPart, ToolCallPart, file_citation};
-use crate::protocol::free_text;
+use crate::protocol::{free_text, is_item};
 
 type Item = Map<String, Value>;
 
@@ -35,24 +35,6 @@ pub(super) fn item(part: &ContentPart) -> Option<&Item> {
         _ => true,
     };
     fits.then_some(item)
-}
-
-/// Returns whether that is an item of this protocol: a thing of which the kind is reported, as no other protocol tells
-/// it.
-pub(crate) fn is_item(data: &Value) -> bool {
-    // A compaction is none: other protocols have that word too.
-    const KINDS: [&str; 7] = [
-        "message",
-        "reasoning",
-        "program",
-        "additional_tools",
-        "configuration_update",
-        "mcp_approval_request",
-        "mcp_approval_response",
-    ];
-    const ENDS: [&str; 4] = ["_call", "_output", "_results", "_list_tools"];
-    let kind = data.get("type").and_then(Value::as_str).unwrap_or_default();
-    KINDS.contains(&kind) || ENDS.iter().any(|end| kind.ends_with(end))
 }
 
 /// Returns the kind of an item.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::{ChatRequest, ToolChoice, ToolDefinition};
 use crate::error::Result;
-use crate::protocol::openai_chat::tools::{Declared, Function, put};
+use crate::protocol::openai::tools::{Declared, Function, put};
 use crate::protocol::params::ParamWriter;
 use crate::protocol::{ToolNames, client_tools};
 use crate::provider::Provider;

@@ -3,9 +3,9 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::super::is_item;
 use crate::chat::ChatRequest;
 use crate::error::Result;
+use crate::protocol::is_item;
 use crate::protocol::serve::{Operation, ServedChat, refused};
 
 /// Fields of the body that a [`ChatRequest`] has too, and their names there.
