@@ -60,6 +60,18 @@
 
 // docs.rs builds with a nightly compiler and shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// What several of the default features share may be unused with one of them alone.
+#![cfg_attr(
+    not(all(
+        feature = "anthropic",
+        feature = "config",
+        feature = "gemini",
+        feature = "http2",
+        feature = "openai-chat",
+        feature = "openai-responses"
+    )),
+    allow(dead_code, unused_imports, unused_macros)
+)]
 
 #[cfg(feature = "agent")]
 pub mod agent;
@@ -69,6 +81,7 @@ mod calendar;
 mod canonical;
 mod chat;
 mod client;
+#[cfg(feature = "config")]
 mod config;
 mod error;
 mod framing;
@@ -138,6 +151,7 @@ pub use chat::{
     Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
 };
 pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
+#[cfg(feature = "config")]
 pub use config::{Config, ConfigFile, ConfigOrigin, ConfigReader, RestrictedSetting};
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};

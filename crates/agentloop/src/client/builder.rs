@@ -8,6 +8,7 @@ use super::access::takes_key;
 use super::download::Fetcher;
 use super::{AgentLoop, Inner};
 use crate::chat::MediaOptions;
+#[cfg(feature = "config")]
 use crate::config::Config;
 use crate::error::Result;
 use crate::middleware::order::Configured;
@@ -89,6 +90,7 @@ impl AgentLoopBuilder {
     ///
     /// Its middlewares come after those that are given in code, whatever is called first, and in this order: fallback,
     /// retry.
+    #[cfg(feature = "config")]
     pub fn config(mut self, config: &Config) -> Self {
         for provider in &config.providers {
             self = self.provider(provider.clone());

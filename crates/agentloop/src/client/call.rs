@@ -59,6 +59,9 @@ fn resolve<'a>(
         let provider = registry.speaking(&target.provider, protocol);
         target.to_mut().provider = provider;
     }
+    codec(protocol)
+        .check_compiled()
+        .map_err(|error| error.with_provider(target.provider.name.as_ref()))?;
     Ok(target)
 }
 

@@ -20,10 +20,10 @@ pub use trust::RestrictedSetting;
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
-use crate::middleware::{
-    Cache, CacheTable, CostTable, Costs, Fallback, FallbackTable, Limits, LimitsTable, LogTable,
-    Logger, Retry, RetryTable,
+use crate::middleware::tables::{
+    CacheTable, CostTable, FallbackTable, LimitsTable, LogTable, RetryTable,
 };
+use crate::middleware::{Cache, Costs, Fallback, Limits, Logger, Retry};
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, restrict};
 use crate::timeouts::{self, Timeouts};

@@ -31,26 +31,31 @@ mod witness;
 use std::future::Future;
 use std::sync::Arc;
 
-pub(crate) use cache::CacheTable;
 #[cfg(feature = "redis")]
 pub use cache::RedisStore;
 pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
-pub(crate) use cost::CostTable;
 pub use cost::{CostEntry, CostLedger, Costs, Totals};
 pub(crate) use dispatch::Dispatch;
-pub(crate) use fallback::FallbackTable;
 pub use fallback::{Cooldown, Fallback};
 #[cfg(feature = "redis")]
 pub use limits::RedisLimits;
-pub(crate) use limits::table::LimitsTable;
 pub use limits::{InProcess, Limit, Limits, SharedAnswer, SharedAsk, SharedLimits};
-pub(crate) use logger::LogTable;
 pub use logger::{LogEntry, LogStatus, Logger};
 pub use next::Next;
-pub(crate) use retry::RetryTable;
 pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
 pub use warn::WarningsTo;
 pub(crate) use witness::Witness;
+
+/// The tables of `agentloop.toml`.
+#[cfg(feature = "config")]
+pub(crate) mod tables {
+    pub(crate) use super::cache::config::CacheTable;
+    pub(crate) use super::cost::config::CostTable;
+    pub(crate) use super::fallback::config::FallbackTable;
+    pub(crate) use super::limits::table::LimitsTable;
+    pub(crate) use super::logger::config::LogTable;
+    pub(crate) use super::retry::config::RetryTable;
+}
 
 use crate::chat::{Access, ChatRequest, EmbedRequest, EmbedResponse};
 use crate::error::Result;

@@ -89,7 +89,7 @@ impl ModelCatalog {
         Self::parse(text).map_err(|error| named(&error.message()))
     }
 
-    /// Adds a user's own records: TOML, or JSON if the text begins with a brace.
+    /// Adds a user's own records: JSON if the text begins with a brace, else TOML, which needs the feature `config`.
     ///
     /// A field of a record replaces the field of the model (all prices are one field); fields that a record does not have
     /// stay. A record of an unknown model adds the model.
@@ -111,16 +111,10 @@ impl ModelCatalog {
     ///
     /// When the text cannot be read, has a field that is not known, or names a model without its provider.
     pub fn with_overrides(self, text: &str) -> Result<Self> {
-        let wrong = |line: usize, message: &dyn fmt::Display| {
-            Error::new(ErrorKind::Config, format!("line {line}: {message}"))
-        };
         let records = if text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| wrong(error.line(), &error))?
         } else {
-            toml::from_str(text).map_err(|error| {
-                let before = text.get(..error.span().map_or(0, |span| span.start));
-                wrong(before.unwrap_or_default().matches('\n').count() + 1, &error.message())
-            })?
+            read_toml(text)?
         };
         Ok(self.overridden(checked(records)?))
     }
@@ -283,4 +277,23 @@ impl fmt::Debug for ModelCatalog {
             .field("overrides", &own.map_or(0, |own| own.overrides.len()))
             .finish()
     }
+}
+
+/// Returns the error of records that cannot be read.
+fn wrong(line: usize, message: &dyn fmt::Display) -> Error {
+    Error::new(ErrorKind::Config, format!("line {line}: {message}"))
+}
+
+#[cfg(feature = "config")]
+fn read_toml(text: &str) -> Result<BTreeMap<String, ModelData>> {
+    toml::from_str(text).map_err(|error| {
+        let before = text.get(..error.span().map_or(0, |span| span.start));
+        wrong(before.unwrap_or_default().matches('\n').count() + 1, &error.message())
+    })
+}
+
+#[cfg(not(feature = "config"))]
+fn read_toml(_: &str) -> Result<BTreeMap<String, ModelData>> {
+    Err(Error::new(ErrorKind::Config, "the records are TOML, and TOML support is not compiled in")
+        .with_hint("enable the feature `config` of agentloop, or write the records as JSON"))
 }

@@ -66,6 +66,11 @@ pub(crate) struct ModelPage {
 /// A codec never branches on the name of a provider: differences between the providers of a protocol are
 /// [quirks](crate::provider::quirks).
 pub(crate) trait Codec: Sync {
+    /// Fails if the protocol is not compiled in.
+    fn check_compiled(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Returns the conversations that `provider` takes for `model`.
     fn conversation_rules<'a>(
         &self,

@@ -31,7 +31,8 @@ pub(crate) fn build(
     } else {
         // Not for streams: compressors hold bytes back.
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, br"));
+        let encodings = if cfg!(feature = "brotli") { "gzip, br" } else { "gzip" };
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(encodings));
     }
     for (name, value) in &provider.headers {
         headers.insert(header_name(name)?, header_value(name, value)?);

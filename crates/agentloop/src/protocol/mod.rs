@@ -3,7 +3,10 @@
 //! Each protocol is one folder that implements `Codec`. The folders use the same file names for the same job. No code
 //! here branches on the name of a provider: the differences between the providers of a protocol are
 //! [quirks](crate::provider::quirks) of their rows.
+//!
+//! Each protocol is a feature of the crate. One that is not compiled in is [`missing`].
 
+#[cfg(feature = "anthropic")]
 mod anthropic;
 mod base64_join;
 mod classify;
@@ -18,12 +21,17 @@ mod error_body;
 mod fields;
 mod fill;
 mod free_text;
+#[cfg(feature = "gemini")]
 mod gemini;
 mod headers;
 mod json;
 mod lenient;
+mod missing;
+#[cfg(any(feature = "openai-chat", feature = "openai-responses"))]
 mod openai;
+#[cfg(feature = "openai-chat")]
 mod openai_chat;
+#[cfg(feature = "openai-responses")]
 mod openai_responses;
 pub(crate) mod output;
 pub(crate) mod params;
@@ -56,10 +64,16 @@ pub use crate::chat::Protocol;
 /// Returns the codec of a protocol.
 pub(crate) fn codec(protocol: Protocol) -> &'static dyn Codec {
     match protocol {
+        #[cfg(feature = "openai-chat")]
         Protocol::OpenAiChat => &openai_chat::OpenAiChat,
+        #[cfg(feature = "openai-responses")]
         Protocol::OpenAiResponses => &openai_responses::OpenAiResponses,
+        #[cfg(feature = "anthropic")]
         Protocol::Anthropic => &anthropic::Anthropic,
+        #[cfg(feature = "gemini")]
         Protocol::Gemini => &gemini::Gemini,
+        #[allow(unreachable_patterns, reason = "unless a protocol is not compiled in")]
+        other => missing::Missing::of(other),
     }
 }
 

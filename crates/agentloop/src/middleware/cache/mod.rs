@@ -1,6 +1,7 @@
 //! Returns stored responses to equal requests.
 
-mod config;
+#[cfg(feature = "config")]
+pub(super) mod config;
 mod flight;
 mod guarded;
 mod key;
@@ -17,7 +18,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use config::CacheTable;
 pub use key::CacheKey;
 pub use memory::MemoryStore;
 #[cfg(feature = "redis")]

@@ -1,6 +1,7 @@
 //! Adds the cost to every response, sums it up, and limits it.
 
-mod config;
+#[cfg(feature = "config")]
+pub(super) mod config;
 mod ledger;
 mod priced;
 
@@ -9,7 +10,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-pub(crate) use config::CostTable;
 pub use ledger::{CostEntry, CostLedger, Totals};
 
 use self::ledger::Spent;

@@ -1,7 +1,8 @@
 //! Tries other models.
 
 mod candidates;
-mod config;
+#[cfg(feature = "config")]
+pub(super) mod config;
 mod cooldown;
 mod predicate;
 mod tried;
@@ -9,7 +10,6 @@ mod tried;
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use config::FallbackTable;
 pub use cooldown::Cooldown;
 
 use candidates::{Candidate, candidates};

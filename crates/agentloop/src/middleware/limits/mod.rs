@@ -8,7 +8,8 @@ mod place;
 mod redis;
 mod scope;
 mod shared;
-pub(crate) mod table;
+#[cfg(feature = "config")]
+pub(super) mod table;
 mod through;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! Writes one record per call: for people, for programs, and for OpenTelemetry.
 
-mod config;
+#[cfg(feature = "config")]
+pub(super) mod config;
 mod entry;
 mod sink;
 mod span;
@@ -8,7 +9,6 @@ mod span;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-pub(crate) use config::LogTable;
 pub use entry::{LogEntry, LogStatus};
 use tokio::time::Instant;
 use tracing::Instrument as _;

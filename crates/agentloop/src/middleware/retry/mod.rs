@@ -2,7 +2,8 @@
 
 mod backoff;
 mod budget;
-mod config;
+#[cfg(feature = "config")]
+pub(super) mod config;
 mod earlier;
 mod jitter;
 mod policy;
@@ -15,7 +16,6 @@ use tokio::time::Instant;
 
 pub use backoff::Backoff;
 pub use budget::RetryBudget;
-pub(crate) use config::RetryTable;
 pub use jitter::Jitter;
 
 use earlier::{Earlier, Stop};

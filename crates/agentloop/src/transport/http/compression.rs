@@ -1,5 +1,8 @@
 //! Decompresses bodies piece by piece, as they arrive.
 
+#[cfg(feature = "brotli")]
+mod brotli;
+
 use std::io::{self, Write};
 use std::mem;
 use std::pin::Pin;
@@ -7,7 +10,6 @@ use std::task::{Context, Poll, ready};
 
 use ::http::HeaderMap;
 use ::http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
-use brotli_decompressor::{BrotliDecompressStream, BrotliResult, BrotliState, StandardAlloc};
 use bytes::{Buf, Bytes};
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use futures_core::Stream;
@@ -20,39 +22,83 @@ use crate::pace::Pace;
 /// How many compressed bytes one step reads.
 const STEP_INPUT: usize = 16 << 10;
 
-/// How many bytes one step of Brotli returns. The deflate decoders have a buffer of the same size.
-const STEP_OUTPUT: usize = 32 << 10;
-
 /// The least work that one step counts as. A gzip member of twenty bytes sets up a new decoder.
 const STEP_WORK: usize = 4 << 10;
 
-/// How a body is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
-    Gzip,
-    Deflate,
-    Brotli,
+/// Decompresses one body, in steps.
+pub(super) trait Decoder: Send {
+    /// Reads as much of `bytes` as one buffer of output has room for. If all of them are read, the output has everything that they decompress
+    /// to: an event must not wait for the next one.
+    fn step(&mut self, bytes: &[u8]) -> io::Result<Step>;
+
+    /// Checks that the compressed data is complete.
+    fn finish(&mut self) -> io::Result<()>;
+
+    fn output(&mut self) -> &mut Vec<u8>;
 }
 
-impl Encoding {
-    /// Reads how the body is compressed, and removes the headers that do not hold after decompression. A body in an unknown encoding is
-    /// returned unchanged, with its header.
-    pub(super) fn take(headers: &mut HeaderMap) -> Option<Self> {
-        let mut values = headers.get_all(CONTENT_ENCODING).iter();
-        let value = values.next()?.to_str().ok()?.trim();
-        if values.next().is_some() {
-            return None;
-        }
-        let encoding = match value.to_ascii_lowercase().as_str() {
-            "gzip" | "x-gzip" => Self::Gzip,
-            "deflate" => Self::Deflate,
-            "br" => Self::Brotli,
-            _ => return None,
-        };
-        headers.remove(CONTENT_ENCODING);
-        headers.remove(CONTENT_LENGTH);
-        Some(encoding)
+/// What one step of a decoder did.
+pub(super) struct Step {
+    /// How many compressed bytes it read.
+    taken: usize,
+    /// Whether it has more output for what it read.
+    more: bool,
+}
+
+/// Returns the decoder of a body, and removes the headers that do not hold after decompression. A body in an unknown encoding is returned
+/// unchanged, with its header.
+pub(super) fn decoder(headers: &mut HeaderMap) -> Option<Box<dyn Decoder>> {
+    let mut values = headers.get_all(CONTENT_ENCODING).iter();
+    let value = values.next()?.to_str().ok()?.trim();
+    if values.next().is_some() {
+        return None;
     }
+    let decoder: Box<dyn Decoder> = match value.to_ascii_lowercase().as_str() {
+        "gzip" | "x-gzip" => Box::new(MultiGzDecoder::new(Vec::new())),
+        "deflate" => Box::new(ZlibDecoder::new(Vec::new())),
+        #[cfg(feature = "brotli")]
+        "br" => Box::new(brotli::Brotli::new()),
+        _ => return None,
+    };
+    headers.remove(CONTENT_ENCODING);
+    headers.remove(CONTENT_LENGTH);
+    Some(decoder)
+}
+
+impl Decoder for MultiGzDecoder<Vec<u8>> {
+    fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
+        write_step(self, bytes)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+
+    fn output(&mut self) -> &mut Vec<u8> {
+        self.get_mut()
+    }
+}
+
+impl Decoder for ZlibDecoder<Vec<u8>> {
+    fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
+        write_step(self, bytes)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        self.try_finish()
+    }
+
+    fn output(&mut self) -> &mut Vec<u8> {
+        self.get_mut()
+    }
+}
+
+fn write_step(decoder: &mut dyn Write, bytes: &[u8]) -> io::Result<Step> {
+    let taken = decoder.write(bytes)?;
+    if taken == bytes.len() {
+        decoder.flush()?;
+    }
+    Ok(Step { taken, more: false })
 }
 
 /// A body that is decompressed as it arrives, in steps of bounded size.
@@ -61,7 +107,7 @@ impl Encoding {
 /// when they produce nothing. Brotli decodes up to one window (at most 16 MiB) before the first step of it returns.
 pub(super) struct Decompressed {
     wire: Wire,
-    decoder: Decoder,
+    decoder: Box<dyn Decoder>,
     /// The rest of the piece that arrived last.
     input: Bytes,
     /// Whether the decoder has more output for the input that it read.
@@ -74,118 +120,11 @@ pub(super) struct Decompressed {
     ended: bool,
 }
 
-enum Decoder {
-    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
-    Deflate(Box<ZlibDecoder<Vec<u8>>>),
-    Brotli(Box<Brotli>),
-}
-
-struct Brotli {
-    state: BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
-    /// The buffer that one step writes to.
-    buffer: Box<[u8]>,
-    output: Vec<u8>,
-    total: usize,
-    finished: bool,
-}
-
-/// What one step of a decoder did.
-struct Step {
-    /// How many compressed bytes it read.
-    taken: usize,
-    /// Whether it has more output for what it read.
-    more: bool,
-}
-
-impl Brotli {
-    fn new() -> Self {
-        let alloc = StandardAlloc::default;
-        Self {
-            state: BrotliState::new_strict(alloc(), alloc(), alloc()),
-            buffer: vec![0; STEP_OUTPUT].into_boxed_slice(),
-            output: Vec::new(),
-            total: 0,
-            finished: false,
-        }
-    }
-
-    fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
-        if self.finished {
-            return Ok(Step { taken: 0, more: false });
-        }
-        let (mut left, mut taken) = (bytes.len(), 0);
-        let (mut room, mut written) = (self.buffer.len(), 0);
-        let result = BrotliDecompressStream(
-            &mut left,
-            &mut taken,
-            bytes,
-            &mut room,
-            &mut written,
-            &mut self.buffer,
-            &mut self.total,
-            &mut self.state,
-        );
-        self.output.extend_from_slice(&self.buffer[..written]);
-        match result {
-            BrotliResult::ResultFailure => Err(io::ErrorKind::InvalidData.into()),
-            BrotliResult::ResultSuccess => {
-                self.finished = true;
-                Ok(Step { taken, more: false })
-            }
-            BrotliResult::NeedsMoreInput => Ok(Step { taken, more: false }),
-            BrotliResult::NeedsMoreOutput => Ok(Step { taken, more: true }),
-        }
-    }
-}
-
-impl Decoder {
-    fn new(encoding: Encoding) -> Self {
-        match encoding {
-            Encoding::Gzip => Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new()))),
-            Encoding::Deflate => Self::Deflate(Box::new(ZlibDecoder::new(Vec::new()))),
-            Encoding::Brotli => Self::Brotli(Box::new(Brotli::new())),
-        }
-    }
-
-    /// Reads as much of `bytes` as one buffer of output has room for. If all of them are read, the output has everything that they decompress
-    /// to: an event must not wait for the next one.
-    fn step(&mut self, bytes: &[u8]) -> io::Result<Step> {
-        let decoder: &mut dyn Write = match self {
-            Self::Brotli(decoder) => return decoder.step(bytes),
-            Self::Gzip(decoder) => decoder.as_mut(),
-            Self::Deflate(decoder) => decoder.as_mut(),
-        };
-        let taken = decoder.write(bytes)?;
-        if taken == bytes.len() {
-            decoder.flush()?;
-        }
-        Ok(Step { taken, more: false })
-    }
-
-    /// Checks that the compressed data is complete.
-    fn finish(&mut self) -> io::Result<()> {
-        match self {
-            Self::Gzip(decoder) => decoder.try_finish(),
-            Self::Deflate(decoder) => decoder.try_finish(),
-            Self::Brotli(decoder) if decoder.finished => Ok(()),
-            Self::Brotli(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-        }
-    }
-
-    fn take_output(&mut self) -> Vec<u8> {
-        mem::take(match self {
-            Self::Gzip(decoder) => decoder.get_mut(),
-            Self::Deflate(decoder) => decoder.get_mut(),
-            Self::Brotli(decoder) => &mut decoder.output,
-        })
-    }
-}
-
 impl Decompressed {
-    pub(super) fn new(wire: Wire, encoding: Encoding) -> Self {
+    pub(super) fn new(wire: Wire, decoder: Box<dyn Decoder>) -> Self {
         Self {
             wire,
-            decoder: Decoder::new(encoding),
+            decoder,
             input: Bytes::new(),
             more: false,
             silent: 0,
@@ -221,7 +160,7 @@ impl Decompressed {
         };
         self.input.advance(step.taken);
         self.more = step.more;
-        let output = self.decoder.take_output();
+        let output = mem::take(self.decoder.output());
         self.pace.charge(STEP_WORK.max(step.taken + output.len()));
         if !output.is_empty() {
             self.silent = 0;
@@ -247,7 +186,7 @@ impl Decompressed {
         {
             return Some(Err(self.failed(error)));
         }
-        let output = self.decoder.take_output();
+        let output = mem::take(self.decoder.output());
         (!output.is_empty()).then(|| Ok(Bytes::from(output)))
     }
 }

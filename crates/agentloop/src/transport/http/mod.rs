@@ -10,6 +10,10 @@ mod exchange;
 mod fault;
 mod gate;
 mod http1;
+#[cfg(feature = "http2")]
+mod http2;
+#[cfg(not(feature = "http2"))]
+#[path = "no_http2.rs"]
 mod http2;
 mod io;
 mod origin;
@@ -28,7 +32,7 @@ use ::http::{Request, Response};
 use bytes::Bytes;
 
 pub use self::builder::HttpTransportBuilder;
-use self::compression::{Decompressed, Encoding};
+use self::compression::Decompressed;
 use self::dial::Dialer;
 pub(crate) use self::origin::is_this_machine;
 use self::pool::Pool;
@@ -40,8 +44,8 @@ use crate::error::{Error, ErrorKind, Result};
 
 /// Sends requests over HTTP/1.1 and HTTP/2. It is cheap to clone, and clones share their connections.
 ///
-/// - Connections are reused: at most 128 idle ones are kept for each origin, for at most 55 seconds. HTTP/2 is used with servers that offer
-///   it over TLS, with at most 64 requests on one connection, or fewer if the server allows fewer.
+/// - Connections are reused: at most 128 idle ones are kept for each origin, for at most 55 seconds. HTTP/2 (feature `http2`) is used with servers that
+///   offer it over TLS, with at most 64 requests on one connection, or fewer if the server allows fewer.
 /// - A request is sent a second time only if the server has not read it: the server reports that, or it closes a reused connection just as
 ///   the request arrives.
 /// - Proxies are those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`. Servers on this machine are always reached directly. If a
@@ -50,7 +54,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// - At most five redirects are followed, if the request can be repeated unchanged. The body and the headers are sent again within one origin
 ///   only, or from http to https of the same host. A redirect of a request with a body to another origin is an error that names both. A GET
 ///   is redirected to another origin with no header but `accept` and `user-agent`.
-/// - Bodies in gzip, deflate and Brotli are decompressed as they arrive.
+/// - Bodies in gzip, deflate and Brotli (feature `brotli`) are decompressed as they arrive.
 /// - Nothing runs in the background. A request makes progress while its future or its body is polled, and ends when they are dropped.
 ///
 /// It needs a Tokio runtime with I/O and time.
@@ -129,9 +133,9 @@ impl Shared {
             if redirect::follow(request, &response)? {
                 continue;
             }
-            let encoding = Encoding::take(response.headers_mut());
-            return Ok(response.map(|wire| match encoding {
-                Some(encoding) => Body::stream(Decompressed::new(wire, encoding)),
+            let decoder = compression::decoder(response.headers_mut());
+            return Ok(response.map(|wire| match decoder {
+                Some(decoder) => Body::stream(Decompressed::new(wire, decoder)),
                 None => Body::stream(wire),
             }));
         }

@@ -72,7 +72,9 @@ impl Tls {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         let proxy = Arc::new(config.clone());
-        config.alpn_protocols.insert(0, b"h2".to_vec());
+        if cfg!(feature = "http2") {
+            config.alpn_protocols.insert(0, b"h2".to_vec());
+        }
         Ok(Configs { host: Arc::new(config), proxy })
     }
 }
