@@ -6,7 +6,7 @@ use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    batch, chat, decode, embed, encode, models, providers, sim, templates, trust,
+    batch, chat, decode, demo, embed, encode, models, providers, sim, templates, trust,
 };
 
 const EXIT_CODES: &str = "\
@@ -64,6 +64,11 @@ pub(crate) enum Command {
     ///
     /// Example: git diff | agentloop -m openai/gpt-4.1 'Write a commit message for this diff'
     Chat(Box<chat::Args>),
+    /// Take a short tour with simulated providers, without a key and without a network.
+    ///
+    /// Shows a stream with thinking and sources over four protocols, a tool call with your approval, a truncated response and the model
+    /// that takes over, and the tokens against the providers' bill.
+    Demo(demo::Args),
     /// Send every row of a file to a model, and write the responses as JSON lines.
     ///
     /// Each result is one line with the number of its row (`index`, from 0), the text, the usage and the cost, or the
@@ -134,9 +139,10 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 12] = [
+    pub(crate) const NAMES: [&str; 13] = [
         "batch",
         "chat",
+        "demo",
         "encode",
         "decode",
         "embed",

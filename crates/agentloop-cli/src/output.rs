@@ -19,6 +19,11 @@ impl Output {
         Self { terminal: stdout.is_terminal(), stdout: BufWriter::new(stdout) }
     }
 
+    /// Returns whether stdout is a terminal.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
     pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {
         self.stdout.write_all(text.as_bytes())
     }

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use agentloop_sim::Script;
-pub(crate) use agentloop_sim::{Simulator, provider};
+pub(crate) use agentloop_sim::{Faults, Script, Server, Simulator, provider};
 
 /// The model that responds if no provider is configured.
 pub(crate) const ECHO: &str = "sim/echo";

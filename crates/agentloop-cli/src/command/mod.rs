@@ -4,6 +4,7 @@
 pub(crate) mod batch;
 pub(crate) mod chat;
 pub(crate) mod decode;
+pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod encode;
 
@@ -25,6 +26,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Batch(args) => batch::run(*args, setup).await,
         Command::Chat(args) if !args.is_run() => chat::run(*args, setup).await,
         Command::Chat(args) | Command::Run(args) => run::run(*args, setup).await,
+        Command::Demo(args) => demo::run(&args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,
         Command::Embed(args) => embed::run(args, setup).await,

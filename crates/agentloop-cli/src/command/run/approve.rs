@@ -26,7 +26,7 @@ const DENIED: &str = "the user denied the call";
 const QUESTION: &str = "Run it? [y]es, [a]lways this tool, [n]o (add a reason), [q]uit: ";
 
 /// Asks the user at the terminal.
-pub(super) struct TerminalApprover {
+pub(in crate::command) struct TerminalApprover {
     prompt: Prompt,
     /// The folder of `edit_file`, whose changes are shown as a diff, and the tool's definition.
     edits: Option<(Root, String)>,
@@ -45,7 +45,7 @@ enum Reply {
 
 impl TerminalApprover {
     /// Returns an approver, if stdin and stderr are a terminal.
-    pub(super) fn at_terminal(notes: Notes) -> Option<Self> {
+    pub(in crate::command) fn at_terminal(notes: Notes) -> Option<Self> {
         Prompt::at_terminal(notes).map(Self::new)
     }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use agentloop::ChatRequest;
 use agentloop::agent::{CancelToken, Outcome, RunEvent, RunStream, StopReason};
 
-use self::approve::TerminalApprover;
+pub(in crate::command) use self::approve::TerminalApprover;
 pub(crate) use self::args::ToolArgs;
 use self::show::Show;
 use self::start::Start;
@@ -26,6 +26,8 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
 use crate::setup::Setup;
+
+pub(in crate::command) use self::tools::calculator;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;

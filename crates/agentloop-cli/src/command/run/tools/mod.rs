@@ -45,3 +45,8 @@ pub(super) fn build_tools(names: &[String], root: &Path) -> Result<Vec<Tool>, Fa
     }
     Ok(tools)
 }
+
+/// Builds the calculator.
+pub(in crate::command) fn calculator() -> Tool {
+    calculator::tool()
+}
