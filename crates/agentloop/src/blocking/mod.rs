@@ -45,7 +45,7 @@ pub use self::stream::RunStream;
 pub use self::stream::StructuredStream;
 pub use self::stream::{ChatStream, TextStream};
 #[cfg(feature = "agent")]
-use crate::agent::{Agent, Outcome, RunRequest};
+use crate::agent::{Agent, Outcome, RunRequest, Typed};
 use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
 use crate::client;
 use crate::error::{Error, ErrorKind, Result};
@@ -165,6 +165,40 @@ impl AgentLoop {
         self.driver.wait(self.client.chat_structured(request))?
     }
 
+    /// Sends the request and returns the response as JSON that matches `schema`: see
+    /// [`chat_structured_as`](crate::AgentLoop::chat_structured_as).
+    ///
+    /// ```
+    /// use agentloop::ChatRequest;
+    /// # fn main() -> agentloop::Result<()> {
+    /// # let simulator = agentloop_sim::Simulator::new().with_responses([r#"{"city": "Oslo"}"#]);
+    /// # let provider = simulator.provider_named("sim", agentloop::Protocol::OpenAiChat);
+    /// # let builder = agentloop::AgentLoop::builder().provider(provider);
+    /// # let ai = agentloop::blocking::AgentLoop::new(builder.build()?)?;
+    /// let schema = serde_json::json!({
+    ///     "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"]
+    /// });
+    /// let request = ChatRequest::new("sim/any").user("The largest city of Norway?");
+    /// let response = ai.chat_structured_as(schema, request)?;
+    /// assert_eq!(response.data["city"], "Oslo");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Fails if the response does not match, if `schema` is not a valid JSON Schema, or if blocking is
+    /// [not possible](self#inside-of-an-async-runtime).
+    #[cfg(feature = "structured")]
+    pub fn chat_structured_as(
+        &self,
+        schema: serde_json::Value,
+        request: impl Into<StructuredRequest>,
+    ) -> Result<Structured<serde_json::Value>> {
+        let request: StructuredRequest = request.into();
+        self.driver.wait(self.client.chat_structured_as(schema, request))?
+    }
+
     /// Sends the request and returns the partial values and events of the response as an iterator: see
     /// [`stream_structured`](crate::AgentLoop::stream_structured).
     ///
@@ -181,6 +215,24 @@ impl AgentLoop {
     {
         let request: StructuredRequest = request.into();
         let stream = self.driver.wait(self.client.stream_structured(request))??;
+        Ok(StructuredStream::new(stream, Arc::clone(&self.driver)))
+    }
+
+    /// Sends the request and returns the partial values and events of a response that matches `schema`, as an iterator: see
+    /// [`stream_structured_as`](crate::AgentLoop::stream_structured_as).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the response does not begin, if `schema` is not a valid JSON Schema, or if blocking is
+    /// [not possible](self#inside-of-an-async-runtime).
+    #[cfg(feature = "structured")]
+    pub fn stream_structured_as(
+        &self,
+        schema: serde_json::Value,
+        request: impl Into<StructuredRequest>,
+    ) -> Result<StructuredStream<serde_json::Value>> {
+        let request: StructuredRequest = request.into();
+        let stream = self.driver.wait(self.client.stream_structured_as(schema, request))??;
         Ok(StructuredStream::new(stream, Arc::clone(&self.driver)))
     }
 
@@ -211,6 +263,25 @@ impl AgentLoop {
     pub fn run(&self, agent: &Agent, request: impl Into<RunRequest>) -> Result<Outcome> {
         let request: RunRequest = request.into();
         Ok(self.driver.wait(agent.run(request))??)
+    }
+
+    /// Runs an agent until its last response is a valid `T`: see [`run_structured`](Agent::run_structured).
+    ///
+    /// # Errors
+    ///
+    /// Fails if the run fails, if the last response does not match, or if blocking is
+    /// [not possible](self#inside-of-an-async-runtime).
+    #[cfg(feature = "agent")]
+    pub fn run_structured<T>(
+        &self,
+        agent: &Agent,
+        request: impl Into<RunRequest>,
+    ) -> Result<Typed<T>>
+    where
+        T: serde::de::DeserializeOwned + schemars::JsonSchema + Send,
+    {
+        let request: RunRequest = request.into();
+        Ok(self.driver.wait(agent.run_structured(request))??)
     }
 
     /// Starts a run of an agent and returns its events as an iterator.

@@ -1,9 +1,10 @@
 //! The client without `async`, outside and inside of a runtime.
 
 use agentloop::blocking::AgentLoop;
+use agentloop::structured::StructuredEvent;
 use agentloop::{ChatRequest, EmbedRequest, ErrorKind};
-use agentloop_sim::FAULT_HEADER;
-use agentloop_sim::Server;
+use agentloop_sim::{FAULT_HEADER, Server, Simulator};
+use serde_json::json;
 
 fn client() -> AgentLoop {
     let builder = agentloop::AgentLoop::builder().provider(agentloop_sim::provider());
@@ -30,6 +31,46 @@ fn it_works_outside_of_a_runtime() {
     assert!(outcome.text().contains("Hello"));
     let events = ai.stream_run(&ai.agent(), ChatRequest::new("sim/echo").user("Hello"));
     assert!(events.map(Result::unwrap).count() > 2);
+}
+
+#[derive(Debug, PartialEq, serde::Deserialize, schemars::JsonSchema)]
+struct City {
+    city: String,
+}
+
+/// Returns the complete value of a stream.
+fn done<T>(event: agentloop::Result<StructuredEvent<T>>) -> Option<T> {
+    match event.unwrap() {
+        StructuredEvent::Done(structured) => Some(structured.data),
+        _ => None,
+    }
+}
+
+#[test]
+fn structured_output_is_a_type_or_json_in_chats_streams_and_runs() {
+    let oslo = || City { city: "Oslo".to_owned() };
+    let data = json!({ "city": "Oslo" });
+    let schema = json!({
+        "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"],
+        "additionalProperties": false,
+    });
+    let simulator = Simulator::new().with_responses(vec![data.to_string(); 5]);
+    let provider = simulator.provider_named("lab", agentloop::Protocol::OpenAiChat);
+    let builder = agentloop::AgentLoop::builder().provider(provider);
+    let ai = AgentLoop::new(builder.build().unwrap()).unwrap();
+    let ask = || ChatRequest::new("lab/any").user("The largest city of Norway?");
+
+    assert_eq!(ai.chat_structured::<City>(ask()).unwrap().data, oslo());
+    assert_eq!(ai.chat_structured_as(schema.clone(), ask()).unwrap().data, data);
+    let typed = ai.stream_structured::<City>(ask()).unwrap();
+    assert_eq!(typed.filter_map(done).last(), Some(oslo()));
+    let untyped = ai.stream_structured_as(schema, ask()).unwrap();
+    assert_eq!(untyped.filter_map(done).last(), Some(data));
+    let run = ai.run_structured::<City>(&ai.agent(), ask()).unwrap();
+    assert_eq!(run.data, Some(oslo()));
+
+    let invalid = ai.chat_structured_as(json!({ "type": 1 }), ask()).unwrap_err();
+    assert_eq!(invalid.kind(), ErrorKind::InvalidRequest);
 }
 
 #[test]
@@ -63,6 +104,7 @@ async fn inside_of_a_current_thread_runtime_it_is_an_error_and_not_a_panic() {
         ai.stream(ask()).unwrap_err(),
         ai.models("sim").unwrap_err(),
         ai.run(&ai.agent(), ask()).unwrap_err(),
+        ai.run_structured::<City>(&ai.agent(), ask()).unwrap_err(),
     ] {
         assert_eq!(error.kind(), ErrorKind::Config);
         assert!(error.message().contains("current-thread runtime"), "{error}");
