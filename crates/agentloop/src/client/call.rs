@@ -234,17 +234,17 @@ impl Inner {
         let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
             .quietly(!stream && !seen())
             .with_names(names)
-            .with_pricing(self.pricing(target, request.service_tier.as_ref()))
+            .with_pricing(self.pricing(target, provider.service_tier(request)))
             .with_form(form);
         let hidden = Hidden::of(&http);
         Ok((self.send(provider, http, timeouts, deadline), emitter, hidden))
     }
 
     /// Returns what a call is paid with.
-    pub(super) fn pricing(&self, target: &Target, tier: Option<&String>) -> Pricing {
+    pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
         let Target { provider, model } = target;
         let model = self.prices.model(&provider.catalog, &provider.name, model);
-        Pricing { model, tier: tier.cloned(), when: None }
+        Pricing { model, tier: tier.map(str::to_owned), when: None }
     }
 
     /// The request with the media that its provider cannot fetch by itself.
@@ -274,7 +274,7 @@ impl Inner {
         let context = DecodeContext {
             provider: Arc::clone(provider),
             model: Some(target.model.clone()),
-            audio_format: request.audio.as_ref().map(|audio| audio.format.clone()),
+            audio_format: provider.audio_format(request).map(str::to_owned),
         };
         let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
         let decoder = ChatDecoder::new(context);

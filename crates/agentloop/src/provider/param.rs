@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::Provider;
 use crate::chat::{ChatRequest, Param};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::restriction::{MAX_PATH_NAMES, check_range, is_path};
@@ -89,6 +90,30 @@ impl Rule {
                 None => check_field(name).map_err(|error| prefixed("defaults", &error)),
             },
         }
+    }
+}
+
+impl Provider {
+    /// Returns the service tier that a request is sent with: its own, else the provider's default.
+    pub(crate) fn service_tier<'a>(&'a self, request: &'a ChatRequest) -> Option<&'a str> {
+        let own = request.service_tier.as_deref();
+        own.or_else(|| self.default_of(Param::ServiceTier)?.as_str())
+    }
+
+    /// Returns the format of audio that a request is sent with: its own, else the provider's default.
+    pub(crate) fn audio_format<'a>(&'a self, request: &'a ChatRequest) -> Option<&'a str> {
+        match &request.audio {
+            Some(audio) => Some(&audio.format),
+            None => self.default_of(Param::Audio)?.get("format")?.as_str(),
+        }
+    }
+
+    /// Returns the value of a parameter that a request does not set. The last default counts.
+    fn default_of(&self, param: Param) -> Option<&Value> {
+        self.rules.iter().rev().find_map(|rule| match rule {
+            Rule::Default(name, value) if name == param.name() => Some(value),
+            _ => None,
+        })
     }
 }
 

@@ -77,6 +77,43 @@ async fn chats_streams_and_embeddings_have_costs_that_are_added_up() {
     assert_eq!(ledger.total().usd, bill(&simulator.ledger()));
 }
 
+/// Before, only a tier that the request itself set was priced.
+#[tokio::test]
+async fn a_service_tier_that_is_a_default_of_the_provider_has_its_price() {
+    async fn cost(ai: AgentLoop, request: ChatRequest) -> agentloop::Result<Usd> {
+        Ok(ai.chat(request).await?.cost.unwrap().usd)
+    }
+    let prices = r#"
+        ["lab/echo"]
+        prices = [
+            { per_million = { input = "1000", output = "2000" } },
+            { service_tier = "priority", per_million = { input = "3000", output = "6000" } },
+        ]
+    "#;
+    let client = |tier: Option<&str>, costs: Option<Costs>| {
+        let mut lab = Simulator::new().provider_named("lab", Protocol::OpenAiChat);
+        if let Some(tier) = tier {
+            lab = lab.default_field("service_tier", tier);
+        }
+        let catalog = ModelCatalog::embedded().with_overrides(prices).unwrap();
+        let builder = AgentLoop::builder().provider(lab).models(catalog);
+        costs.into_iter().fold(builder, |builder, costs| builder.layer(costs)).build().unwrap()
+    };
+    let usual = cost(client(None, None), asking("echo")).await.unwrap();
+    let asked = asking("echo").service_tier("priority");
+    assert_eq!(cost(client(None, None), asked).await.unwrap(), usual + usual + usual);
+    for costs in [None, Some(Costs::new())] {
+        let found = cost(client(Some("priority"), costs), asking("echo")).await.unwrap();
+        assert_eq!(found, usual + usual + usual);
+    }
+    // The most that a call can cost is reserved at the price of the tier: 100 tokens are 0.2 or 0.6 dollars.
+    let limited = |tier: Option<&'static str>| {
+        cost(client(tier, Some(Costs::new().limit(usd("0.5")))), asking("echo"))
+    };
+    assert_eq!(limited(None).await.unwrap(), usual);
+    assert_eq!(limited(Some("priority")).await.unwrap_err().kind(), ErrorKind::SpendingLimit);
+}
+
 #[tokio::test]
 async fn the_events_of_a_stream_fold_to_the_response_with_its_cost() {
     let (ai, _, _) = lab(Costs::new(), Protocol::OpenAiChat);

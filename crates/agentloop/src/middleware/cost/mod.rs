@@ -20,7 +20,7 @@ use crate::chat::{Cost, CostSource, Usage, Usd};
 use crate::error::{Error, ErrorKind, Result};
 use crate::middleware::{Answer, Middleware, Next, Request};
 use crate::models::{ModelData, Pricing};
-use crate::provider::Target;
+use crate::provider::{Provider, Target};
 use crate::transport::BoxFuture;
 
 /// The longest expected response, if neither the request nor the data of the model limits it.
@@ -39,7 +39,7 @@ type Clock = dyn Fn() -> SystemTime + Send + Sync;
 ///   [`SpendingLimit`](ErrorKind::SpendingLimit), also if many calls are made at once.
 ///
 /// Place it inside of retry and fallback, so that it counts every attempt, and inside of a cache, so that it does not count stored
-/// responses.
+/// responses. Clients that are derived from one another ([`with_key`](crate::AgentLoop::with_key)) share the ledger and the limit.
 ///
 /// ```
 /// use agentloop::{AgentLoop, middleware::Costs};
@@ -133,7 +133,7 @@ impl Costs {
         let named = |error: Error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
-        let most = model.and_then(|model| most(request, model, self.now()));
+        let most = model.and_then(|model| most(request, &target.provider, model, self.now()));
         let Some(most) = most else {
             if self.allow_unpriced {
                 return Ok(Usd::default());
@@ -163,7 +163,8 @@ impl Middleware for Costs {
             let target = next.target(request.model())?;
             let model = self.ledger.model(&target);
             let reserved = self.reserve(&request, &target, model.as_deref())?;
-            let tier = request.chat().and_then(|chat| chat.service_tier.clone());
+            let tier = request.chat().and_then(|chat| target.provider.service_tier(chat));
+            let tier = tier.map(str::to_owned);
             let pricing = Pricing { model, tier, when: Some(self.now()) };
             let pricer = Pricer { pricing: pricing.clone(), own_clock: self.clock.is_some() };
             let call = Call {
@@ -246,12 +247,12 @@ impl Call {
 }
 
 /// Returns the most that a call can cost, if its price is known: an estimate of the prompt and the longest response.
-fn most(request: &Request, model: &ModelData, now: SystemTime) -> Option<Usd> {
+fn most(request: &Request, provider: &Provider, model: &ModelData, now: SystemTime) -> Option<Usd> {
     let (longest, tier) = match request.chat() {
         Some(chat) => {
             let longest = chat.max_tokens.or(model.max_output_tokens).unwrap_or(LONGEST_RESPONSE);
             let choices = u64::from(chat.n.unwrap_or(1).max(1));
-            (longest.saturating_mul(choices), chat.service_tier.as_deref())
+            (longest.saturating_mul(choices), provider.service_tier(chat))
         }
         None => (0, None),
     };

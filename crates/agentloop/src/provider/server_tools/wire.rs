@@ -29,6 +29,10 @@ pub(super) fn write(
         }
         ServerTool::FileSearch(tool) => file_search(dialect, tool, lost),
     };
+    // The options of the tool are in an object of their own.
+    let has_parameters = matches!(tool, ServerTool::WebSearch(_))
+        && dialect == ToolDialect::OpenAi
+        && quirks.web_search == WebSearchForm::Parameters;
     for (name, value) in tool.extra() {
         // All names are OpenAI's except the marker, which is Anthropic's.
         let known = match dialect {
@@ -36,10 +40,15 @@ pub(super) fn write(
             ToolDialect::Anthropic => name == "cache_control",
             ToolDialect::Gemini => false,
         };
-        if known {
-            fields.entry(name).or_insert_with(|| value.clone());
-        } else {
+        if !known {
             lost.push(name.clone());
+        } else if has_parameters {
+            let options = fields.entry("parameters").or_insert_with(|| json!({}));
+            if let Value::Object(options) = options {
+                options.entry(name).or_insert_with(|| value.clone());
+            }
+        } else {
+            fields.entry(name).or_insert_with(|| value.clone());
         }
     }
     fields

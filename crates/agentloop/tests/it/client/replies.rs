@@ -1,6 +1,7 @@
 //! How answers come, and how they fail.
 
-use agentloop::{ChatStreamEvent, ErrorKind, FinishReason};
+use agentloop::{AudioOutput, ChatStreamEvent, ErrorKind, FinishReason, Provider};
+use serde_json::json;
 
 use crate::client::fake::{Fake, Reply, ask};
 
@@ -13,6 +14,23 @@ fn chunk(content: &str) -> String {
 const END: &str =
     "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
 const ERROR: &str = "data: {\"error\":{\"message\":\"boom\",\"code\":503}}\n\n";
+
+/// Before, the audio had the media type of the protocol's own default.
+#[tokio::test]
+async fn audio_has_the_format_that_is_a_default_of_the_provider() {
+    let body = r#"{"id":"1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":
+        {"role":"assistant","audio":{"id":"a","data":"AAAA","transcript":"Hi","expires_at":1}}}]}"#;
+    let fake = Fake::new([Reply::json(body), Reply::json(body)]);
+    let lab = Provider::openai_compatible("lab", "http://lab.test/v1")
+        .default_field("audio", json!({ "voice": "alloy", "format": "mp3" }));
+    let ai = fake.builder().provider(lab).build().unwrap();
+    let response = ai.chat(ask()).await.unwrap();
+    assert_eq!(fake.bodies()[0]["audio"]["format"], "mp3");
+    assert_eq!(response.choices[0].audio().unwrap().mime_type, "audio/mp3");
+    let asked = ask().audio(AudioOutput::new("alloy", "opus"));
+    let response = ai.chat(asked).await.unwrap();
+    assert_eq!(response.choices[0].audio().unwrap().mime_type, "audio/opus");
+}
 
 #[tokio::test]
 async fn an_error_that_is_the_first_thing_in_a_stream_fails_the_call() {

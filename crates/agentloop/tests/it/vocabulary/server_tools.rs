@@ -49,6 +49,26 @@ fn every_provider_gets_the_tool_in_its_own_form() {
         ),
         (
             "openrouter/openai/gpt-5",
+            &search,
+            json!({"type": "openrouter:web_search", "parameters": {
+                "allowed_domains": ["a.example"], "user_location": place, "search_context_size": "low"}}),
+            vec!["max_uses"],
+        ),
+        (
+            "openrouter/openai/gpt-5",
+            &json!({"type": "web_search_20250305", "name": "web_search", "max_uses": 2}),
+            json!({"type": "openrouter:web_search"}),
+            vec!["max_uses"],
+        ),
+        // Options that only this provider has are beside the others.
+        (
+            "openrouter/openai/gpt-5",
+            &json!({"type": "web_search", "max_results": 3}),
+            json!({"type": "openrouter:web_search", "parameters": {"max_results": 3}}),
+            vec![],
+        ),
+        (
+            "openrouter/openai/gpt-5",
             &json!({"type": "web_search", "blocked_domains": ["b.example"]}),
             json!({"type": "openrouter:web_search", "parameters": {"excluded_domains": ["b.example"]}}),
             vec![],
