@@ -74,7 +74,7 @@ pub use protocol::Protocol;
 pub(crate) use protocol::{Support, ToolDialect, UrlSupport};
 pub(crate) use raw::RawParts;
 pub use raw::RawResponse;
-pub(crate) use read::vendor_state;
+pub(crate) use read::{StateForm, vendor_state};
 pub(crate) use reasoning::Efforts;
 pub use reasoning::{Effort, Thinking};
 pub(crate) use reconcile::{Contradiction, Reported};

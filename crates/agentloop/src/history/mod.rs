@@ -25,8 +25,8 @@ use serde_json::json;
 use shown::Shows;
 
 use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, ToolCall,
-    ToolCallPart, ToolChoice, Warning, WarningKind, vendor_state,
+    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, StateForm,
+    ToolCall, ToolCallPart, ToolChoice, Warning, WarningKind, vendor_state,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
@@ -34,9 +34,6 @@ use crate::protocol::{Prepared, Rules, ToolNames};
 
 /// The result of a call that has none.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
-
-/// The provider whose form calls of tools without a schema have, where the message does not name its origin.
-const CUSTOM_PROVIDER: &str = "openai";
 
 /// A message with its index in the request.
 struct Turn<'a> {
@@ -160,7 +157,7 @@ fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
         let mut part = ToolCallPart::new(id, function.name, function.arguments);
         let mut state = extra_content.map(|extra| vendor_state(&extra, &of));
         if kind == "custom" {
-            let made = || ProviderState::new(of(CUSTOM_PROVIDER), json!({}));
+            let made = || ProviderState::new(of(StateForm::CustomCall.maker()), json!({}));
             state.get_or_insert_with(made).data["type"] = json!(kind);
         }
         part.provider_state = state.map(Box::new);

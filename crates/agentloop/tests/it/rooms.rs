@@ -53,9 +53,8 @@ fn only_rows_name_providers() {
     let others = [
         ("chat/protocol.rs", "anthropic"),
         ("protocol/gemini/message.rs", "google"),
-        ("chat/read/message.rs", "openai"),
-        ("chat/read/message.rs", "openrouter"),
-        ("history/mod.rs", "openai"),
+        ("chat/read/maker.rs", "openai"),
+        ("chat/read/maker.rs", "openrouter"),
     ];
     let names: Vec<String> =
         Provider::all().iter().map(|provider| format!("\"{}\"", provider.name)).collect();

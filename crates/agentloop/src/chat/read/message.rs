@@ -4,17 +4,12 @@ use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
 
 use super::call::Function;
-use super::nullable;
+use super::{StateForm, nullable};
 use crate::chat::{
     AudioPart, CacheControl, ChatMessage, Citation, ContentPart, ImagePart, MessageContent,
     OpaqueCitation, OpaquePart, Origin, ProviderState, Role, TextPart, ThinkingPart, ToolCall,
     UrlCitation, file_citation,
 };
-
-/// The provider whose form `audio: {id}` is, where the message does not name its origin.
-const AUDIO_PROVIDER: &str = "openai";
-/// The provider whose form `reasoning_details` is, where the message does not name its origin.
-const DETAILS_PROVIDER: &str = "openrouter";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -160,7 +155,7 @@ impl Form {
         self.annotate(&mut parts, before, &of);
         parts.extend(self.images.drain(..).map(picture));
         if let Some(Audio { id, data, transcript, expires_at, format }) = self.audio.take() {
-            let state = ProviderState::new(of(AUDIO_PROVIDER), json!({ "id": id }));
+            let state = ProviderState::new(of(StateForm::AudioId.maker()), json!({ "id": id }));
             parts.push(ContentPart::Audio(AudioPart {
                 mime_type: format!("audio/{}", format.as_deref().unwrap_or("*")),
                 data,
@@ -193,7 +188,7 @@ impl Form {
         let thinking = said.unwrap_or_else(|| details.iter().filter_map(text).collect());
         let state = (!details.is_empty()).then(|| {
             let data = json!({ "reasoning_details": details });
-            Box::new(ProviderState::new(of(DETAILS_PROVIDER), data))
+            Box::new(ProviderState::new(of(StateForm::ReasoningDetails.maker()), data))
         });
         Some(ThinkingPart { thinking, signature: None, provider_state: state })
     }

@@ -1,11 +1,13 @@
 //! Reads messages and parts from JSON: strict about names, tolerant about what OpenAI and compatible providers return.
 
 mod call;
+mod maker;
 mod message;
 mod part;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use maker::StateForm;
 pub(crate) use message::vendor_state;
 use serde::{Deserialize, Deserializer};
 
