@@ -2,6 +2,7 @@
 
 mod constructors;
 mod downloads;
+mod folder;
 mod forms;
 mod guard;
 mod output;

@@ -1,14 +1,8 @@
 //! Keeping what a model made.
 
-use std::path::PathBuf;
-
 use agentloop::{AudioPart, ErrorKind, FilePart, ImagePart, ResponsePart, TextPart};
 
-fn place(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("agentloop-saving-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join(name)
-}
+use super::folder::Folder;
 
 fn audio(mime_type: &str, data: &str) -> AudioPart {
     let (mime_type, data) = (mime_type.to_owned(), data.to_owned());
@@ -17,9 +11,10 @@ fn audio(mime_type: &str, data: &str) -> AudioPart {
 
 #[test]
 fn images_and_files_are_written_as_they_are() {
+    let folder = Folder::new();
     let mime_type = "image/png".to_owned();
     let image = ImagePart::new(mime_type, "iVBORw0KGgo=");
-    let path = place("a.png");
+    let path = folder.path("a.png");
     assert_eq!(image.save(&path).unwrap(), 8);
     assert_eq!(std::fs::read(path).unwrap(), b"\x89PNG\r\n\x1a\n");
     assert_eq!(image.extension(), Some("png"));
@@ -29,15 +24,16 @@ fn images_and_files_are_written_as_they_are() {
     let part = ResponsePart::File(file);
     assert_eq!(part.bytes().unwrap(), b"%PDF-1.");
     assert_eq!(part.extension(), Some("pdf"));
-    assert_eq!(part.save(place("a.pdf")).unwrap(), 7);
+    assert_eq!(part.save(folder.path("a.pdf")).unwrap(), 7);
 }
 
 #[test]
 fn bare_samples_become_a_wav_file_by_its_name() {
+    let folder = Folder::new();
     for (mime, rate) in [("audio/L16;rate=16000", 16_000u32), ("audio/pcm16", 24_000)] {
         let spoken = audio(mime, "AQACAA==");
         assert_eq!(spoken.extension(), Some("wav"));
-        let path = place(&format!("{rate}.wav"));
+        let path = folder.path(&format!("{rate}.wav"));
         assert_eq!(spoken.save(&path).unwrap(), 48);
         let file = std::fs::read(path).unwrap();
         assert_eq!((&file[..4], &file[8..16]), (&b"RIFF"[..], &b"WAVEfmt "[..]));
@@ -46,7 +42,7 @@ fn bare_samples_become_a_wav_file_by_its_name() {
         assert_eq!(file[28..32], (rate * 2).to_le_bytes());
         assert_eq!((&file[36..40], &file[40..44]), (&b"data"[..], &4u32.to_le_bytes()[..]));
         assert_eq!(file[44..], [1, 0, 2, 0]);
-        let path = place(&format!("{rate}.pcm"));
+        let path = folder.path(&format!("{rate}.pcm"));
         spoken.save(&path).unwrap();
         assert_eq!(std::fs::read(path).unwrap(), [1, 0, 2, 0]);
     }
@@ -54,25 +50,27 @@ fn bare_samples_become_a_wav_file_by_its_name() {
 
 #[test]
 fn a_wav_file_stays_what_it_is_whatever_it_is_called() {
+    let folder = Folder::new();
     let wav = "UklGRgQAAABXQVZF";
     for mime in ["audio/wav", "audio/pcm16"] {
-        let path = place(&format!("{}.wav", mime.len()));
+        let path = folder.path(&format!("{}.wav", mime.len()));
         assert_eq!(audio(mime, wav).save(&path).unwrap(), 12, "{mime}");
     }
 }
 
 #[test]
 fn what_has_no_bytes_says_so() {
+    let folder = Folder::new();
     let url = Some("https://x.test/a.png?sig=abc".to_owned());
     let mut image = ImagePart::default();
     image.url = url;
-    let error = ResponsePart::Image(image).save(place("b.png")).unwrap_err();
+    let error = ResponsePart::Image(image).save(folder.path("b.png")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.message().contains("https://x.test/a.png"), "{error}");
     assert!(!error.message().contains("abc"), "{error}");
-    assert!(!place("b.png").exists());
+    assert!(!folder.path("b.png").exists());
 
-    let error = ResponsePart::Text(TextPart::new("hi")).save(place("c")).unwrap_err();
+    let error = ResponsePart::Text(TextPart::new("hi")).save(folder.path("c")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert_eq!(audio("audio/wav", "").bytes().unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(audio("audio/wav", "!!").bytes().unwrap_err().kind(), ErrorKind::Protocol);
