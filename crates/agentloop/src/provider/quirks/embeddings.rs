@@ -76,7 +76,7 @@ quirk! {
         /// `search_query`, `search_document`, `classification`, `clustering`. One is required; it is `search_document` unless
         /// the request sets another. Cohere (recording `cohere-json-embeddings-cec7a413`).
         Search,
-        /// `query`, `passage`. One is required; it is `passage` unless the request sets another. NVIDIA (source unknown).
+        /// `query`, `passage`. One is required; it is `passage` unless the request sets another. NVIDIA (its API reference).
         Passage,
     }
 }

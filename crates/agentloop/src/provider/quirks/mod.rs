@@ -178,12 +178,12 @@ quirk! {
         /// Natively.
         #[default]
         Native,
-        /// Natively, but not in a request with tools. Groq (ai-sdk groq 4.0) and Cerebras (source unknown).
+        /// Natively, but not in a request with tools. Groq (ai-sdk groq 4.0) and Cerebras (litellm#31445).
         NotWithTools,
         /// Only JSON mode exists, and the schema is written into the instructions. DeepSeek (api-docs.deepseek.com,
         /// 2026-11-15).
         InInstructions,
-        /// Only schemas exist, and no JSON mode without one. Perplexity (SDK 0.46) and LM Studio (source unknown).
+        /// Only schemas exist, and no JSON mode without one. Perplexity (SDK 0.46) and LM Studio (its issue 189).
         SchemaOnly,
     }
 }

@@ -1,7 +1,7 @@
 //! Cerebras.
 //!
-//! Sources, read on 2026-11-15: cerebras SDK 1.91 for Python and ai-sdk cerebras 3.0. There are no recordings. That a schema
-//! is refused together with tools is known for some models only (source unknown).
+//! Sources, read on 2026-11-15: cerebras SDK 1.91 for Python and ai-sdk cerebras 3.0. There are no recordings. A schema
+//! together with tools gets 400, "tools" is incompatible with "response_format" (litellm#31445).
 
 use super::common::hosted;
 use crate::provider::quirks::{

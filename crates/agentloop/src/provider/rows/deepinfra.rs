@@ -1,6 +1,7 @@
 //! DeepInfra.
 //!
-//! Source unknown: there are no recordings, and the row was written from general knowledge of the API.
+//! Sources, read on 2026-11-16: docs.deepinfra.com (OpenAI API, reasoning). There are no recordings. The documentation does
+//! not state the field in which thinking is sent back; `reasoning_content` is the one that providers of the same models use.
 
 use super::common::hosted;
 use crate::provider::quirks::ReasoningEcho;

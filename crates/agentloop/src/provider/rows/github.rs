@@ -1,6 +1,7 @@
 //! GitHub Models.
 //!
-//! Source unknown: there are no recordings, and the row was written from general knowledge of the API.
+//! Sources, read on 2026-11-16: docs.github.com (REST API for models: inference and catalog; embeddings since 2025-07, see
+//! github/codespaces-models#28). There are no recordings.
 
 use super::common::hosted;
 use crate::provider::Provider;
@@ -16,6 +17,7 @@ impl Provider {
     /// ```
     pub fn github() -> Self {
         hosted("github", "https://models.github.ai/inference", "GITHUB_TOKEN")
+            // The list is at `/catalog/models`, beside `/inference` and in a form of its own.
             .without_model_list()
             .listing(|list| list.models_dev = Some("github-models".into()))
     }

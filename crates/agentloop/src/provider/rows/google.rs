@@ -37,7 +37,7 @@ impl Provider {
         row.key =
             KeySource::Env(vec![Cow::Borrowed("GOOGLE_API_KEY"), Cow::Borrowed("GEMINI_API_KEY")]);
         row.quirks(|q| {
-            // The most texts of `batchEmbedContents` (source unknown).
+            // More texts in one `batchEmbedContents` get 400 (langchainjs#4491, vercel/ai#16575).
             q.embeddings.batch = Some(100);
             q.server_tools = ServerToolQuirks::default().without_chat();
         })

@@ -1,6 +1,7 @@
 //! LM Studio, on this machine.
 //!
-//! Source unknown: there are no recordings. That JSON mode without a schema gets 400 is not confirmed.
+//! Sources, read on 2026-11-16: reports of others. JSON mode without a schema gets 400 (lmstudio-bug-tracker#189, confirmed for
+//! LM Studio 0.4.20 in webai-at-home#219). There are no recordings.
 
 use super::common::local;
 use crate::provider::quirks::{IncludeForm, JsonSchemaSupport};

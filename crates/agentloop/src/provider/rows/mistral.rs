@@ -44,7 +44,7 @@ impl Provider {
             })
             // Recording `mistral-json-thinking-usage-cached-77d00f76`.
             .rename(Param::Seed, "random_seed")
-            // The range is not documented; values to 1.5 were accepted when the row was written (source unknown).
+            // The range is not documented; a larger value gets 422, "less than or equal to 1.5" (scottyeager/Pal#28).
             .clamp(Param::Temperature, 0.0, 1.5)
             .allow(&[
                 "model",

@@ -1,6 +1,7 @@
 //! Moonshot AI.
 //!
-//! Source unknown: there are no recordings, and the row was written from general knowledge of the API.
+//! Sources, read on 2026-11-16: platform.moonshot.ai (guides "Using thinking models" and "Use the web search tool").
+//! There are no recordings of its own API, only of its models at other providers.
 
 use super::common::{hosted, names};
 use crate::provider::quirks::{ReasoningEcho, ServerToolQuirks};
@@ -18,6 +19,7 @@ impl Provider {
     pub fn moonshot() -> Self {
         hosted("moonshot", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY")
             .quirks(|q| {
+                // Without it a conversation with tool calls gets 400 (openai-agents-python#2669).
                 q.reasoning_echo = ReasoningEcho::ReasoningContent;
                 q.server_tools = ServerToolQuirks {
                     chat: Some(names(["builtin_function"])),

@@ -1,7 +1,7 @@
 //! NVIDIA NIM.
 //!
-//! Sources, read on 2026-11-15: litellm 1.108 (`nvidia_nim`). There are no recordings. That embeddings need an `input_type` is
-//! not confirmed by a recording (source unknown).
+//! Sources, read on 2026-11-15: litellm 1.108 (`nvidia_nim`). There are no recordings. Most embedding models require an
+//! `input_type` (docs.nvidia.com: NeMo Retriever embedding NIM, API reference, read on 2026-11-16).
 
 use super::common::hosted;
 use crate::provider::quirks::{InputTypeWords, ReasoningEcho, ThinkingForm};

@@ -1,6 +1,7 @@
 //! SambaNova.
 //!
-//! Source unknown: there are no recordings, and the row was written from general knowledge of the API.
+//! Sources, read on 2026-11-16: docs.sambanova.ai (OpenAI compatibility; API reference: chat completions, embeddings, models).
+//! There are no recordings. It also offers Anthropic's messages, which the row does not use.
 
 use super::common::hosted;
 use crate::provider::{Feature, Provider};
