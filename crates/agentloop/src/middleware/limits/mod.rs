@@ -39,7 +39,8 @@ use crate::transport::BoxFuture;
 /// - If the queue is full or the wait would be too long, the call fails with [`RateLimit`](crate::ErrorKind::RateLimit) and the code
 ///   `local_limit` before anything is sent. The error is retryable, so a fallback can try another model.
 /// - A response with status 429 that asks for a wait delays the calls after it.
-/// - It must be the innermost middleware, so that every attempt counts. Clones share the counts.
+/// - It must be the innermost middleware, so that every attempt counts. Clones share the counts, and so do clients that are
+///   derived from one another ([`with_key`](crate::AgentLoop::with_key)), whatever their keys.
 ///
 /// ```
 /// use agentloop::AgentLoop;
