@@ -207,23 +207,24 @@ impl Provider {
         }
     }
 
-    /// Creates a provider that speaks `protocol` at a base URL, as [`openai_compatible`](Self::openai_compatible) and its kin do.
-    pub(crate) fn compatible(
+    /// Creates a provider that speaks `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other three do.
+    ///
+    /// ```
+    /// use agentloop::{Protocol, Provider};
+    ///
+    /// let lab = Provider::compatible(Protocol::Anthropic, "lab", "http://localhost:8000/v1");
+    /// assert_eq!(lab.protocol, Protocol::Anthropic);
+    /// ```
+    pub fn compatible(
         protocol: Protocol,
         name: impl Into<Cow<'static, str>>,
         base_url: impl Into<Cow<'static, str>>,
     ) -> Self {
-        type Text = Cow<'static, str>;
-        type Create = fn(Text, Text) -> Provider;
-        const CREATE: [(Protocol, Create); 3] = [
-            (Protocol::OpenAiResponses, Provider::responses_compatible),
-            (Protocol::Anthropic, Provider::anthropic_compatible),
-            (Protocol::Gemini, Provider::gemini_compatible),
-        ];
-        let (name, base_url) = (name.into(), base_url.into());
-        match CREATE.into_iter().find(|(known, _)| *known == protocol) {
-            Some((_, create)) => create(name, base_url),
-            None => Self::openai_compatible(name, base_url),
+        match protocol {
+            Protocol::OpenAiChat => Self::openai_compatible(name, base_url),
+            Protocol::OpenAiResponses => Self::responses_compatible(name, base_url),
+            Protocol::Anthropic => Self::anthropic_compatible(name, base_url),
+            Protocol::Gemini => Self::gemini_compatible(name, base_url),
         }
     }
 

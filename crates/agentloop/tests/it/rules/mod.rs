@@ -12,14 +12,7 @@ use serde_json::{Value, json};
 
 /// A provider of which nothing else is known.
 fn lab(protocol: Protocol) -> Provider {
-    let url = "http://lab.invalid/v1";
-    match protocol {
-        Protocol::OpenAiChat => Provider::openai_compatible("lab", url),
-        Protocol::OpenAiResponses => Provider::responses_compatible("lab", url),
-        Protocol::Anthropic => Provider::anthropic_compatible("lab", url),
-        Protocol::Gemini => Provider::gemini_compatible("lab", url),
-        other => panic!("{} has no provider here", other.name()),
-    }
+    Provider::compatible(protocol, "lab", "http://lab.invalid/v1")
 }
 
 /// A value of a parameter that asks for something.

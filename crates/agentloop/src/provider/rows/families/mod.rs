@@ -18,7 +18,7 @@ pub(in crate::provider) fn models(protocol: Protocol) -> &'static [ModelRule] {
     match protocol {
         Protocol::Anthropic => &CLAUDE,
         Protocol::Gemini => &GEMINI,
-        Protocol::OpenAiChat | Protocol::OpenAiResponses => &[],
+        _ => &[],
     }
 }
 
