@@ -64,9 +64,12 @@ max_bytes = 1000
 namespace = "n"
 [cost]
 limit = "1.50"
+per = "month"
 allow_unpriced = true
 [log]
 content = true
+[history]
+enabled = false
 "#,
     r#"
 [limits.openai]

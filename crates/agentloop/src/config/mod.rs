@@ -90,6 +90,8 @@ pub struct Config {
     pub cache: Option<Cache>,
     /// The limits on what is sent to each provider.
     pub limits: Option<Limits>,
+    /// Whether conversations are stored: `[history] enabled`. The library stores nothing by itself; the command does.
+    pub history: Option<bool>,
 }
 
 /// A configuration file as it is written.
@@ -110,6 +112,14 @@ struct File {
     fallback: Option<FallbackTable>,
     cache: Option<CacheTable>,
     limits: Option<LimitsTable>,
+    history: Option<HistoryTable>,
+}
+
+/// The table `[history]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct HistoryTable {
+    enabled: Option<bool>,
 }
 
 /// The table of a provider.
@@ -275,6 +285,7 @@ impl File {
             fallback: file.fallback.map(FallbackTable::fallback).transpose()?,
             cache: file.cache.map(CacheTable::cache).transpose()?,
             limits: file.limits.map(LimitsTable::limits).transpose()?,
+            history: file.history.and_then(|table| table.enabled),
             ..Config::default()
         };
         for (name, row) in file.providers {

@@ -113,6 +113,8 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
         redis = "redis://evil.example"
         [limits]
         redis = "redis://evil.example"
+        [history]
+        enabled = false
     "#;
     let (config, restricted) =
         ConfigReader::new().untrusted(hostile, "").unwrap().finish().unwrap();
@@ -122,6 +124,7 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
         [
             "cache.redis",
             "cost.allow_unpriced",
+            "history.enabled",
             "limits.redis",
             "log.content",
             "media.allow_private",

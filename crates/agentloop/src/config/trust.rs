@@ -69,6 +69,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     free("media.timeout"),
     trusted("log.content", "writes prompts and responses to the log"),
     free("cost.limit"),
+    free("cost.per"),
     trusted("cost.allow_unpriced", COSTS),
     free("retry"),
     free("fallback"),
@@ -78,6 +79,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("cache.redis", "sends prompts and responses to a server"),
     trusted("limits.redis", "sends account names to a server"),
     free("limits.*"),
+    trusted("history.enabled", "chooses whether conversations are stored"),
 ];
 
 /// A setting that a file has and that needs the user's trust.

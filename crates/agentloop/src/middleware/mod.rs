@@ -34,7 +34,7 @@ use std::sync::Arc;
 #[cfg(feature = "redis")]
 pub use cache::RedisStore;
 pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
-pub use cost::{CostEntry, CostLedger, Costs, Totals};
+pub use cost::{CostEntry, CostLedger, CostPeriod, Costs, Totals};
 pub(crate) use dispatch::Dispatch;
 pub use fallback::{Cooldown, Fallback};
 #[cfg(feature = "redis")]

@@ -74,6 +74,7 @@ pub struct Cache {
     ttl: Duration,
     wait: Duration,
     namespace: Arc<str>,
+    memory: Option<u64>,
 }
 
 impl Cache {
@@ -86,18 +87,24 @@ impl Cache {
             ttl: CACHE_TTL,
             wait: CACHE_WAIT,
             namespace: Arc::from(""),
+            memory: Some(CACHE_MAX_BYTES),
         }
     }
 
     /// Keeps at most `max_bytes` bytes of responses in memory.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
-        self.store(MemoryStore::new(max_bytes))
+        Self { memory: Some(max_bytes), ..self.store(MemoryStore::new(max_bytes)) }
+    }
+
+    /// Returns how many bytes of responses are kept in memory at most; `None` if they are in another [store](Self::store).
+    pub fn memory_bytes(&self) -> Option<u64> {
+        self.memory
     }
 
     /// Keeps responses in another store.
     pub fn store(self, store: impl CacheStore + 'static) -> Self {
         let store = Arc::new(Guarded::new(Arc::new(store), CACHE_STORE_DEADLINE));
-        Self { store, flights: Flights::default(), ..self }
+        Self { store, flights: Flights::default(), memory: None, ..self }
     }
 
     /// Sets how long an operation of the store may take, if not [`CACHE_STORE_DEADLINE`]. Set the store first.

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Costs;
+use super::{CostPeriod, Costs};
 use crate::chat::Usd;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -12,12 +12,13 @@ use crate::error::{Error, ErrorKind, Result};
 pub(crate) struct CostTable {
     /// In dollars, as text: `"2.50"`.
     limit: Option<String>,
+    per: CostPeriod,
     allow_unpriced: bool,
 }
 
 impl CostTable {
     pub(crate) fn costs(self) -> Result<Costs> {
-        let mut costs = Costs::new();
+        let mut costs = Costs::new().per(self.per);
         if let Some(limit) = self.limit {
             let usd: Usd = limit.parse().map_err(|error| {
                 Error::new(ErrorKind::Config, format!("cost.limit: {error}"))

@@ -115,13 +115,13 @@ pub(super) struct Spent<'a> {
 }
 
 impl Spent<'_> {
-    pub(super) fn into_entry(self) -> CostEntry {
+    pub(super) fn to_entry(&self) -> CostEntry {
         CostEntry {
             provider: self.target.provider.name.to_string(),
             model: self.target.model.clone(),
             tags: self.tags.to_vec(),
-            usage: self.usage.into_owned(),
-            cost: self.cost,
+            usage: self.usage.clone().into_owned(),
+            cost: self.cost.clone(),
             estimated: self.estimated,
         }
     }
@@ -175,10 +175,11 @@ impl CostLedger {
         found
     }
 
-    /// Reserves an amount within the limit. Fails with the amount that is left if that is less.
-    pub(super) fn reserve(&self, most: Usd, limit: Usd) -> Result<(), Usd> {
+    /// Reserves an amount within the limit, of which `spent` is spent, or else the sum of this ledger. Fails with the amount that is left
+    /// if that is less.
+    pub(super) fn reserve(&self, most: Usd, limit: Usd, spent: Option<Usd>) -> Result<(), Usd> {
         let mut sums = self.sums();
-        let taken = sums.total.usd + sums.reserved;
+        let taken = spent.unwrap_or(sums.total.usd) + sums.reserved;
         if taken + most > limit {
             return Err(limit - taken);
         }

@@ -10,6 +10,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde::{Deserialize, Serialize};
+
 pub use ledger::{CostEntry, CostLedger, Totals};
 
 use self::ledger::Spent;
@@ -23,10 +25,39 @@ use crate::models::{ModelData, Pricing};
 use crate::provider::{Provider, Target};
 use crate::transport::BoxFuture;
 
+/// The time in which costs are added up for a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CostPeriod {
+    /// As long as the process runs.
+    #[default]
+    Process,
+    /// A day.
+    Day,
+    /// A month.
+    Month,
+    /// Without an end.
+    Total,
+}
+
+impl CostPeriod {
+    /// Returns the words that follow an amount: " per day".
+    fn words(self) -> &'static str {
+        match self {
+            Self::Process => "",
+            Self::Day => " per day",
+            Self::Month => " per month",
+            Self::Total => " in total",
+        }
+    }
+}
+
 /// The longest expected response, if neither the request nor the data of the model limits it.
 const LONGEST_RESPONSE: u64 = 8_192;
 
 type Function = dyn Fn(&CostEntry) + Send + Sync;
+type SpentFunction = dyn Fn() -> Result<Usd> + Send + Sync;
 type Clock = dyn Fn() -> SystemTime + Send + Sync;
 
 /// Adds the cost to each response, sums it up, and refuses calls that could exceed a limit.
@@ -58,6 +89,8 @@ pub struct Costs {
     allow_unpriced: bool,
     clock: Option<Arc<Clock>>,
     function: Option<Arc<Function>>,
+    period: CostPeriod,
+    spent: Option<Arc<SpentFunction>>,
 }
 
 impl Default for Costs {
@@ -75,6 +108,8 @@ impl Costs {
             allow_unpriced: false,
             clock: None,
             function: None,
+            period: CostPeriod::Process,
+            spent: None,
         }
     }
 
@@ -82,6 +117,38 @@ impl Costs {
     #[must_use]
     pub fn limit(mut self, usd: Usd) -> Self {
         self.limit = Some(usd);
+        self
+    }
+
+    /// Sets the time that the limit is for. It needs [`spent`](Self::spent), which adds up the costs of that time: by itself the
+    /// limit is that of the process.
+    #[must_use]
+    pub fn per(mut self, period: CostPeriod) -> Self {
+        self.period = period;
+        self
+    }
+
+    /// Returns the time that the limit is for.
+    pub fn period(&self) -> CostPeriod {
+        self.period
+    }
+
+    /// Compares the limit with the amount that the function returns, in place of the sum of the ledger: with what several processes have
+    /// spent today, for example. The function is called before each call, and its error fails the call.
+    ///
+    /// Amounts that are reserved for calls under way are added, those of this ledger. [`on_call`](Self::on_call) has been called with a
+    /// call before its reserved amount is released, so no call is missing in between.
+    ///
+    /// ```
+    /// use agentloop::middleware::{CostPeriod, Costs};
+    ///
+    /// # let (read, write) = (|| Ok("9.99".parse().unwrap_or_default()), |_: &agentloop::middleware::CostEntry| {});
+    /// let costs = Costs::new().limit("10".parse()?).per(CostPeriod::Day).spent(read).on_call(write);
+    /// # Ok::<(), agentloop::ParseUsdError>(())
+    /// ```
+    #[must_use]
+    pub fn spent(mut self, function: impl Fn() -> Result<Usd> + Send + Sync + 'static) -> Self {
+        self.spent = Some(Arc::new(function));
         self
     }
 
@@ -146,9 +213,11 @@ impl Costs {
                 "set its price in `[models]` of agentloop.toml, or allow models without a price",
             )));
         };
-        self.ledger.reserve(most, limit).map_err(|left| {
+        let spent = self.spent.as_ref().map(|spent| spent()).transpose().map_err(named)?;
+        self.ledger.reserve(most, limit, spent).map_err(|left| {
+            let per = self.period.words();
             let message = format!(
-                "the spending limit of {limit} USD: this call can cost up to {most} USD, and {left} USD is left"
+                "the spending limit of {limit} USD{per}: this call can cost up to {most} USD, and {left} USD is left"
             );
             let hint = "shorten the response with `max_tokens`, or raise the limit";
             named(Error::new(ErrorKind::SpendingLimit, message).with_hint(hint))
@@ -219,10 +288,11 @@ impl Call {
             },
             Ending::Dropped => self.estimated(seen.usage.as_deref(), seen.content_bytes),
         };
-        self.ledger.settle(&spent, self.reserved);
+        // The function comes first: what it stores is counted before the reserved amount is released.
         if let Some(function) = &self.function {
-            function(&spent.into_entry());
+            function(&spent.to_entry());
         }
+        self.ledger.settle(&spent, self.reserved);
     }
 
     /// Returns the cost as reported.
