@@ -6,7 +6,7 @@ use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    batch, chat, decode, demo, embed, encode, models, providers, sim, templates, trust,
+    batch, chat, decode, demo, embed, encode, log, models, providers, sim, templates, trust,
 };
 
 const EXIT_CODES: &str = "\
@@ -100,6 +100,13 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop embed -m openai/text-embedding-3-small 'first text' 'second text'
     Embed(embed::Args),
+    /// List, search, show, export and delete the conversations that are stored.
+    ///
+    /// Without a command, lists the conversations, the last used first. On a terminal it is a table; in a pipe each line has the
+    /// tab-separated columns identifier, time, messages, cost in US dollars, model, name and title.
+    ///
+    /// Example: agentloop log show last
+    Log(log::Args),
     /// List models, with their limits and prices.
     ///
     /// Prints one model per line, as tab-separated columns: provider/model, context window (tokens), maximum output
@@ -139,13 +146,14 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 13] = [
+    pub(crate) const NAMES: [&str; 14] = [
         "batch",
         "chat",
         "demo",
         "encode",
         "decode",
         "embed",
+        "log",
         "models",
         "providers",
         "run",

@@ -18,6 +18,7 @@ mod render;
 mod runtime;
 mod setup;
 mod simulator;
+mod store;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod template;
@@ -48,6 +49,10 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
     // `trust` decides whether configuration files are used, so it runs before one is read.
     if let Command::Trust(args) = &cli.command {
         return command::trust::run(args, notes);
+    }
+    // The log can be read whatever the configuration contains.
+    if let Command::Log(args) = &cli.command {
+        return command::log::run(args, notes);
     }
     let setup = Setup::read(cli.config.as_deref(), notes)?;
     #[cfg(feature = "otel")]

@@ -7,7 +7,7 @@ pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod encode;
-
+pub(crate) mod log;
 pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod run;
@@ -30,6 +30,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,
         Command::Embed(args) => embed::run(args, setup).await,
+        Command::Log(args) => log::run(&args, setup.notes),
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
         Command::Sim(args) => sim::run(&args, setup).await,
