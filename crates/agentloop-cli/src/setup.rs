@@ -14,6 +14,7 @@ use bytes::Bytes;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::simulator;
+use crate::store::{self, HistoryArgs, Recorder, Shared};
 use crate::trust::Candidate;
 
 /// Key variables that many machines set for other tools.
@@ -24,6 +25,8 @@ const SHARED_VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "HF_TOKEN"];
 pub(crate) struct Setup {
     pub(crate) config: Config,
     pub(crate) notes: Notes,
+    /// The user's file of conversations, costs and cached responses.
+    pub(crate) store: Shared,
     /// The path of a file that is not trusted, and the providers that it configures.
     untrusted: Option<(PathBuf, BTreeSet<String>)>,
 }
@@ -33,7 +36,12 @@ impl Setup {
     /// configuration is empty.
     pub(crate) fn read(file: Option<&Path>, notes: Notes) -> Result<Self, Failure> {
         if let Some(path) = file {
-            return Ok(Self { config: Config::read(path)?, notes, untrusted: None });
+            return Ok(Self {
+                config: Config::read(path)?,
+                notes,
+                store: Shared::default(),
+                untrusted: None,
+            });
         }
         let mut reader = ConfigReader::new();
         let mut last = None;
@@ -49,14 +57,19 @@ impl Setup {
             last = Some(file);
         }
         let Some(last) = last else {
-            return Ok(Self { config: Config::default(), notes, untrusted: None });
+            return Ok(Self {
+                config: Config::default(),
+                notes,
+                store: Shared::default(),
+                untrusted: None,
+            });
         };
         let (config, ignored) = reader.finish().map_err(|error| last.locate_error(&error))?;
         last.report_ignored(&ignored, notes);
         let providers: BTreeSet<String> =
             ignored.iter().filter_map(|setting| setting.provider()).map(str::to_owned).collect();
         let untrusted = (!providers.is_empty()).then_some((last.path, providers));
-        Ok(Self { config, notes, untrusted })
+        Ok(Self { config, notes, store: Shared::default(), untrusted })
     }
 
     /// Builds the client.
@@ -72,6 +85,7 @@ impl Setup {
         retries: Option<u32>,
     ) -> Result<AgentLoop, Failure> {
         let mut config = self.config.clone();
+        store::make_durable(&mut config, &self.store, self.notes);
         let retry = config.retry.unwrap_or_default();
         config.retry = Some(match retries {
             Some(retries) => retry.max_retries(retries),
@@ -117,6 +131,12 @@ impl Setup {
             builder = builder.provider(provider.transport(Refusing(error)));
         }
         builder
+    }
+
+    /// Finds the conversation that the options name, and prepares to store what is added to it.
+    pub(crate) fn record(&self, args: &HistoryArgs) -> Result<Recorder, Failure> {
+        let is_enabled = self.config.history.unwrap_or(true);
+        Ok(Recorder::start(args, is_enabled, &self.store, self.notes)?)
     }
 
     /// Returns the configured timeouts with `total` as the limit of a whole call; `None` if there is no such limit.

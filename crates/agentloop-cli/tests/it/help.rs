@@ -23,6 +23,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       encode     Print the HTTP request for a chat request, without sending it
       decode     Decode the raw bytes of a provider's response, without using the network
       embed      Convert texts to embedding vectors
+      log        List, search, show, export and delete the conversations that are stored
       models     List models, with their limits and prices
       providers  List the providers and whether each is ready to use
       run        The same as chat, but always a run of the agent, also without tools
@@ -136,6 +137,16 @@ fn help_of_chat() {
 
           --save-media <DIR>
               Save the images, audio and files of the responses to this folder
+
+    Conversation:
+      -c, --continue
+              Continue the conversation that was used last. Its model is used, unless another one is given
+
+          --in <NAME>
+              Continue the conversation with this name or identifier. If there is none, a new one gets the name
+
+          --no-log
+              Do not store the prompt and the response. `[history] enabled = false` in the configuration does so for all
 
     Attachments:
           --image <PATH|URL>
@@ -505,6 +516,16 @@ fn help_of_run() {
 
           --save-media <DIR>
               Save the images, audio and files of the responses to this folder
+
+    Conversation:
+      -c, --continue
+              Continue the conversation that was used last. Its model is used, unless another one is given
+
+          --in <NAME>
+              Continue the conversation with this name or identifier. If there is none, a new one gets the name
+
+          --no-log
+              Do not store the prompt and the response. `[history] enabled = false` in the configuration does so for all
 
     Attachments:
           --image <PATH|URL>

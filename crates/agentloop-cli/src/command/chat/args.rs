@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::attachments::Attachments;
 use super::parameters::{Parameters, parse_schema, strategy_parser};
 use crate::command::run::ToolArgs;
+use crate::store::HistoryArgs;
 
 /// Options of `agentloop chat`, which are also those of `agentloop run`.
 #[derive(Debug, clap::Args)]
@@ -38,6 +39,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(in crate::command) output: OutputArgs,
+
+    #[command(flatten)]
+    pub(in crate::command) history: HistoryArgs,
 
     #[command(flatten)]
     pub(super) attachments: Attachments,

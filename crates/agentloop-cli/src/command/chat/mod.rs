@@ -21,7 +21,10 @@ use crate::setup::Setup;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
-    let request = args.build_request(Base::Request, &client, setup).await?;
+    let mut recorder = setup.record(&args.history)?;
+    let base = Base::continuing(recorder.earlier_request());
+    let request = args.build_request(base, &client, setup).await?;
+    recorder.begin(&request);
     let format = match (args.output.json, args.output.events) {
         (true, _) => Format::Json,
         (_, true) => Format::Events,
@@ -30,8 +33,14 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let mut show = Show::new(format, args.output.save_media, setup.notes);
     if let Some(schema) = args.output.schema {
         return match client.chat_structured_as(schema, request).await {
-            Ok(structured) => show.show_structured(&structured),
-            Err(error) => show.show_error(error),
+            Ok(structured) => {
+                recorder.finish(&structured.response);
+                show.show_structured(&structured)
+            }
+            Err(error) => {
+                recorder.fail(&error);
+                show.show_error(error)
+            }
         };
     }
     let stream = if args.output.no_stream {
@@ -41,7 +50,10 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         client.stream(request).await
     };
     match stream {
-        Ok(stream) => show.show_stream(stream).await,
-        Err(error) => show.show_error(error),
+        Ok(stream) => show.show_stream(recorder.follow(stream)).await,
+        Err(error) => {
+            recorder.fail(&error);
+            show.show_error(error)
+        }
     }
 }

@@ -25,6 +25,15 @@ pub(in crate::command) enum Base {
     Request,
     /// A conversation that was saved. It keeps its system prompt.
     Conversation(Box<ChatRequest>),
+    /// A conversation of the log. Its system prompt can be replaced.
+    Stored(Box<ChatRequest>),
+}
+
+impl Base {
+    /// Continues a conversation of the log, if there is one.
+    pub(in crate::command) fn continuing(earlier: Option<ChatRequest>) -> Self {
+        earlier.map_or(Self::Request, |earlier| Self::Stored(Box::new(earlier)))
+    }
 }
 
 /// The prompt of a call.
@@ -46,6 +55,7 @@ impl Args {
     ) -> Result<ChatRequest, Failure> {
         let (mut request, is_saved) = match base {
             Base::Conversation(saved) => (*saved, true),
+            Base::Stored(stored) => (*stored, false),
             Base::Request => (self.read_request()?, false),
         };
         let template = self.template.as_deref().map(template::find).transpose()?;
@@ -85,7 +95,8 @@ impl Args {
         let is_needed = !matches!(last, Some(Role::User | Role::Tool));
         let is_stdin_used = self.request.as_deref() == Some(Path::new("-"))
             || Context::reads_stdin(&self.attachments.files);
-        let text = match is_needed || !self.prompt.is_empty() {
+        let reads_prompt = is_needed || self.history.continues() || !self.prompt.is_empty();
+        let text = match reads_prompt {
             _ if is_stdin_used => self.prompt.join(" "),
             true => input::read_prompt(&self.prompt, setup.notes)?,
             false => String::new(),

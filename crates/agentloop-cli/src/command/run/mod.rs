@@ -37,11 +37,17 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         store::check_writable(path)?;
     }
     let files = LockedFiles::lock(save, resume)?;
+    let mut recorder = setup.record(&args.history)?;
+    let earlier = recorder.earlier_request();
     let (mut agent, tools) = args.tools.build_agent(client.clone(), setup.notes).await?;
     let approver = TerminalApprover::at_terminal(setup.notes)
         .map(|approver| approver.with_root(args.tools.root()));
     let Start { request, conversation, claim } =
-        Start::prepare(&args, &client, setup, &tools, approver.as_ref()).await?;
+        Start::prepare(&args, earlier, &client, setup, &tools, approver.as_ref()).await?;
+    // A conversation that is continued from a file stays in its file.
+    if resume.is_none() {
+        recorder.begin(&conversation);
+    }
     if let Some(approver) = approver {
         agent = agent.approver(approver);
     }
@@ -60,6 +66,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let mut has_progress = false;
     let followed = follow(agent.stream(request), &cancel, setup.notes, |event| {
         has_progress |= !matches!(event, RunEvent::RunDone { .. });
+        recorder.run_event(event);
         show.show_event(event)
     });
     let outcome = match (followed.await, &claim) {
@@ -92,7 +99,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     if format != Format::Events {
         setup.notes.print_note(&summary::summarize(&outcome, &client));
     }
-    finish(outcome, saved, &args, setup)
+    finish(outcome, saved, recorder.is_logged(), &args, setup)
 }
 
 /// Reads the run to its end. Ctrl-C cancels the run; a second Ctrl-C returns at once.
@@ -152,6 +159,7 @@ fn save_outcome(
 fn finish(
     outcome: Outcome,
     saved: Option<&Path>,
+    is_logged: bool,
     args: &Args,
     setup: &Setup,
 ) -> Result<(), Failure> {
@@ -161,6 +169,9 @@ fn finish(
     }
     match &name {
         Some(name) => setup.notes.print_note(&format!("the conversation is saved in {name}")),
+        None if outcome.stop == StopReason::Cancelled && is_logged => {
+            setup.notes.print_note("the conversation is stored; continue it with `agentloop -c`");
+        }
         None if outcome.stop == StopReason::Cancelled => {
             setup.notes.print_note("the conversation is not saved; use --save FILE to save it");
         }

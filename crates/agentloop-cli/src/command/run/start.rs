@@ -25,13 +25,14 @@ impl Start {
     /// Builds the request of the run from the command line, stdin and the file of --resume.
     pub(super) async fn prepare(
         args: &Args,
+        earlier: Option<ChatRequest>,
         client: &AgentLoop,
         setup: &Setup,
         tools: &[Tool],
         approver: Option<&TerminalApprover>,
     ) -> Result<Self, Failure> {
         let base = match args.tools.resume.as_deref() {
-            None => Base::Request,
+            None => Base::continuing(earlier),
             Some(path) => match Stored::read(path)? {
                 Stored::Run(run) => {
                     return Self::continue_run(path, *run, args, tools, approver, setup).await;

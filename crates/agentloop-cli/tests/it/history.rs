@@ -1,0 +1,577 @@
+//! Conversations that are stored: `-c`, `--in`, `--no-log` and `agentloop log`.
+
+use std::io::Read as _;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::server::{self, Then, serve};
+use crate::common::{Outcome, Run, agentloop, delta, sse};
+
+/// Prepares the command with the history in this folder.
+fn prepare<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Run {
+    agentloop(args).env("AGENTLOOP_DATA", &folder.path().join("data").to_string_lossy())
+}
+
+fn run(folder: &Folder, args: &[&str]) -> Outcome {
+    let done = prepare(folder, args.iter().copied()).run();
+    assert_eq!(done.code, Some(0), "{done}");
+    done
+}
+
+/// Returns the last conversation as it is stored.
+fn last(folder: &Folder) -> Value {
+    run(folder, &["log", "show", "--json"]).json()
+}
+
+fn file(folder: &Folder) -> std::path::PathBuf {
+    folder.path().join("data/history.sqlite3")
+}
+
+/// Responds to every request like OpenAI, and passes the bodies of the requests on.
+fn serve_recorded(response: String) -> (String, Receiver<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = Vec::new();
+            let mut buffer = [0; 4096];
+            let body = loop {
+                let text = String::from_utf8_lossy(&request).into_owned();
+                if let Some((_, body)) = text.split_once("\r\n\r\n")
+                    && let Ok(body) = serde_json::from_str::<Value>(body)
+                {
+                    break body;
+                }
+                match stream.read(&mut buffer) {
+                    Ok(read @ 1..) => request.extend_from_slice(&buffer[..read]),
+                    _ => return,
+                }
+            };
+            let _ = sender.send(body);
+            let _ = std::io::Write::write_all(&mut stream, response.as_bytes());
+        }
+    });
+    (url, receiver)
+}
+
+fn chat_completion(text: &str) -> String {
+    let body = json!({ "id": "c", "model": "m", "usage": { "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 },
+        "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": text } }] });
+    server::json("200 OK", &body.to_string())
+}
+
+#[test]
+fn a_conversation_continues_in_the_next_command_also_with_another_provider() {
+    let folder = Folder::with([]);
+    let (one, first) = serve_recorded(chat_completion("Rome."));
+    let message = json!({ "id": "m", "type": "message", "role": "assistant", "model": "n", "stop_reason": "end_turn",
+        "content": [{ "type": "text", "text": "Three million." }], "usage": { "input_tokens": 1, "output_tokens": 1 } });
+    let (two, second) = serve_recorded(server::json("200 OK", &message.to_string()));
+    let config = format!(
+        "[providers.one]\nbase_url = '{one}'\n[providers.two]\nbase_url = '{two}'\nprotocol = 'anthropic'\n"
+    );
+    let chat = |args: &[&str]| {
+        let args = ["chat", "--no-stream"].iter().chain(args).copied();
+        let done = prepare(&folder, args).config(&config).run();
+        assert_eq!(done.code, Some(0), "{done}");
+        done
+    };
+    chat(&["-m", "one/m", "-s", "Be brief.", "The capital of Italy?"]);
+    assert_eq!(first.recv().unwrap()["messages"].as_array().unwrap().len(), 2);
+
+    // The model and the system prompt are those of the conversation.
+    chat(&["-c", "And its river?"]);
+    let sent = first.recv().unwrap();
+    let texts: Vec<&str> = sent["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts, ["Be brief.", "The capital of Italy?", "Rome.", "And its river?"]);
+    assert_eq!(sent["model"], "m");
+
+    chat(&["-c", "-m", "two/n", "-s", "Be exact.", "How many people?"]);
+    let sent = second.recv().unwrap();
+    assert!(sent["system"].to_string().contains("Be exact."), "{sent}");
+    let messages = sent["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 5, "{sent}");
+    assert!(messages[1].to_string().contains("Rome."), "{sent}");
+
+    let stored = last(&folder);
+    assert_eq!((&stored["model"], &stored["system"]), (&json!("two/n"), &json!("Be exact.")));
+    assert_eq!(stored["title"], "The capital of Italy?");
+    let messages = stored["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 6);
+    assert_eq!(messages[5]["response"]["state"], "complete");
+    assert_eq!(messages[5]["response"]["provider"], "two");
+    assert_eq!(messages[1]["response"]["usage"]["promptTokens"], 10);
+}
+
+#[test]
+fn a_named_conversation_is_created_and_continued_by_its_name() {
+    let folder = Folder::with([]);
+    run(&folder, &["chat", "-m", "sim/echo", "--in", "trip", "First"]);
+    run(&folder, &["chat", "-m", "sim/echo", "Another"]);
+    run(&folder, &["chat", "--in", "trip", "Second"]);
+    let talk = run(&folder, &["log", "show", "trip", "--json"]).json();
+    assert_eq!(talk["messages"].as_array().unwrap().len(), 4, "{talk}");
+    let id = talk["id"].as_str().unwrap();
+    run(&folder, &["chat", "--in", id, "Third"]);
+    assert_eq!(
+        run(&folder, &["log", "show", id, "--json"]).json()["messages"].as_array().unwrap().len(),
+        6
+    );
+    let list = run(&folder, &["log", "--json"]).json();
+    assert_eq!(list.as_array().unwrap().len(), 2, "{list}");
+    run(&folder, &["log", "rename", "trip", "journey"]);
+    run(&folder, &["chat", "--in", "journey", "--no-log", "Fourth"]);
+    assert_eq!(
+        run(&folder, &["log", "show", "journey", "--json"]).json()["messages"]
+            .as_array()
+            .unwrap()
+            .len(),
+        6
+    );
+    for wrong in ["last", "a\u{202e}b", " x"] {
+        let done = prepare(&folder, ["chat", "-m", "sim/echo", "--in", wrong, "Hello"]).run();
+        assert_eq!(done.code, Some(2), "{done}");
+        assert_eq!(done.stdout, "");
+        assert!(!done.stderr.contains('\u{202e}'), "{done}");
+    }
+}
+
+#[test]
+fn nothing_is_stored_with_no_log_or_if_the_configuration_turns_it_off() {
+    let folder = Folder::with([]);
+    run(&folder, &["chat", "-m", "sim/echo", "--no-log", "Hello"]);
+    let done = prepare(&folder, ["chat", "-m", "sim/echo", "Hello"])
+        .config("[history]\nenabled = false")
+        .run();
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done}");
+    assert!(!folder.path().join("data").exists());
+    let done = run(&folder, &["log"]);
+    assert!(done.stderr.contains("no conversation"), "{done}");
+    let done = prepare(&folder, ["chat", "-c", "-m", "sim/echo", "Hello"]).run();
+    assert_eq!(done.code, Some(2), "{done}");
+    assert!(done.stderr.contains("there is no conversation yet"), "{done}");
+}
+
+#[test]
+fn a_file_that_the_user_does_not_trust_does_not_turn_storing_on_or_off() {
+    let folder = Folder::with([]);
+    let done = prepare(&folder, ["chat", "-m", "sim/echo", "Hello"])
+        .folder_config("[history]\nenabled = false")
+        .run();
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(done.stderr.contains("history.enabled"), "{done}");
+    assert!(file(&folder).exists());
+}
+
+/// Starts the command without waiting for it.
+fn spawn(folder: &Folder, config: &Path, args: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_agentloop"))
+        .args(["--config", &config.to_string_lossy()])
+        .args(args)
+        .env_clear()
+        .env("AGENTLOOP_DATA", folder.path().join("data"))
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// A server that begins a response and then waits.
+fn unfinished(folder: &Folder, then: Then) -> std::path::PathBuf {
+    let url = serve(server::events(&sse(&[&delta(r#"{"content":"Half an "}"#)], false)), then);
+    let config = folder.path().join("lab.toml");
+    std::fs::write(
+        &config,
+        format!("[providers.lab]\nbase_url = '{url}'\n[retry]\nmax_retries = 0\n"),
+    )
+    .unwrap();
+    config
+}
+
+#[test]
+fn a_killed_process_leaves_the_prompt_and_what_had_arrived() {
+    let folder = Folder::with([]);
+    let url = {
+        // Text arrives all the time, and the response never ends.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let mut buffer = [0; 65_536];
+                let _ = stream.read(&mut buffer);
+                let _ = std::io::Write::write_all(&mut stream, server::events("").as_bytes());
+                let chunk = sse(&[&delta(r#"{"content":"word "}"#)], false);
+                while std::io::Write::write_all(&mut stream, chunk.as_bytes()).is_ok() {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            }
+        });
+        url
+    };
+    let config = folder.path().join("lab.toml");
+    std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
+    let mut child = spawn(&folder, &config, &["chat", "-m", "lab/m", "Tell me everything"]);
+    let started = Instant::now();
+    let text = |stored: &Value| stored["messages"][1]["message"].to_string();
+    loop {
+        std::thread::sleep(Duration::from_millis(100));
+        let done = prepare(&folder, ["log", "show", "--json"]).run();
+        if done.code == Some(0) && text(&done.json()).contains("word word") {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing was stored: {done}");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let stored = last(&folder);
+    assert_eq!(stored["messages"][0]["message"]["content"], "Tell me everything");
+    assert_eq!(stored["messages"][1]["response"]["state"], "running", "{stored}");
+    assert!(run(&folder, &["log", "show"]).stdout.contains("incomplete"));
+    // What had arrived is part of the conversation when it continues.
+    let (url, sent) = serve_recorded(chat_completion("Well."));
+    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
+    let done = prepare(&folder, ["chat", "-c", "--no-stream", "Go on"]).config(&config).run();
+    assert_eq!(done.code, Some(0), "{done}");
+    let sent = sent.recv().unwrap();
+    assert!(sent["messages"][1].to_string().contains("word word"), "{sent}");
+    assert_eq!(sent["messages"][2]["content"], "Go on");
+}
+
+#[test]
+fn an_interrupted_response_is_kept_and_marked() {
+    let folder = Folder::with([]);
+    let config = unfinished(&folder, Then::Wait);
+    let mut child = spawn(&folder, &config, &["chat", "-m", "lab/m", "Hello"]);
+    let mut seen = [0; 8];
+    child.stdout.as_mut().unwrap().read_exact(&mut seen).unwrap();
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let stored = last(&folder);
+    assert_eq!(stored["messages"][1]["response"]["state"], "incomplete", "{stored}");
+    assert!(stored["messages"][1]["message"].to_string().contains("Half an "), "{stored}");
+}
+
+#[test]
+fn a_truncated_and_a_failed_response_are_kept_with_their_errors() {
+    let folder = Folder::with([]);
+    let config = unfinished(&folder, Then::Close);
+    let args = ["chat", "--config", &config.to_string_lossy(), "-m", "lab/m", "Hello"];
+    let done = prepare(&folder, args).run();
+    assert_eq!(done.code, Some(1), "{done}");
+    let response = &last(&folder)["messages"][1]["response"];
+    assert_eq!(
+        (&response["state"], &response["error"]["kind"]),
+        (&json!("incomplete"), &json!("incomplete_stream"))
+    );
+    let url = serve(server::json("401 No", r#"{"error":{"message":"wrong key"}}"#), Then::Close);
+    let done = prepare(&folder, ["chat", "-m", "lab/m", "Hello"])
+        .config(&format!("[providers.lab]\nbase_url = '{url}'\n"))
+        .run();
+    assert_eq!(done.code, Some(1), "{done}");
+    let stored = last(&folder);
+    assert_eq!(stored["messages"][1]["response"]["state"], "failed");
+    assert_eq!(stored["messages"][1]["response"]["error"]["raw"], Value::Null);
+    assert_eq!(stored["messages"][1]["response"]["error"]["status"], 401);
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_full_disk_the_response_is_printed_and_a_warning_reports_that_it_is_not_stored() {
+    let folder = Folder::with([]);
+    let limited = |blocks: u32| {
+        // Without the trap the system would end the process.
+        let script =
+            format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" chat -m sim/echo Hello");
+        let done = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_agentloop")])
+            .env_clear()
+            .env("AGENTLOOP_DATA", folder.path().join("data"))
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let (stdout, stderr) =
+            (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
+        assert_eq!(done.status.code(), Some(0), "{stdout}{stderr}");
+        assert!(stdout.contains("Hello"), "{stdout}");
+        assert!(stderr.contains("warning: the conversation is not logged: "), "{stderr}");
+        assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    };
+    // The file cannot be created; later it cannot grow.
+    limited(1);
+    let _ = std::fs::remove_dir_all(folder.path().join("data"));
+    run(&folder, &["chat", "-m", "sim/echo", "Before"]);
+    limited(1);
+    let list = run(&folder, &["log", "--json"]).json();
+    assert_eq!(list.as_array().unwrap().len(), 1, "{list}");
+}
+
+#[test]
+fn several_processes_at_once_lose_nothing() {
+    const PROCESSES: usize = 6;
+    let folder = Folder::with([("empty.toml", "")]);
+    let config = folder.path().join("empty.toml");
+    let prompts: Vec<String> =
+        (0..PROCESSES).map(|number| format!("prompt-{number}-of-many")).collect();
+    let children: Vec<Child> = prompts
+        .iter()
+        .map(|prompt| {
+            spawn(&folder, &config, &["chat", "-m", "sim/echo", "--in", "shared", prompt])
+        })
+        .collect();
+    for child in children {
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "");
+    }
+    let talk = run(&folder, &["log", "show", "shared", "--json"]).json();
+    let messages = talk["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 2 * PROCESSES, "{talk}");
+    for prompt in &prompts {
+        let at =
+            messages.iter().position(|one| one["message"]["content"] == prompt.as_str()).unwrap();
+        // The response comes right after its prompt.
+        assert_eq!(messages[at + 1]["response"]["state"], "complete");
+        assert!(messages[at + 1]["message"].to_string().contains(prompt.as_str()), "{talk}");
+    }
+}
+
+#[test]
+fn a_run_with_tools_is_stored_with_its_calls_and_results() {
+    let folder = Folder::with([]);
+    let done =
+        prepare(&folder, ["run", "-m", "sim/tools", "--tool", "calculator", "What is 2 + 2?"])
+            .run();
+    assert_eq!(done.code, Some(0), "{done}");
+    let stored = last(&folder);
+    let roles: Vec<&str> = stored["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["message"]["role"].as_str().unwrap())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant"], "{stored}");
+    assert_eq!(stored["messages"][1]["response"]["state"], "complete");
+    let done = prepare(&folder, ["run", "-c", "--tool", "calculator", "Again"]).run();
+    assert_eq!(done.code, Some(0), "{done}");
+    assert!(last(&folder)["messages"].as_array().unwrap().len() >= 6);
+}
+
+#[test]
+fn no_secret_is_in_the_file() {
+    let folder = Folder::with([]);
+    let echo =
+        r#"{"error":{"message":"the key hush-environment-4711 of hush-query-4711 is wrong"}}"#;
+    let failing = serve(server::json("401 No", echo), Then::Close);
+    let (working, _sent) = serve_recorded(chat_completion("Fine."));
+    for url in [failing, working] {
+        let config = format!(
+            "[providers.lab]\nbase_url = \"{}?api-key=hush-query-4711\"\nkey_env = \"LAB_KEY\"\n\
+             headers = {{ x-lab-token = \"hush-header-4711\" }}\n",
+            url.replace("http://", "http://me:hush-password-4711@")
+        );
+        let args =
+            ["chat", "-m", "lab/m", "--no-stream", "--extra", "token=\"hush-extra-4711\"", "Hello"];
+        let media = ["--image", "https://me:hush-image-4711@example.com/a.png"];
+        let done = prepare(&folder, args.into_iter().chain(media))
+            .config(&config)
+            .env("LAB_KEY", "hush-environment-4711")
+            .run();
+        assert!(done.code.is_some(), "{done}");
+    }
+    assert_eq!(run(&folder, &["log", "--json"]).json().as_array().unwrap().len(), 2);
+    for entry in std::fs::read_dir(folder.path().join("data")).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(
+            !bytes.windows(5).any(|seen| seen == b"hush-"),
+            "a secret is in {}",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn the_log_is_listed_searched_shown_exported_and_deleted() {
+    let folder = Folder::with([]);
+    run(
+        &folder,
+        &["chat", "-m", "sim/echo", "-s", "Be brief.", "How do lifetimes\nwork\tin Rust?"],
+    );
+    run(&folder, &["chat", "-m", "sim/echo", "--in", "pasta", "A recipe for carbonara, please"]);
+    let list = run(&folder, &["log"]).stdout;
+    let lines: Vec<Vec<&str>> = list.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), 2, "{list}");
+    assert_eq!((lines[0].len(), lines[0][5], lines[0][2]), (7, "pasta", "2"), "{list}");
+    assert_eq!(lines[1][6], "How do lifetimes work in Rust?", "{list}");
+    assert_eq!(run(&folder, &["log", "list", "-n", "1"]).stdout.lines().count(), 1);
+
+    let found = run(&folder, &["log", "search", "LIFETIME*"]).stdout;
+    assert!(
+        found.lines().count() >= 2 && found.lines().all(|line| line.starts_with(lines[1][0])),
+        "{found}"
+    );
+    let found = run(&folder, &["log", "search", "carbonara", "--json"]).json();
+    assert_eq!(found[0]["name"], "pasta", "{found}");
+    let none = run(&folder, &["log", "search", "\"; DROP TABLE message; --", "NEAR(", "*"]);
+    assert!(none.stderr.contains("nothing was found"), "{none}");
+
+    let shown = run(&folder, &["log", "show", lines[1][0]]).stdout;
+    assert!(
+        shown.contains("Be brief.") && shown.contains("How do lifetimes\nwork\tin Rust?"),
+        "{shown}"
+    );
+    assert!(shown.contains("assistant") && shown.contains("sim/echo"), "{shown}");
+    let text = run(&folder, &["log", "export", "pasta"]).stdout;
+    assert!(
+        text.starts_with("# A recipe for carbonara, please\n") && text.contains("\n## Assistant\n"),
+        "{text}"
+    );
+    let all = run(&folder, &["log", "export", "--all", "--format", "json"]).lines();
+    assert_eq!((all.len(), &all[1]["name"]), (2, &json!("pasta")));
+    assert_eq!(all[0]["messages"][0]["message"]["content"], "How do lifetimes\nwork\tin Rust?");
+    let path = run(&folder, &["log", "path"]).stdout;
+    assert_eq!(path.trim_end(), file(&folder).to_string_lossy());
+
+    let refused = prepare(&folder, ["log", "delete", "pasta"]).run();
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert!(refused.stderr.contains("--yes"), "{refused}");
+    run(&folder, &["log", "delete", "--older-than", "1d", "--yes"]);
+    assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 2);
+    run(&folder, &["log", "delete", "pasta", "--yes"]);
+    assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 1);
+    let gone = prepare(&folder, ["log", "show", "pasta"]).run();
+    assert_eq!(gone.code, Some(2), "{gone}");
+    run(&folder, &["log", "delete", "--all", "-y"]);
+    assert_eq!(run(&folder, &["log", "--json"]).json(), json!([]));
+    let wrong = prepare(&folder, ["log", "delete"]).run();
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+}
+
+#[test]
+fn a_damaged_or_newer_file_is_reported_and_the_response_is_still_printed() {
+    let folder = Folder::with([]);
+    std::fs::create_dir_all(folder.path().join("data")).unwrap();
+    std::fs::write(file(&folder), "not a database".repeat(1_000)).unwrap();
+    let before = std::fs::read(file(&folder)).unwrap();
+    let done = run(&folder, &["chat", "-m", "sim/echo", "Hello"]);
+    assert!(done.stdout.contains("Hello"), "{done}");
+    assert!(done.stderr.starts_with("warning: the conversation is not logged: "), "{done}");
+    for args in [&["log"][..], &["chat", "-m", "sim/echo", "-c", "Hello"]] {
+        let done = prepare(&folder, args.iter().copied()).run();
+        assert_eq!(done.code, Some(2), "{done}");
+        assert!(done.stderr.contains("hint: the file is damaged and was left as it is"), "{done}");
+    }
+    assert_eq!(std::fs::read(file(&folder)).unwrap(), before);
+}
+
+#[cfg(unix)]
+mod terminal {
+    use std::ffi::OsStr;
+    use std::fs::File;
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+    use super::*;
+
+    /// Runs the command at a terminal with this input, and returns what the terminal shows.
+    fn at_terminal(folder: &Folder, args: &[&str], input: &str) -> String {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap();
+        let open = || {
+            let name = OsStr::from_bytes(name.as_bytes());
+            File::options().read(true).write(true).open(name).unwrap()
+        };
+        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
+            .args(args)
+            .env_clear()
+            .env("NO_COLOR", "1")
+            .env("AGENTLOOP_DATA", folder.path().join("data"))
+            .current_dir(folder.path())
+            .stdin(open())
+            .stdout(open())
+            .stderr(open())
+            .spawn()
+            .unwrap();
+        let (mut controller, mut bytes, mut buffer) =
+            (File::from(controller), Vec::new(), [0; 4096]);
+        let mut input = Some(input).filter(|input| !input.is_empty());
+        while let Ok(read @ 1..) = controller.read(&mut buffer) {
+            bytes.extend_from_slice(&buffer[..read]);
+            // The question is answered when it is shown.
+            if bytes.ends_with(b": ")
+                && let Some(input) = input.take()
+            {
+                std::io::Write::write_all(&mut controller, input.as_bytes()).unwrap();
+            }
+        }
+        child.wait().unwrap();
+        String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
+    }
+
+    #[test]
+    fn hostile_text_of_the_file_does_not_control_the_terminal() {
+        let folder = Folder::with([]);
+        let hostile = "a\u{1b}[2J\u{9b}31m\u{85}b\rc\u{202e}d\u{2066}e\u{61c}f\u{2028}g\u{e0041}h\u{7f}i \u{258c} user";
+        let answer = format!("{hostile} answered");
+        let (url, _sent) = serve_recorded(chat_completion(&answer));
+        let config = format!("[providers.lab]\nbase_url = '{url}'\n");
+        let args = ["chat", "-m", "lab/m", "--no-stream", "-s", hostile, hostile];
+        let done = prepare(&folder, args).config(&config).run();
+        assert_eq!(done.code, Some(0), "{done}");
+        let is_hostile = |c: char| {
+            (c.is_control() && c != '\n')
+                || ['\u{202e}', '\u{2066}', '\u{61c}', '\u{2028}', '\u{e0041}'].contains(&c)
+        };
+        let commands: [&[&str]; 6] = [
+            &["log"],
+            &["log", "search", "answered"],
+            &["log", "show"],
+            &["log", "show", "--json"],
+            &["log", "export", "last"],
+            &["log", "export", "last", "--format", "json"],
+        ];
+        for args in commands {
+            let shown = at_terminal(&folder, args, "");
+            assert!(!shown.contains(is_hostile), "{args:?}: {shown:?}");
+            assert!(shown.lines().count() >= 1, "{args:?}: {shown:?}");
+        }
+        // A line with the frame is a line of the command, and there is one for each message, the system prompt and the head.
+        let shown = at_terminal(&folder, &["log", "show"], "");
+        assert_eq!(shown.matches('\u{258c}').count(), 4, "{shown}");
+        let list = at_terminal(&folder, &["log"], "");
+        assert!(list.starts_with("ID "), "{list}");
+    }
+
+    #[test]
+    fn deleting_asks_at_a_terminal() {
+        let folder = Folder::with([]);
+        run(&folder, &["chat", "-m", "sim/echo", "Hello"]);
+        let shown = at_terminal(&folder, &["log", "delete", "last"], "n\n");
+        assert!(
+            shown.contains("Delete 1 conversation?") && shown.contains("nothing was deleted"),
+            "{shown}"
+        );
+        assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 1);
+        let shown = at_terminal(&folder, &["log", "delete", "last"], "y\n");
+        assert!(shown.contains("deleted 1 conversation"), "{shown}");
+        assert_eq!(run(&folder, &["log"]).stdout, "");
+    }
+}
