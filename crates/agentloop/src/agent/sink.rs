@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
 use super::event::RunEvent;
 use super::tool::ToolContext;
 use crate::limits::MAX_WAITING_PROGRESS;
+use crate::lock::lock;
 
 /// The queue of events between a run and its reader. Clones share the queue.
 ///
@@ -29,7 +30,7 @@ struct Queue {
 
 impl Sink {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Adds an event and waits until the reader has taken it.

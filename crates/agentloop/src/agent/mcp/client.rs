@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
@@ -15,6 +15,7 @@ use super::super::tool::ToolContext;
 use super::list::{Listed, Listing};
 use crate::error::Result;
 use crate::limits::{MCP_LIST_PAUSE, MCP_LIST_TIMEOUT};
+use crate::lock::lock;
 
 /// The most progress notifications that are kept for calls that are not registered yet.
 const MAX_EARLY: usize = 64;
@@ -76,10 +77,6 @@ impl ClientHandler for Client {
     async fn on_tool_list_changed(&self, context: NotificationContext<RoleClient>) {
         self.0.list_announced(&context.peer).await;
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {

@@ -1,7 +1,7 @@
 //! Connections to servers.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::service::{Peer, RoleClient};
 
@@ -15,6 +15,7 @@ use super::process::Process;
 use super::server::Settings;
 use crate::error::{Error, Result};
 use crate::limits::MCP_CLOSE_WAIT;
+use crate::lock::lock;
 
 /// A connection to an MCP server. It is a [`ToolSource`].
 ///
@@ -127,7 +128,7 @@ impl McpConnection {
 
     /// Closes the connection for all of its clones and waits until the process of the server has ended.
     pub async fn close(self) {
-        let service = self.0.service.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let service = lock(&self.0.service).take();
         if let Some(mut service) = service {
             // If this fails, the service has ended or ends by itself.
             let _ = service.close_with_timeout(MCP_CLOSE_WAIT).await;

@@ -3,7 +3,7 @@
 //! The guard is between the transport and the SDK, because the SDK starts a task for every message of a server.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use rmcp::model::{JsonRpcMessage, RequestId, ServerNotification};
 use rmcp::service::{RoleClient, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -11,6 +11,7 @@ use rmcp::transport::Transport;
 use tokio::sync::Notify;
 
 use crate::limits::MCP_MAX_SERVER_REQUESTS;
+use crate::lock::lock;
 
 /// A transport that limits the requests and notifications of the server.
 ///
@@ -32,7 +33,7 @@ struct ActiveRequests {
 
 impl ActiveRequests {
     fn ids(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
-        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.ids)
     }
 
     /// Waits until another request may be read.

@@ -1,7 +1,7 @@
 //! The streamable HTTP transport of MCP, over the transport of this library.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ::http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -27,6 +27,7 @@ use crate::limits::{
     ERROR_BODY_WAIT, MAX_ERROR_BODY_BYTES, MCP_CLOSE_WAIT, MCP_CONNECT_TIMEOUT,
     MCP_MAX_MESSAGE_BYTES, MCP_MAX_MESSAGE_VALUES, MCP_RECONNECTS,
 };
+use crate::lock::lock;
 use crate::transport::{Body, HttpTransport, SendOptions, Transport};
 
 /// The longest delay before a truncated stream is resumed.
@@ -52,11 +53,11 @@ pub(super) struct LastError(Arc<Mutex<Option<Error>>>);
 
 impl LastError {
     pub(super) fn take(&self) -> Option<Error> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        lock(&self.0).take()
     }
 
     fn record(&self, error: Error) -> StreamableHttpError<Error> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+        *lock(&self.0) = Some(error.clone());
         StreamableHttpError::Client(error)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::AsyncReadExt;
@@ -16,6 +16,7 @@ use super::server::Program;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MCP_CLOSE_WAIT, MCP_STDERR_BYTES};
+use crate::lock::lock;
 
 /// How long to wait for the rest of the standard error of a process that has ended.
 const STDERR_WAIT: Duration = Duration::from_millis(200);
@@ -96,7 +97,7 @@ async fn supervise(
 async fn read_stderr(mut stderr: ChildStderr, kept: Stderr) {
     let mut bytes = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut bytes).await {
-        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&kept);
         kept.extend_from_slice(&bytes[..count]);
         let excess = kept.len().saturating_sub(MCP_STDERR_BYTES);
         kept.drain(..excess);
@@ -113,7 +114,7 @@ impl Process {
 
     /// Returns the end of the standard error.
     pub(super) fn stderr(&self) -> String {
-        let stderr = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let stderr = lock(&self.stderr);
         String::from_utf8_lossy(&stderr).trim().to_owned()
     }
 }

@@ -1,7 +1,7 @@
 //! Limits the requests for the event stream of a server.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::events::Events;
 use crate::limits::{MCP_RECONNECTS, MCP_STREAM_PAUSE};
+use crate::lock::lock;
 
 /// Delays the requests for event streams, and rejects them after several streams without a message.
 ///
@@ -27,7 +28,7 @@ struct State {
 
 impl Streams {
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Waits until the next request may be made. Returns false if it may not be made at all.

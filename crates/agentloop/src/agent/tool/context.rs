@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::super::cancel::CancelToken;
 use super::super::sink::Sink;
+use crate::lock::lock;
 
 /// The context of a call, which a tool receives with its arguments.
 ///
@@ -131,7 +132,7 @@ impl RunData {
     }
 
     fn lock(&self) -> MutexGuard<'_, Map<String, Value>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 
     /// Returns the value with this name; `None` if there is none.
