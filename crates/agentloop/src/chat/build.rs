@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::setters::setters;
 use super::{
     AudioInput, AudioPart, BlockCitation, CacheControl, Citation, CodeExecutionPart, CodeOutcome,
     CodeResultPart, ContentPart, Display, DocumentCitation, EmbedUsage, FileCitation, FileInput,
@@ -76,11 +77,9 @@ impl TextPart {
         self
     }
 
-    /// Asks the provider to cache the prompt up to and including this part.
-    #[must_use]
-    pub fn with_cache(mut self, cache: CacheControl) -> Self {
-        self.cache_control = Some(cache);
-        self
+    setters! {
+        /// Asks the provider to cache the prompt up to and including this part.
+        with_cache(cache_control: CacheControl);
     }
 }
 
@@ -94,11 +93,9 @@ impl ToolCallPart {
 }
 
 impl ThinkingPart {
-    /// Sets the provider's proof that the thoughts are its own.
-    #[must_use]
-    pub fn with_signature(mut self, signature: impl Into<String>) -> Self {
-        self.signature = Some(signature.into());
-        self
+    setters! {
+        /// Sets the provider's proof that the thoughts are its own.
+        with_signature(signature: impl Into<String>);
     }
 }
 
@@ -127,11 +124,9 @@ impl AudioPart {
         Self { mime_type: mime_type.into(), data: data.into(), ..Self::default() }
     }
 
-    /// Sets the text that is spoken.
-    #[must_use]
-    pub fn with_transcript(mut self, transcript: impl Into<String>) -> Self {
-        self.transcript = Some(transcript.into());
-        self
+    setters! {
+        /// Sets the text that is spoken.
+        with_transcript(transcript: impl Into<String>);
     }
 }
 
@@ -146,11 +141,9 @@ impl FilePart {
         Self { mime_type: mime_type.into(), url: Some(url.into()), ..Self::default() }
     }
 
-    /// Sets the name of the file.
-    #[must_use]
-    pub fn with_name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
+    setters! {
+        /// Sets the name of the file.
+        with_name(name: impl Into<String>);
     }
 }
 
@@ -160,11 +153,9 @@ impl CodeExecutionPart {
         Self { language: language.into(), code: code.into(), ..Self::default() }
     }
 
-    /// Sets the id that the result refers to.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
+    setters! {
+        /// Sets the id that the result refers to.
+        with_id(id: impl Into<String>);
     }
 }
 
@@ -174,11 +165,9 @@ impl CodeResultPart {
         Self { outcome, output: output.into(), ..Self::default() }
     }
 
-    /// Sets the id of the [`CodeExecutionPart`] that ran.
-    #[must_use]
-    pub fn with_id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
+    setters! {
+        /// Sets the id of the [`CodeExecutionPart`] that ran.
+        with_id(id: impl Into<String>);
     }
 }
 
@@ -230,11 +219,9 @@ impl UrlCitation {
         Self { url: url.into(), ..Self::default() }
     }
 
-    /// Sets the title of the page.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
+    setters! {
+        /// Sets the title of the page.
+        with_title(title: impl Into<String>);
     }
 
     /// Sets which text of the response the page supports, in characters of the part.
@@ -309,41 +296,22 @@ impl FileInput {
         Self { file_id: Some(id.into()), ..Self::default() }
     }
 
-    /// Sets the name of the file.
-    #[must_use]
-    pub fn with_filename(mut self, filename: impl Into<String>) -> Self {
-        self.filename = Some(filename.into());
-        self
-    }
-
-    /// Sets the media type of the file.
-    #[must_use]
-    pub fn with_mime_type(mut self, mime_type: impl Into<String>) -> Self {
-        self.mime_type = Some(mime_type.into());
-        self
-    }
-
-    /// Sets the title of the file in citations.
-    #[must_use]
-    pub fn with_title(mut self, title: impl Into<String>) -> Self {
-        self.title = Some(title.into());
-        self
-    }
-
-    /// Sets whether the model cites from the file.
-    #[must_use]
-    pub fn with_citations(mut self, citations: bool) -> Self {
-        self.citations = Some(citations);
-        self
+    setters! {
+        /// Sets the name of the file.
+        with_filename(filename: impl Into<String>);
+        /// Sets the media type of the file.
+        with_mime_type(mime_type: impl Into<String>);
+        /// Sets the title of the file in citations.
+        with_title(title: impl Into<String>);
+        /// Sets whether the model cites from the file.
+        with_citations(citations: bool);
     }
 }
 
 impl ImageUrl {
-    /// Sets how closely the model looks at the image.
-    #[must_use]
-    pub fn with_detail(mut self, detail: ImageDetail) -> Self {
-        self.detail = Some(detail);
-        self
+    setters! {
+        /// Sets how closely the model looks at the image.
+        with_detail(detail: ImageDetail);
     }
 }
 
@@ -381,18 +349,11 @@ impl FunctionDefinition {
         Self { name: name.into(), parameters: parameters.into(), ..Self::default() }
     }
 
-    /// Sets what the function does, for the model.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets whether the model must keep to the schema exactly.
-    #[must_use]
-    pub fn with_strict(mut self, strict: bool) -> Self {
-        self.strict = Some(strict);
-        self
+    setters! {
+        /// Sets what the function does, for the model.
+        with_description(description: impl Into<String>);
+        /// Sets whether the model must keep to the schema exactly.
+        with_strict(strict: bool);
     }
 }
 
@@ -402,27 +363,18 @@ impl JsonSchemaFormat {
         Self { name: name.into(), description: None, strict: None, schema }
     }
 
-    /// Sets what the schema is for.
-    #[must_use]
-    pub fn with_description(mut self, description: impl Into<String>) -> Self {
-        self.description = Some(description.into());
-        self
-    }
-
-    /// Sets whether the provider must keep to the schema exactly.
-    #[must_use]
-    pub fn with_strict(mut self, strict: bool) -> Self {
-        self.strict = Some(strict);
-        self
+    setters! {
+        /// Sets what the schema is for.
+        with_description(description: impl Into<String>);
+        /// Sets whether the provider must keep to the schema exactly.
+        with_strict(strict: bool);
     }
 }
 
 impl Thinking {
-    /// Sets whether the thoughts, or their summary, are part of the response.
-    #[must_use]
-    pub fn with_include(mut self, include: bool) -> Self {
-        self.include = Some(include);
-        self
+    setters! {
+        /// Sets whether the thoughts, or their summary, are part of the response.
+        with_include(include: bool);
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::headers::ExtraHeaders;
 use super::read::nullable;
+use super::setters::{call_setters, setters};
 use super::{Access, CacheMode};
 use crate::chat::{Cost, RawResponse, Warning};
 use crate::timeouts::Timeouts;
@@ -80,82 +81,18 @@ impl EmbedRequest {
         Self { model: model.into(), input: input.into(), ..Self::default() }
     }
 
-    /// Sets the length of the vectors.
-    #[must_use]
-    pub fn dimensions(mut self, dimensions: u32) -> Self {
-        self.dimensions = Some(dimensions);
-        self
+    setters! {
+        /// Sets the length of the vectors.
+        dimensions(dimensions: u32);
+        /// Sets what the vectors are for.
+        input_type(input_type: EmbedInputType);
+        /// Identifies your end user to the provider. In JSON it is `user`.
+        user_id(user_id: impl Into<String>);
+        /// Sets how many calls may be in progress at once, where the texts need more than one.
+        concurrency(concurrency: usize);
     }
 
-    /// Sets what the vectors are for.
-    #[must_use]
-    pub fn input_type(mut self, input_type: EmbedInputType) -> Self {
-        self.input_type = Some(input_type);
-        self
-    }
-
-    /// Identifies your end user to the provider. In JSON it is `user`.
-    #[must_use]
-    pub fn user_id(mut self, id: impl Into<String>) -> Self {
-        self.user_id = Some(id.into());
-        self
-    }
-
-    /// Adds a label that [`Costs`](crate::middleware::Costs) counts the call under. It is not sent.
-    #[must_use]
-    pub fn tag(mut self, tag: impl Into<String>) -> Self {
-        self.tags.push(tag.into());
-        self
-    }
-
-    /// Adds a field to the request's body, under the provider's own name.
-    #[must_use]
-    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra_body.insert(name.into(), value.into());
-        self
-    }
-
-    /// Adds a header. It never replaces a header that authenticates.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.extra_headers.insert(name.into(), value.into());
-        self
-    }
-
-    /// Sets the models to use when this one fails, for the [`Fallback`](crate::middleware::Fallback) middleware.
-    #[must_use]
-    pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
-        self.fallbacks = models.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets how a [cache](crate::middleware::Cache) treats this request, if the client has one.
-    #[must_use]
-    pub fn cache(mut self, mode: CacheMode) -> Self {
-        self.cache = Some(mode);
-        self
-    }
-
-    /// Requests the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
-    #[must_use]
-    pub fn include_raw(mut self) -> Self {
-        self.include_raw = true;
-        self
-    }
-
-    /// Sets how many calls may be in progress at once, where the texts need more than one.
-    #[must_use]
-    pub fn concurrency(mut self, concurrency: usize) -> Self {
-        self.concurrency = Some(concurrency);
-        self
-    }
-
-    /// Sets how long to wait, in place of the client's setting.
-    #[must_use]
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = Some(timeouts);
-        self
-    }
+    call_setters!();
 }
 
 /// One text or many; a list of one is the same as one.

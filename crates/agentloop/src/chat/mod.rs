@@ -34,6 +34,7 @@ mod request;
 mod request_params;
 mod response;
 mod server_tool;
+mod setters;
 mod tool;
 mod unfold;
 mod usage;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::setters::{call_setters, setters};
 use super::{
     AudioOutput, CacheMode, ChatRequest, Effort, ImageOutput, MediaOptions, OutputStrategy,
     Protocol, ResponseFormat, Stop, Thinking, ToolChoice, ToolDefinition,
@@ -23,88 +24,31 @@ impl ChatRequest {
         self
     }
 
-    /// Sets whether the model may, must or must not call a tool.
-    #[must_use]
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.tool_choice = Some(choice);
-        self
-    }
-
-    /// Sets whether the model may call several tools in one response.
-    #[must_use]
-    pub fn parallel_tool_calls(mut self, parallel: bool) -> Self {
-        self.parallel_tool_calls = Some(parallel);
-        self
-    }
-
-    /// Scales the randomness of the choice of tokens; 0 is the least random.
-    #[must_use]
-    pub fn temperature(mut self, temperature: f64) -> Self {
-        self.temperature = Some(temperature);
-        self
-    }
-
-    /// Samples only from the likeliest tokens whose probabilities add up to this share.
-    #[must_use]
-    pub fn top_p(mut self, top_p: f64) -> Self {
-        self.top_p = Some(top_p);
-        self
-    }
-
-    /// Samples only from this many of the likeliest tokens.
-    #[must_use]
-    pub fn top_k(mut self, top_k: u32) -> Self {
-        self.top_k = Some(top_k);
-        self
-    }
-
-    /// Limits the length of the response, in tokens. Thinking counts too.
-    #[must_use]
-    pub fn max_tokens(mut self, max_tokens: u64) -> Self {
-        self.max_tokens = Some(max_tokens);
-        self
-    }
-
-    /// Sets the texts that end the response. They are not part of it.
-    #[must_use]
-    pub fn stop(mut self, stop: impl Into<Stop>) -> Self {
-        self.stop = Some(stop.into());
-        self
-    }
-
-    /// Makes responses repeatable, as far as the provider can.
-    #[must_use]
-    pub fn seed(mut self, seed: i64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Sets the number of choices in the response.
-    #[must_use]
-    pub fn n(mut self, n: u32) -> Self {
-        self.n = Some(n);
-        self
-    }
-
-    /// Penalizes tokens in proportion to how often they have already appeared.
-    #[must_use]
-    pub fn frequency_penalty(mut self, penalty: f64) -> Self {
-        self.frequency_penalty = Some(penalty);
-        self
-    }
-
-    /// Penalizes tokens that have already appeared, however often.
-    #[must_use]
-    pub fn presence_penalty(mut self, penalty: f64) -> Self {
-        self.presence_penalty = Some(penalty);
-        self
-    }
-
-    /// Sets the form of the response's text: plain text, JSON, or JSON of a schema.
-    #[must_use]
-    pub fn response_format(mut self, format: ResponseFormat) -> Self {
-        self.response_format = Some(format);
-        self
+    setters! {
+        /// Sets whether the model may, must or must not call a tool.
+        tool_choice(tool_choice: ToolChoice);
+        /// Sets whether the model may call several tools in one response.
+        parallel_tool_calls(parallel_tool_calls: bool);
+        /// Scales the randomness of the choice of tokens; 0 is the least random.
+        temperature(temperature: f64);
+        /// Samples only from the likeliest tokens whose probabilities add up to this share.
+        top_p(top_p: f64);
+        /// Samples only from this many of the likeliest tokens.
+        top_k(top_k: u32);
+        /// Limits the length of the response, in tokens. Thinking counts too.
+        max_tokens(max_tokens: u64);
+        /// Sets the texts that end the response. They are not part of it.
+        stop(stop: impl Into<Stop>);
+        /// Makes responses repeatable, as far as the provider can.
+        seed(seed: i64);
+        /// Sets the number of choices in the response.
+        n(n: u32);
+        /// Penalizes tokens in proportion to how often they have already appeared.
+        frequency_penalty(frequency_penalty: f64);
+        /// Penalizes tokens that have already appeared, however often.
+        presence_penalty(presence_penalty: f64);
+        /// Sets the form of the response's text: plain text, JSON, or JSON of a schema.
+        response_format(response_format: ResponseFormat);
     }
 
     /// Sets the kinds of output: `text`, `audio`, `image`.
@@ -130,32 +74,15 @@ impl ChatRequest {
         self
     }
 
-    /// Sets how detailed the response is: `low`, `medium` or `high`.
-    #[must_use]
-    pub fn verbosity(mut self, verbosity: impl Into<String>) -> Self {
-        self.verbosity = Some(verbosity.into());
-        self
-    }
-
-    /// Sets how much effort the model spends on thinking (`reasoning_effort`).
-    #[must_use]
-    pub fn effort(mut self, effort: Effort) -> Self {
-        self.reasoning_effort = Some(effort);
-        self
-    }
-
-    /// Sets whether to think, for how many tokens, and whether the thoughts are part of the response.
-    #[must_use]
-    pub fn thinking(mut self, thinking: Thinking) -> Self {
-        self.thinking = Some(thinking);
-        self
-    }
-
-    /// Sets whether the response has the log probabilities of its tokens.
-    #[must_use]
-    pub fn logprobs(mut self, logprobs: bool) -> Self {
-        self.logprobs = Some(logprobs);
-        self
+    setters! {
+        /// Sets how detailed the response is: `low`, `medium` or `high`.
+        verbosity(verbosity: impl Into<String>);
+        /// Sets how much effort the model spends on thinking (`reasoning_effort`).
+        effort(reasoning_effort: Effort);
+        /// Sets whether to think, for how many tokens, and whether the thoughts are part of the response.
+        thinking(thinking: Thinking);
+        /// Sets whether the response has the log probabilities of its tokens.
+        logprobs(logprobs: bool);
     }
 
     /// Requests log probabilities, with this many likely alternatives for each token.
@@ -173,46 +100,27 @@ impl ChatRequest {
         self
     }
 
-    /// Sets the provider's service tier.
-    #[must_use]
-    pub fn service_tier(mut self, tier: impl Into<String>) -> Self {
-        self.service_tier = Some(tier.into());
-        self
-    }
-
-    /// Groups requests that share a prompt, for the provider's prompt cache.
-    #[must_use]
-    pub fn prompt_cache_key(mut self, key: impl Into<String>) -> Self {
-        self.prompt_cache_key = Some(key.into());
-        self
-    }
-
-    /// Identifies your end user to the provider. In JSON it is `user`.
-    ///
-    /// ```
-    /// use agentloop::ChatRequest;
-    ///
-    /// let request = ChatRequest::new("openai/gpt-5").user("Hello").user_id("customer-42");
-    /// assert_eq!(serde_json::to_value(&request)?["user"], "customer-42");
-    /// # Ok::<(), serde_json::Error>(())
-    /// ```
-    #[must_use]
-    pub fn user_id(mut self, id: impl Into<String>) -> Self {
-        self.user_id = Some(id.into());
-        self
+    setters! {
+        /// Sets the provider's service tier.
+        service_tier(service_tier: impl Into<String>);
+        /// Groups requests that share a prompt, for the provider's prompt cache.
+        prompt_cache_key(prompt_cache_key: impl Into<String>);
+        /// Identifies your end user to the provider. In JSON it is `user`.
+        ///
+        /// ```
+        /// use agentloop::ChatRequest;
+        ///
+        /// let request = ChatRequest::new("openai/gpt-5").user("Hello").user_id("customer-42");
+        /// assert_eq!(serde_json::to_value(&request)?["user"], "customer-42");
+        /// # Ok::<(), serde_json::Error>(())
+        /// ```
+        user_id(user_id: impl Into<String>);
     }
 
     /// Adds a label that the provider stores with the call.
     #[must_use]
     pub fn metadata(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.metadata.get_or_insert_default().insert(name.into(), value.into());
-        self
-    }
-
-    /// Adds a field to the request's body, under the provider's own name.
-    #[must_use]
-    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra_body.insert(name.into(), value.into());
         self
     }
 
@@ -237,20 +145,6 @@ impl ChatRequest {
         self
     }
 
-    /// Adds a header. It never replaces a header that authenticates.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.extra_headers.insert(name.into(), value.into());
-        self
-    }
-
-    /// Adds a label that [`Costs`](crate::middleware::Costs) counts the call under. It is not sent.
-    #[must_use]
-    pub fn tag(mut self, tag: impl Into<String>) -> Self {
-        self.tags.push(tag.into());
-        self
-    }
-
     /// Leaves out, with a warning, the parts of messages that the provider does not accept, instead of failing.
     #[must_use]
     pub fn lenient(mut self) -> Self {
@@ -265,52 +159,14 @@ impl ChatRequest {
         self
     }
 
-    /// Sets how a schema of `response_format` is requested.
-    #[must_use]
-    pub fn output_strategy(mut self, strategy: OutputStrategy) -> Self {
-        self.output_strategy = Some(strategy);
-        self
+    setters! {
+        /// Sets how a schema of `response_format` is requested.
+        output_strategy(output_strategy: OutputStrategy);
+        /// Sets the protocol, if the provider speaks several.
+        protocol(protocol: Protocol);
+        /// Sets whether and how remote media are fetched, in place of the client's setting.
+        media(media: MediaOptions);
     }
 
-    /// Sets the protocol, if the provider speaks several.
-    #[must_use]
-    pub fn protocol(mut self, protocol: Protocol) -> Self {
-        self.protocol = Some(protocol);
-        self
-    }
-
-    /// Sets the models to use when this one fails, for the [`Fallback`](crate::middleware::Fallback) middleware.
-    #[must_use]
-    pub fn fallbacks<T: Into<String>>(mut self, models: impl IntoIterator<Item = T>) -> Self {
-        self.fallbacks = models.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets how a [cache](crate::middleware::Cache) treats this request, if the client has one.
-    #[must_use]
-    pub fn cache(mut self, mode: CacheMode) -> Self {
-        self.cache = Some(mode);
-        self
-    }
-
-    /// Requests the response as the provider sent it, beside the unified one: see [`include_raw`](Self#structfield.include_raw).
-    #[must_use]
-    pub fn include_raw(mut self) -> Self {
-        self.include_raw = true;
-        self
-    }
-
-    /// Sets how long to wait, in place of the client's setting.
-    #[must_use]
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = Some(timeouts);
-        self
-    }
-
-    /// Sets whether and how remote media are fetched, in place of the client's setting.
-    #[must_use]
-    pub fn media(mut self, media: MediaOptions) -> Self {
-        self.media = Some(media);
-        self
-    }
+    call_setters!();
 }
