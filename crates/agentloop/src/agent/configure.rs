@@ -31,6 +31,7 @@ pub(super) struct Settings {
     pub(super) resources: Resources,
     pub(super) max_steps: u32,
     pub(super) final_answer: bool,
+    pub(super) max_repeats: Option<u32>,
     pub(super) max_tokens: Option<u64>,
     pub(super) max_cost: Option<Usd>,
     pub(super) max_output_chars: usize,
@@ -55,6 +56,7 @@ impl Agent {
                 resources: Resources::default(),
                 max_steps: AGENT_MAX_STEPS,
                 final_answer: false,
+                max_repeats: None,
                 max_tokens: None,
                 max_cost: None,
                 max_output_chars: MAX_TOOL_OUTPUT_CHARS,
@@ -128,8 +130,21 @@ impl Agent {
         self.set(|settings| settings.max_steps = steps.max(1))
     }
 
-    /// Sends one more request, without tools, if the model still calls tools when [`max_steps`](Self::max_steps) is
-    /// reached.
+    /// Stops a run in which this many steps in a row make the same calls with the same results. Small models sometimes do that
+    /// until a limit is reached. By default there is no such limit, because a tool may report the state of something that the model
+    /// waits for. The minimum is 2.
+    ///
+    /// ```
+    /// # use agentloop::{AgentLoop, agent::Agent};
+    /// let agent = Agent::new(AgentLoop::from_env()).max_repeats(4).final_answer();
+    /// ```
+    #[must_use]
+    pub fn max_repeats(self, steps: u32) -> Self {
+        self.set(|settings| settings.max_repeats = Some(steps.max(2)))
+    }
+
+    /// Sends one more request, without tools, if the model still calls tools when [`max_steps`](Self::max_steps) or
+    /// [`max_repeats`](Self::max_repeats) is reached.
     #[must_use]
     pub fn final_answer(self) -> Self {
         self.set(|settings| settings.final_answer = true)
@@ -316,6 +331,7 @@ impl Settings {
         Rules {
             max_steps: self.max_steps,
             final_answer: self.final_answer,
+            max_repeats: self.max_repeats,
             max_tokens: self.max_tokens,
             max_cost: self.max_cost,
             conditions: &self.conditions,

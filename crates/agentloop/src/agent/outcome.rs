@@ -92,6 +92,14 @@ pub enum StopReason {
         /// The limit.
         limit: u32,
     },
+    /// The model made the same calls with the same results again and again: see
+    /// [`max_repeats`](super::Agent::max_repeats).
+    Repeated {
+        /// The tool of the first of these calls.
+        tool: String,
+        /// How many steps in a row made them.
+        times: u32,
+    },
     /// The run reached its limit of tokens. The calls of the last response did not run.
     TokenLimit {
         /// The limit.
@@ -139,6 +147,7 @@ impl StopReason {
             Self::Finished => "finished",
             Self::Condition { .. } => "condition",
             Self::MaxSteps { .. } => "max_steps",
+            Self::Repeated { .. } => "repeated",
             Self::TokenLimit { .. } => "token_limit",
             Self::CostLimit { .. } => "cost_limit",
             Self::Unmeasured { .. } => "unmeasured",

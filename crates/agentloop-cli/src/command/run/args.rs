@@ -12,6 +12,9 @@ use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
 
+/// How many steps in a row may make the same calls with the same results. A small model made the same call 19 times.
+const MAX_REPEATS: u32 = 4;
+
 /// Options of tools and of the runs that call them.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Tools")]
@@ -90,7 +93,9 @@ impl ToolArgs {
         let mut tools = tools::build_tools(&self.tools, self.root())?;
         let mut agent = Agent::new(client)
             .tools(tools.iter().cloned())
-            .max_steps(self.max_steps.unwrap_or(AGENT_MAX_STEPS));
+            .max_steps(self.max_steps.unwrap_or(AGENT_MAX_STEPS))
+            .max_repeats(MAX_REPEATS)
+            .final_answer();
         if let Some(cost) = self.max_cost {
             agent = agent.max_cost(cost);
         }

@@ -55,6 +55,10 @@ pub(super) fn check_finished(stop: &StopReason) -> Result<(), Failure> {
         StopReason::MaxSteps { limit } => {
             format!("the run reached its limit of {limit} requests to the model (--max-steps)")
         }
+        StopReason::Repeated { tool, times } => format!(
+            "the model called `{}` {times} times with the same arguments and the same result",
+            crate::printable::escape_name(tool)
+        ),
         StopReason::TokenLimit { limit, used } => {
             format!("the run used {used} tokens; its limit is {limit} (--max-run-tokens)")
         }

@@ -16,6 +16,7 @@
 mod call;
 mod decide;
 mod history;
+mod repeat;
 mod response;
 mod result_limits;
 mod sum;
@@ -43,6 +44,8 @@ pub(super) struct Rules<'a> {
     pub(super) max_steps: u32,
     /// Whether one more request, without tools, is sent when the limit of steps is reached.
     pub(super) final_answer: bool,
+    /// How often the same calls may have the same results, one step after the other.
+    pub(super) max_repeats: Option<u32>,
     pub(super) max_tokens: Option<u64>,
     pub(super) max_cost: Option<Usd>,
     /// The conditions that stop the run, with their names.
@@ -246,7 +249,11 @@ impl RunState {
             Then::AskLast => Phase::Ready { last: true },
             Then::GoOn => match met(&self.steps) {
                 Some(name) => Phase::Stopped { stop: StopReason::Condition { name } },
-                None => Phase::Ready { last: false },
+                None => match self.reached_repeats(rules) {
+                    Some(_) if rules.final_answer => Phase::Ready { last: true },
+                    Some(stop) => Phase::Stopped { stop },
+                    None => Phase::Ready { last: false },
+                },
             },
         };
         self.steps.last()

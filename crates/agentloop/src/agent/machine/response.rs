@@ -32,7 +32,10 @@ impl RunState {
         self.choice_met |= !calls.is_empty();
         let (then, skipped) = match (failure, self.reached_limit(rules)) {
             (Some(stop), _) => (Then::Stop { stop }, Some(CUT)),
-            (None, _) if last => (Then::Stop { stop: max_steps(rules) }, Some(LIMIT)),
+            (None, _) if last => {
+                let stop = self.reached_repeats(rules).unwrap_or_else(|| max_steps(rules));
+                (Then::Stop { stop }, Some(LIMIT))
+            }
             (None, _) if !continues => (Then::Stop { stop: StopReason::Finished }, None),
             (None, Some(StopReason::MaxSteps { .. })) if rules.final_answer => {
                 (Then::AskLast, Some(LIMIT))

@@ -120,6 +120,46 @@ fn at_the_limit_calls_get_placeholders_and_one_last_response_is_requested() {
     assert_eq!(results(&state).len(), 2);
 }
 
+/// Makes one step with a call that returns `output`.
+fn step(state: &mut RunState, arguments: &str, output: &str, rules: &Rules<'_>) {
+    let id = format!("call_{}", state.steps.len());
+    state.record_response(response(&[(&id, arguments)], &FinishReason::ToolCalls), 1, rules);
+    state.decide(0, Decision::Allow);
+    let result = state.calls()[0].make_result(0, ToolStatus::Completed, ToolOutput::text(output));
+    state.finish_call(0, result, false);
+    state.close(rules);
+}
+
+#[test]
+fn a_run_stops_when_the_same_call_has_the_same_result_too_often() {
+    let rules = Rules { max_steps: 20, max_repeats: Some(3), ..Rules::default() };
+    let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
+    for (arguments, output) in [("{}", "a"), ("{}", "a"), ("{}", "b"), ("{\"x\":1}", "b")] {
+        step(&mut state, arguments, output, &rules);
+        assert_eq!(state.next(), Action::Ask { last: false }, "{arguments} {output}");
+    }
+    for _ in 0..2 {
+        step(&mut state, "{\"x\":1}", "b", &rules);
+    }
+    let Action::Stop(StopReason::Repeated { times, .. }) = state.next() else {
+        panic!("{:?}", state.next())
+    };
+    assert_eq!(times, 3);
+}
+
+#[test]
+fn after_repeated_calls_one_last_response_is_requested() {
+    let rules =
+        Rules { max_steps: 20, max_repeats: Some(2), final_answer: true, ..Rules::default() };
+    let mut state = RunState::new(ChatRequest::new("p/m").user("Hi"));
+    step(&mut state, "{}", "a", &rules);
+    step(&mut state, "{}", "a", &rules);
+    assert_eq!(state.next(), Action::Ask { last: true });
+    state.record_response(response(&[], &FinishReason::Stop), 1, &rules);
+    state.close(&rules);
+    assert!(matches!(state.next(), Action::Stop(StopReason::Repeated { times: 2, .. })));
+}
+
 #[test]
 fn a_forced_tool_choice_becomes_auto_after_the_first_step() {
     for choice in [ToolChoice::Required, ToolChoice::function("t")] {
