@@ -39,6 +39,16 @@ pub struct EncodedRequest {
 
 /// Encodes a request as `ai` would send it. Media that are named by address are not fetched for it.
 ///
+/// ```
+/// use agentloop::{AgentLoop, ChatRequest, Provider, inspect};
+///
+/// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1");
+/// let ai = AgentLoop::builder().provider(lab).build()?;
+/// let encoded = inspect::encode(&ai, &ChatRequest::new("lab/m").user("Hello"), false)?;
+/// assert_eq!((encoded.method.as_str(), encoded.url.as_str()), ("POST", "http://localhost:8000/v1/chat/completions"));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// When the request could not be sent; a missing key is no reason.
@@ -51,6 +61,16 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
 }
 
 /// Encodes a request for embeddings as `ai` would send it: one HTTP request for each batch of texts, in order.
+///
+/// ```
+/// use agentloop::{AgentLoop, EmbedRequest, Provider, inspect};
+///
+/// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1");
+/// let ai = AgentLoop::builder().provider(lab).build()?;
+/// let calls = inspect::encode_embed(&ai, &EmbedRequest::new("lab/m", ["a", "b"]))?;
+/// assert_eq!(calls.len(), 1);
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -117,6 +137,13 @@ fn shown(
 }
 
 /// An answer of a provider, as its bytes.
+///
+/// ```
+/// use agentloop::inspect::RawAnswer;
+///
+/// let answer = RawAnswer::new("data: [DONE]").cut(4);
+/// assert_eq!(answer.pieces.len(), 3);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RawAnswer {
@@ -180,6 +207,19 @@ impl DecodeOptions {
 
 /// Reads an answer to a chat as `ai` would.
 ///
+/// ```
+/// use agentloop::AgentLoop;
+/// use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// let body = r#"{"id":"1","model":"m","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
+/// let events = inspect::decode(&AgentLoop::from_env(), &DecodeOptions::new("groq"), RawAnswer::new(body))?;
+/// assert_eq!(events.response().await?.text(), "Hi");
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 ///
 /// When the answer says that the call failed.
@@ -205,6 +245,16 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
 }
 
 /// Reads an answer to an embeddings call as `ai` would.
+///
+/// ```
+/// use agentloop::AgentLoop;
+/// use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+///
+/// let body = r#"{"model":"m","data":[{"index":0,"embedding":[0.5]}],"usage":{"prompt_tokens":1,"total_tokens":1}}"#;
+/// let response = inspect::decode_embed(&AgentLoop::from_env(), &DecodeOptions::new("openai"), &RawAnswer::new(body))?;
+/// assert_eq!(response.embeddings, [[0.5]]);
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -20,6 +20,22 @@ use crate::pace::Pace;
 ///
 /// It is a [`Stream`]. [`next`](Self::next) reads it without another crate. [`text_stream`](Self::text_stream) returns only the
 /// text.
+///
+/// ```
+/// use agentloop::{AgentLoop, ChatRequest, ChatStreamEvent};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let mut events = ai.stream(ChatRequest::new("sim/echo").user("Hello")).await?;
+/// while let Some(event) = events.next().await {
+///     if let ChatStreamEvent::MessageDone { response } = event? {
+///         assert!(response.text().contains("Hello"));
+///     }
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct ChatStream {
     events: Events,
     ended: bool,
@@ -156,6 +172,20 @@ impl ChatStream {
 /// The text of a response as it arrives: see [`ChatStream::text_stream`].
 ///
 /// It is a [`Stream`] of `Result<String>`. Nothing follows an error.
+///
+/// ```
+/// use agentloop::{AgentLoop, ChatRequest};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let mut text = ai.stream(ChatRequest::new("sim/echo").user("Hello")).await?.text_stream();
+/// while let Some(piece) = text.next().await {
+///     print!("{}", piece?);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "a stream does nothing unless it is read"]
 pub struct TextStream(ChatStream);

@@ -6,6 +6,13 @@ use super::tool::{ToolOutput, ToolResult};
 use crate::transport::BoxFuture;
 
 /// Whether the calls of a tool need approval.
+///
+/// ```
+/// use agentloop::AgentLoop;
+/// use agentloop::agent::{Agent, Policy};
+///
+/// let agent = Agent::new(AgentLoop::from_env()).default_policy(Policy::Ask).policy("get_time", Policy::Allow);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -20,6 +27,12 @@ pub enum Policy {
 }
 
 /// The decision about a call.
+///
+/// ```
+/// use agentloop::agent::Decision;
+///
+/// assert!(matches!(Decision::deny("not this folder"), Decision::Deny { .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -19,6 +19,20 @@ use crate::transport::BoxFuture;
 ///
 /// An agent holds tools and rules but no conversation, so it can have any number of runs, also at the same time. It is
 /// cheap to clone. See the [module](super) for an example.
+///
+/// ```
+/// use agentloop::agent::Agent;
+/// use agentloop::{AgentLoop, ChatRequest};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let agent = Agent::new(ai).max_steps(5);
+/// let outcome = agent.run(ChatRequest::new("sim/echo").user("Hello")).await?;
+/// assert!(outcome.text().contains("Hello"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Agent {
     pub(super) ai: AgentLoop,

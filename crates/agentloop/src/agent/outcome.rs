@@ -11,6 +11,21 @@ use crate::chat::{ChatMessage, ChatResponse, Cost, Usage, Usd};
 use crate::error::Error;
 
 /// The outcome of a run.
+///
+/// ```
+/// use agentloop::agent::{Agent, StopReason};
+/// use agentloop::{AgentLoop, ChatRequest};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> agentloop::Result<()> {
+/// # let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let mut request = ChatRequest::new("sim/echo").user("Hello");
+/// let outcome = Agent::new(ai).run(request.clone()).await?;
+/// assert_eq!((outcome.stop, outcome.steps.len()), (StopReason::Finished, 1));
+/// request = request.messages(outcome.messages).user("And then?");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -76,6 +91,12 @@ pub struct Step {
 }
 
 /// Why a run stopped.
+///
+/// ```
+/// use agentloop::agent::StopReason;
+///
+/// assert_eq!(StopReason::Finished.as_str(), "finished");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]

@@ -9,6 +9,14 @@ use super::ProviderState;
 ///
 /// Two kinds of offsets exist and never share a field: `start_index` and `end_index` point into the
 /// *answer*, in characters of the part that carries the citation; all others point into the *source*.
+///
+/// ```
+/// use agentloop::Citation;
+///
+/// let value: Citation = serde_json::from_str(r#"{"type":"url","url":"https://example.com","title":"Example"}"#)?;
+/// assert!(matches!(value, Citation::Url(source) if source.url == "https://example.com"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -43,6 +51,14 @@ impl Citation {
 }
 
 /// A page on the web.
+///
+/// ```
+/// use agentloop::UrlCitation;
+///
+/// let value: UrlCitation = serde_json::from_str(r#"{"url":"https://example.com","startIndex":3,"endIndex":9}"#)?;
+/// assert_eq!(value.start_index.zip(value.end_index), Some((3, 9)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -70,6 +86,14 @@ pub struct UrlCitation {
 }
 
 /// Characters of a document.
+///
+/// ```
+/// use agentloop::DocumentCitation;
+///
+/// let value: DocumentCitation = serde_json::from_str(r#"{"documentIndex":0,"citedText":"Oslo","startCharIndex":10,"endCharIndex":14}"#)?;
+/// assert_eq!(value.cited_text.as_deref(), Some("Oslo"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -94,6 +118,14 @@ pub struct DocumentCitation {
 }
 
 /// Pages of a document.
+///
+/// ```
+/// use agentloop::PageCitation;
+///
+/// let value: PageCitation = serde_json::from_str(r#"{"documentIndex":0,"startPage":3,"endPage":4}"#)?;
+/// assert_eq!(value.start_page, Some(3));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -118,6 +150,14 @@ pub struct PageCitation {
 }
 
 /// Content blocks of a document.
+///
+/// ```
+/// use agentloop::BlockCitation;
+///
+/// let value: BlockCitation = serde_json::from_str(r#"{"documentIndex":1,"startBlock":0,"endBlock":2}"#)?;
+/// assert_eq!(value.document_index, 1);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -142,6 +182,14 @@ pub struct BlockCitation {
 }
 
 /// A search result that was sent along in the request.
+///
+/// ```
+/// use agentloop::SearchResultCitation;
+///
+/// let value: SearchResultCitation = serde_json::from_str(r#"{"source":"https://example.com","title":"Example"}"#)?;
+/// assert_eq!(value.source, "https://example.com");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -166,6 +214,14 @@ pub struct SearchResultCitation {
 }
 
 /// A file that the provider keeps, or that code wrote there.
+///
+/// ```
+/// use agentloop::FileCitation;
+///
+/// let value: FileCitation = serde_json::from_str(r#"{"fileId":"file_1","filename":"report.pdf"}"#)?;
+/// assert_eq!(value.filename.as_deref(), Some("report.pdf"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -198,6 +254,14 @@ pub struct FileCitation {
 }
 
 /// A citation of a kind that has no unified form.
+///
+/// ```
+/// use agentloop::OpaqueCitation;
+///
+/// let value: OpaqueCitation = serde_json::from_str(r#"{"provider":"cohere","kind":"tool","data":{}}"#)?;
+/// assert_eq!(value.kind, "tool");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

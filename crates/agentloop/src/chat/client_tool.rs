@@ -10,6 +10,13 @@ use serde_json::{Map, Value};
 /// A provider that knows the tool is sent its own declaration, for which its models are trained; any other provider
 /// is sent the function. Calls come back under the provider's name for the tool and in its form: the tools of
 /// [`agent`](crate::agent) read all of them.
+///
+/// ```
+/// use agentloop::{ClientTool, ClientToolKind};
+///
+/// let tool = ClientTool::new(ClientToolKind::Shell);
+/// assert_eq!(tool.kind, Some(ClientToolKind::Shell));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -34,6 +41,13 @@ impl ClientTool {
 }
 
 /// The tools that providers define and the caller runs.
+///
+/// ```
+/// use agentloop::ClientToolKind;
+///
+/// assert_eq!(serde_json::to_value(ClientToolKind::TextEditor)?, "text_editor");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -51,6 +65,14 @@ pub enum ClientToolKind {
 }
 
 /// The size of a screen, in pixels.
+///
+/// ```
+/// use agentloop::Display;
+///
+/// let value: Display = serde_json::from_str(r#"{"width":1280,"height":800}"#)?;
+/// assert_eq!((value.width, value.height), (1280, 800));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

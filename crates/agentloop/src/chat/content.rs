@@ -14,6 +14,14 @@ use crate::chat::{
 };
 
 /// The content of a message: text, or parts.
+///
+/// ```
+/// use agentloop::{ContentPart, MessageContent};
+///
+/// let text = MessageContent::from("What is this?");
+/// let parts = MessageContent::Parts(vec![ContentPart::text("What is this?")]);
+/// assert_eq!(text.text(), parts.text());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MessageContent {
@@ -101,6 +109,14 @@ impl<const N: usize> From<[ContentPart; N]> for MessageContent {
 /// A piece of a message: what a caller sends, or any part of an earlier answer.
 ///
 /// A field that a kind of part does not have is an error that names it.
+///
+/// ```
+/// use agentloop::{ChatRequest, ContentPart};
+///
+/// let question = vec![ContentPart::text("What is this?"), ContentPart::image_url("https://example.com/cat.png")];
+/// let request = ChatRequest::new("openai/gpt-4.1").user(question);
+/// assert_eq!(request.messages[0].parts().len(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self", tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -251,6 +267,15 @@ impl From<&str> for ContentPart {
 }
 
 /// An image by address.
+///
+/// ```
+/// use agentloop::{ImageDetail, ImageUrl};
+///
+/// let mut image = ImageUrl::new("https://example.com/cat.png");
+/// image.detail = Some(ImageDetail::Low);
+/// assert_eq!(serde_json::to_value(&image)?["detail"], "low");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -270,6 +295,13 @@ impl ImageUrl {
 }
 
 /// How closely to look at an image.
+///
+/// ```
+/// use agentloop::ImageDetail;
+///
+/// assert_eq!(serde_json::to_value(ImageDetail::High)?, "high");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -285,6 +317,14 @@ pub enum ImageDetail {
 }
 
 /// Recorded sound: its bytes, or its address for hosts that take one.
+///
+/// ```
+/// use agentloop::AudioInput;
+///
+/// let value: AudioInput = serde_json::from_str(r#"{"data":"UklGRg==","format":"wav"}"#)?;
+/// assert_eq!(value.format, "wav");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -301,6 +341,14 @@ pub struct AudioInput {
 }
 
 /// A file: its content, its address, or the provider's id of it.
+///
+/// ```
+/// use agentloop::FileInput;
+///
+/// let value: FileInput = serde_json::from_str(r#"{"file_url":"https://example.com/report.pdf"}"#)?;
+/// assert_eq!(value.file_id, None);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -332,6 +380,14 @@ pub struct FileInput {
 }
 
 /// Something by address.
+///
+/// ```
+/// use agentloop::MediaUrl;
+///
+/// let value: MediaUrl = serde_json::from_str(r#"{"url":"https://example.com/clip.mp4"}"#)?;
+/// assert_eq!(value.url, "https://example.com/clip.mp4");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -6,6 +6,15 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// What an answer cost, when that is known. Unknown is an absent cost, never zero.
+///
+/// ```
+/// use agentloop::{Cost, CostSource};
+///
+/// let cost = Cost::from_prices("0.0015".parse()?);
+/// let sum = cost.plus(&Cost::from_prices("0.0005".parse()?));
+/// assert_eq!((sum.usd, sum.source), ("0.002".parse()?, CostSource::Prices));
+/// # Ok::<(), agentloop::ParseUsdError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -40,6 +49,12 @@ impl Cost {
 }
 
 /// Where the figure comes from, the surest first.
+///
+/// ```
+/// use agentloop::{Cost, CostSource};
+///
+/// assert_eq!(Cost::of_cached().source, CostSource::Cache);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -95,6 +110,12 @@ impl fmt::Display for Usd {
 }
 
 /// The text is not an amount that [`Usd`] can hold.
+///
+/// ```
+/// use agentloop::Usd;
+///
+/// assert!("a dollar".parse::<Usd>().is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUsdError(String);
 

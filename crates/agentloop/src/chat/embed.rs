@@ -96,6 +96,13 @@ impl EmbedRequest {
 }
 
 /// One text or many; a list of one is the same as one.
+///
+/// ```
+/// use agentloop::EmbedInput;
+///
+/// assert_eq!(EmbedInput::from("a text").as_slice(), ["a text"]);
+/// assert_eq!(EmbedInput::from(["a", "b"]).as_slice().len(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 #[non_exhaustive]
@@ -147,6 +154,14 @@ impl<T: Into<String>, const N: usize> From<[T; N]> for EmbedInput {
 }
 
 /// What the vectors are for. Providers that distinguish these return better vectors.
+///
+/// ```
+/// use agentloop::{EmbedInputType, EmbedRequest};
+///
+/// let request = EmbedRequest::new("cohere/embed-v4.0", ["a text"]).input_type(EmbedInputType::Document);
+/// assert_eq!(serde_json::to_value(&request)?["input_type"], "document");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -164,6 +179,14 @@ pub enum EmbedInputType {
 }
 
 /// The vectors, in the order of the texts.
+///
+/// ```
+/// use agentloop::EmbedResponse;
+///
+/// let value: EmbedResponse = serde_json::from_str(r#"{"model":"m","provider":"lab","embeddings":[[0.5,0.25]]}"#)?;
+/// assert_eq!(value.first(), Some(&[0.5, 0.25][..]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmbedResponse {
@@ -196,6 +219,14 @@ pub struct EmbedResponse {
 }
 
 /// The tokens of an embeddings call.
+///
+/// ```
+/// use agentloop::EmbedUsage;
+///
+/// let value: EmbedUsage = serde_json::from_str(r#"{"prompt_tokens":8,"total_tokens":8}"#)?;
+/// assert_eq!(value.prompt_tokens, 8);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmbedUsage {

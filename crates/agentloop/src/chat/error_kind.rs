@@ -3,6 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 /// What happened, and with it what can be done about it.
+///
+/// ```
+/// use agentloop::{Error, ErrorKind};
+///
+/// let error = Error::new(ErrorKind::RateLimit, "too many requests");
+/// assert_eq!(error.kind(), ErrorKind::RateLimit);
+/// assert!(error.is_retryable());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -194,6 +194,14 @@ impl ChatStreamEvent {
 }
 
 /// What kind of part begins.
+///
+/// ```
+/// use agentloop::PartStart;
+///
+/// let start: PartStart = serde_json::from_str(r#"{"type":"tool_call","id":"call_1","name":"get_weather"}"#)?;
+/// assert!(matches!(start, PartStart::ToolCall { name, .. } if name == "get_weather"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -266,6 +274,14 @@ pub enum PartStart {
 }
 
 /// What is added to a part.
+///
+/// ```
+/// use agentloop::PartDelta;
+///
+/// let delta: PartDelta = serde_json::from_str(r#"{"type":"text","text":"Hel"}"#)?;
+/// assert!(matches!(delta, PartDelta::Text { text } if text == "Hel"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]

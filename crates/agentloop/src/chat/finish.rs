@@ -5,6 +5,13 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Why an answer ended, in one vocabulary. The provider's own word is `raw_finish_reason` beside it.
+///
+/// ```
+/// use agentloop::FinishReason;
+///
+/// assert_eq!(FinishReason::from_word("length"), FinishReason::Length);
+/// assert_eq!(FinishReason::from_word("paused").as_str(), "paused");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FinishReason {

@@ -53,6 +53,16 @@ struct Progress {
 }
 
 /// The events do not follow the grammar.
+///
+/// ```
+/// use agentloop::{ChatStreamEvent, Fold};
+///
+/// let delta: ChatStreamEvent = serde_json::from_str(
+///     r#"{"type":"content.delta","choiceIndex":0,"partIndex":0,"delta":{"type":"text","text":"Hi"}}"#,
+/// )?;
+/// assert!(Fold::new().push(&delta).is_err(), "no message has started");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoldError(String);
 

@@ -3,6 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 /// The log probabilities of the tokens of one choice.
+///
+/// ```
+/// use agentloop::Logprobs;
+///
+/// let value: Logprobs = serde_json::from_str(r#"{"content":[{"token":"Hi","logprob":-0.1}]}"#)?;
+/// assert_eq!(value.content[0].token, "Hi");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -19,6 +27,14 @@ pub struct Logprobs {
 }
 
 /// One token and the alternatives to it.
+///
+/// ```
+/// use agentloop::TokenLogprob;
+///
+/// let value: TokenLogprob = serde_json::from_str(r#"{"token":"Hi","logprob":-0.1}"#)?;
+/// assert_eq!(value.logprob, Some(-0.1));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

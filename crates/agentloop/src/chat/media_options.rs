@@ -10,6 +10,12 @@ use crate::limits::MAX_MEDIA_BYTES;
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// When the client fetches media that a request names by address.
+///
+/// ```
+/// use agentloop::{Download, MediaOptions};
+///
+/// assert_eq!(MediaOptions::when_needed().download, Download::WhenNeeded);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

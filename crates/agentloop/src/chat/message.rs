@@ -7,6 +7,13 @@ use super::{ContentPart, MessageContent};
 use crate::chat::CacheControl;
 
 /// The author of a message.
+///
+/// ```
+/// use agentloop::{ChatMessage, Role};
+///
+/// assert_eq!(ChatMessage::user("Hello").role, Role::User);
+/// assert_eq!(Role::Assistant.as_str(), "assistant");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -45,6 +52,17 @@ impl Role {
 /// `function_call`, `reasoning_content`, `reasoning`, `reasoning_details` and `images` become parts.
 ///
 /// [`ChatResponse::into_message`]: crate::ChatResponse::into_message
+///
+/// ```
+/// use agentloop::ChatMessage;
+///
+/// let conversation = [
+///     ChatMessage::system("You are brief."),
+///     ChatMessage::user("The capital of Norway?"),
+///     ChatMessage::assistant("Oslo"),
+/// ];
+/// assert_eq!(conversation[2].text(), "Oslo");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChatMessage {
@@ -74,6 +92,14 @@ pub struct ChatMessage {
 }
 
 /// The model that a message came from.
+///
+/// ```
+/// use agentloop::Origin;
+///
+/// let value: Origin = serde_json::from_str(r#"{"provider":"openai","model":"gpt-4.1"}"#)?;
+/// assert_eq!(value.provider, "openai");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Origin {
@@ -157,6 +183,14 @@ impl ChatMessage {
 }
 
 /// A tool call as OpenAI writes it.
+///
+/// ```
+/// use agentloop::{ChatMessage, ToolCall};
+///
+/// let call = ToolCall::new("call_1", "get_weather", r#"{"city": "Oslo"}"#);
+/// let message = ChatMessage::assistant("").with_tool_call(call);
+/// assert_eq!(message.tool_calls[0].function.name, "get_weather");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolCall {
@@ -187,6 +221,14 @@ impl ToolCall {
 }
 
 /// What a tool call calls.
+///
+/// ```
+/// use agentloop::FunctionCall;
+///
+/// let value: FunctionCall = serde_json::from_str(r#"{"name":"get_weather","arguments":"{}"}"#)?;
+/// assert_eq!(value.arguments, "{}");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FunctionCall {

@@ -4,6 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The form of the answer's text.
+///
+/// ```
+/// use agentloop::{ChatRequest, ResponseFormat};
+///
+/// let format = ResponseFormat::json_schema("city", serde_json::json!({"type": "object"}));
+/// let request = ChatRequest::new("openai/gpt-4.1").user("Oslo?").response_format(format);
+/// assert!(matches!(request.response_format, Some(ResponseFormat::JsonSchema { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -39,6 +47,12 @@ impl ResponseFormat {
 }
 
 /// How an answer that must match a schema is asked for.
+///
+/// ```
+/// use agentloop::OutputStrategy;
+///
+/// assert_eq!(OutputStrategy::Native.as_str(), "native");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -63,6 +77,14 @@ impl OutputStrategy {
 }
 
 /// A named JSON Schema.
+///
+/// ```
+/// use agentloop::JsonSchemaFormat;
+///
+/// let value: JsonSchemaFormat = serde_json::from_str(r#"{"name":"city","schema":{"type":"object"}}"#)?;
+/// assert_eq!(value.name, "city");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -80,6 +102,16 @@ pub struct JsonSchemaFormat {
 }
 
 /// How spoken output shall sound.
+///
+/// ```
+/// use agentloop::{AudioOutput, ChatRequest};
+///
+/// let request = ChatRequest::new("openai/gpt-4o-audio-preview")
+///     .user("Say hello.")
+///     .modalities(["text", "audio"])
+///     .audio(AudioOutput::new("alloy", "wav"));
+/// assert_eq!(request.audio.map(|audio| audio.format), Some("wav".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -91,6 +123,14 @@ pub struct AudioOutput {
 }
 
 /// What generated images shall be like.
+///
+/// ```
+/// use agentloop::{ChatRequest, ImageOutput};
+///
+/// let image = ImageOutput::of_ratio("16:9").of_size("2K");
+/// let request = ChatRequest::new("google/gemini-2.5-flash-image").user("Draw a cat.").image(image);
+/// assert!(request.image.is_some());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

@@ -54,6 +54,13 @@ pub enum ResponsePart {
 /// Both go back to that provider and to no other: signatures of thinking, encrypted reasoning and item ids. Treat
 /// `data` as opaque. Thinking and the provider's own tool calls always carry it in a response, without `data` where the
 /// provider sent no state, so a part says whose it is wherever it is stored.
+///
+/// ```
+/// use agentloop::ProviderState;
+///
+/// let state = ProviderState::new("openai", serde_json::json!({"id": "rs_1"}));
+/// assert_eq!((state.provider.as_str(), state.model), ("openai", None));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -76,6 +83,14 @@ impl ProviderState {
 }
 
 /// Text. In an answer it may carry citations, in a request a cache marker.
+///
+/// ```
+/// use agentloop::TextPart;
+///
+/// let part = TextPart::new("Hello");
+/// assert_eq!(serde_json::to_value(&part)?, serde_json::json!({"text": "Hello"}));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -101,6 +116,16 @@ impl TextPart {
 }
 
 /// A call of a tool that the caller runs.
+///
+/// ```
+/// use agentloop::ToolCallPart;
+/// use serde_json::Value;
+///
+/// let call = ToolCallPart::new("call_1", "get_weather", r#"{"city": "Oslo"}"#);
+/// let arguments: Value = call.parse()?;
+/// assert_eq!(arguments["city"], "Oslo");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -139,6 +164,14 @@ impl ToolCallPart {
 }
 
 /// What the model thought.
+///
+/// ```
+/// use agentloop::{ResponsePart, ThinkingPart};
+///
+/// let part: ResponsePart = serde_json::from_str(r#"{"type":"thinking","thinking":"Two and two is four."}"#)?;
+/// assert_eq!(part, ResponsePart::Thinking(ThinkingPart::new("Two and two is four.")));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -161,6 +194,14 @@ impl ThinkingPart {
 }
 
 /// Thinking in encrypted form.
+///
+/// ```
+/// use agentloop::RedactedThinkingPart;
+///
+/// let value: RedactedThinkingPart = serde_json::from_str(r#"{"data":"EmwKAh"}"#)?;
+/// assert_eq!(value.data, "EmwKAh");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -173,6 +214,14 @@ pub struct RedactedThinkingPart {
 }
 
 /// A generated image: its bytes, or where they can be had.
+///
+/// ```
+/// use agentloop::ImagePart;
+///
+/// let value: ImagePart = serde_json::from_str(r#"{"mimeType":"image/png","data":"iVBORw0KGgo="}"#)?;
+/// assert_eq!(value.extension(), Some("png"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -191,6 +240,14 @@ pub struct ImagePart {
 }
 
 /// Generated speech or sound.
+///
+/// ```
+/// use agentloop::AudioPart;
+///
+/// let value: AudioPart = serde_json::from_str(r#"{"mimeType":"audio/wav","data":"UklGRg==","transcript":"Hi"}"#)?;
+/// assert_eq!(value.transcript.as_deref(), Some("Hi"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -211,6 +268,14 @@ pub struct AudioPart {
 }
 
 /// A generated file of another kind.
+///
+/// ```
+/// use agentloop::FilePart;
+///
+/// let value: FilePart = serde_json::from_str(r#"{"mimeType":"text/csv","data":"YSxi","name":"table.csv"}"#)?;
+/// assert_eq!(value.name.as_deref(), Some("table.csv"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -232,6 +297,14 @@ pub struct FilePart {
 }
 
 /// Code that the provider runs on its side.
+///
+/// ```
+/// use agentloop::CodeExecutionPart;
+///
+/// let value: CodeExecutionPart = serde_json::from_str(r#"{"language":"python","code":"print(2 + 2)"}"#)?;
+/// assert_eq!(value.language, "python");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -249,6 +322,13 @@ pub struct CodeExecutionPart {
 }
 
 /// How a code run ended.
+///
+/// ```
+/// use agentloop::CodeOutcome;
+///
+/// assert_eq!(serde_json::to_value(CodeOutcome::Timeout)?, "timeout");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -265,6 +345,14 @@ pub enum CodeOutcome {
 }
 
 /// What a code run printed.
+///
+/// ```
+/// use agentloop::{CodeOutcome, CodeResultPart};
+///
+/// let result: CodeResultPart = serde_json::from_str(r#"{"outcome":"ok","output":"4\n"}"#)?;
+/// assert_eq!((result.outcome, result.output.as_str()), (CodeOutcome::Ok, "4\n"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -291,6 +379,14 @@ pub struct CodeResultPart {
 }
 
 /// A call of a tool that the provider runs itself.
+///
+/// ```
+/// use agentloop::ServerToolCallPart;
+///
+/// let value: ServerToolCallPart = serde_json::from_str(r#"{"id":"ws_1","name":"web_search","arguments":{"query":"Oslo"}}"#)?;
+/// assert_eq!(value.arguments["query"], "Oslo");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -308,6 +404,14 @@ pub struct ServerToolCallPart {
 }
 
 /// What a tool of the provider gave back.
+///
+/// ```
+/// use agentloop::ServerToolResultPart;
+///
+/// let value: ServerToolResultPart = serde_json::from_str(r#"{"toolCallId":"ws_1","content":[{"url":"https://example.com"}]}"#)?;
+/// assert!(!value.is_error);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -326,6 +430,14 @@ pub struct ServerToolResultPart {
 }
 
 /// A piece that has no unified kind. It survives, and goes back to its provider as it came.
+///
+/// ```
+/// use agentloop::OpaquePart;
+///
+/// let value: OpaquePart = serde_json::from_str(r#"{"provider":"anthropic","kind":"compaction","data":{"type":"compaction"}}"#)?;
+/// assert_eq!(value.kind, "compaction");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

@@ -3,6 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 /// The wire format in which a provider is called.
+///
+/// ```
+/// use agentloop::{ChatRequest, Protocol};
+///
+/// let request = ChatRequest::new("openai/gpt-4.1").user("Hello").protocol(Protocol::OpenAiResponses);
+/// assert_eq!(request.protocol, Some(Protocol::OpenAiResponses));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Protocol {

@@ -3,6 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 /// How hard to think. A provider that knows fewer levels gets the nearest one, with a warning.
+///
+/// ```
+/// use agentloop::{ChatRequest, Effort};
+///
+/// let request = ChatRequest::new("openai/gpt-5").user("Why?").effort(Effort::High);
+/// assert_eq!(serde_json::to_value(&request)?["reasoning_effort"], "high");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
@@ -69,6 +77,13 @@ impl FromIterator<Effort> for Efforts {
 }
 
 /// How many tokens to think for, and whether to show the thoughts.
+///
+/// ```
+/// use agentloop::{ChatRequest, Thinking};
+///
+/// let request = ChatRequest::new("anthropic/claude-sonnet-4-5").user("Why?").thinking(Thinking::budget(2048));
+/// assert_eq!(request.thinking.and_then(|thinking| thinking.budget_tokens), Some(2048));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

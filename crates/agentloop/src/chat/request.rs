@@ -225,6 +225,13 @@ impl ChatRequest {
 }
 
 /// One stop sequence, or several.
+///
+/// ```
+/// use agentloop::ChatRequest;
+///
+/// let request = ChatRequest::new("openai/gpt-4.1").user("Count.").stop("10");
+/// assert_eq!(request.stop.as_ref().map(|stop| stop.as_slice().len()), Some(1));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Stop {
@@ -263,6 +270,14 @@ impl<T: Into<String>> From<Vec<T>> for Stop {
 }
 
 /// Options of a stream.
+///
+/// ```
+/// use agentloop::StreamOptions;
+///
+/// let value: StreamOptions = serde_json::from_str(r#"{"include_usage":true}"#)?;
+/// assert!(value.include_usage);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]

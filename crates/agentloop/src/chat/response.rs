@@ -13,6 +13,14 @@ use super::{
 ///
 /// It is the [fold](crate::Fold) of the events of its stream, so `chat` and `stream` cannot disagree. For tests and mocks,
 /// [`from_parts`](Self::from_parts) folds the events of given parts.
+///
+/// ```
+/// use agentloop::{ChatResponse, FinishReason};
+///
+/// let response = ChatResponse::from_parts("openai/gpt-4.1", ["Hello"]);
+/// assert_eq!(response.text(), "Hello");
+/// assert_eq!(response.finish_reason(), Some(&FinishReason::Stop));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -57,6 +65,14 @@ pub struct ChatResponse {
 }
 
 /// One of the answers.
+///
+/// ```
+/// use agentloop::Choice;
+///
+/// let value: Choice = serde_json::from_str(r#"{"index":0,"content":[{"type":"text","text":"Hi"}],"finishReason":"stop"}"#)?;
+/// assert_eq!(value.text(), "Hi");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

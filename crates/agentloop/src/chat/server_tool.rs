@@ -118,6 +118,15 @@ impl ServerTool {
 }
 
 /// Searches the web.
+///
+/// ```
+/// use agentloop::{ToolDefinition, UserLocation, WebSearchTool};
+///
+/// let search = WebSearchTool::default().max_uses(2).user_location(UserLocation::country("NO").with_city("Oslo"));
+/// let tool: ToolDefinition = search.into();
+/// assert_eq!(serde_json::to_value(&tool)?["type"], "web_search");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WebSearchTool {
@@ -178,6 +187,13 @@ impl WebSearchTool {
 }
 
 /// Where a user is, as exactly as it is known.
+///
+/// ```
+/// use agentloop::UserLocation;
+///
+/// let place = UserLocation::country("NO").with_city("Oslo");
+/// assert_eq!(place.city.as_deref(), Some("Oslo"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "LocationForm")]
 #[non_exhaustive]
@@ -239,6 +255,14 @@ impl From<LocationForm> for UserLocation {
 }
 
 /// Reads pages whose address is in the conversation.
+///
+/// ```
+/// use agentloop::WebFetchTool;
+///
+/// let value: WebFetchTool = serde_json::from_str(r#"{"max_uses":1,"allowed_domains":["example.com"]}"#)?;
+/// assert_eq!(value.max_uses, Some(1));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct WebFetchTool {
@@ -260,6 +284,14 @@ pub struct WebFetchTool {
 }
 
 /// Runs code that the model writes.
+///
+/// ```
+/// use agentloop::CodeExecutionTool;
+///
+/// let value: CodeExecutionTool = serde_json::from_str(r#"{"file_ids":["file_1"]}"#)?;
+/// assert_eq!(value.file_ids, ["file_1"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeExecutionTool {
@@ -275,6 +307,13 @@ pub struct CodeExecutionTool {
 }
 
 /// Searches files that were uploaded to the provider.
+///
+/// ```
+/// use agentloop::FileSearchTool;
+///
+/// let search = FileSearchTool::of(["vs_1"]);
+/// assert_eq!(search.vector_store_ids, ["vs_1"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct FileSearchTool {

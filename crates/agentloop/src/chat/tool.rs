@@ -43,6 +43,14 @@ pub enum ToolDefinition {
 }
 
 /// A function that the caller runs.
+///
+/// ```
+/// use agentloop::FunctionDefinition;
+///
+/// let function: FunctionDefinition = serde_json::from_str(r#"{"name":"now","description":"The time"}"#)?;
+/// assert_eq!(function.name, "now");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -231,6 +239,13 @@ impl<'de> Deserialize<'de> for ToolDefinition {
 }
 
 /// Whether the model may, must or must not call tools.
+///
+/// ```
+/// use agentloop::{ChatRequest, ToolChoice};
+///
+/// let request = ChatRequest::new("openai/gpt-4.1").user("Oslo?").tool_choice(ToolChoice::function("get_weather"));
+/// assert_eq!(request.tool_choice, Some(ToolChoice::Function("get_weather".to_owned())));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ToolChoice {

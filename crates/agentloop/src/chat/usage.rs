@@ -11,6 +11,14 @@ use serde::{Deserialize, Serialize};
 /// - `prompt_tokens` includes tokens read from and written to a cache,
 /// - `completion_tokens` includes reasoning,
 /// - `total_tokens` is their sum.
+///
+/// ```
+/// use agentloop::Usage;
+///
+/// let usage: Usage = serde_json::from_str(r#"{"promptTokens":8,"completionTokens":2,"totalTokens":10}"#)?;
+/// assert_eq!(usage.plus(&usage).total_tokens, Some(20));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -52,6 +60,14 @@ impl Usage {
 }
 
 /// Tokens of a special kind. Each is a share of the prompt or of the completion.
+///
+/// ```
+/// use agentloop::UsageDetails;
+///
+/// let value: UsageDetails = serde_json::from_str(r#"{"cachedTokens":6}"#)?;
+/// assert_eq!(value.cached_tokens, Some(6));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

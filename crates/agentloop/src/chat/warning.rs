@@ -7,6 +7,13 @@ use serde::{Deserialize, Serialize};
 /// Something that the caller asked for and did not get as asked, or an oddity of the answer.
 ///
 /// Warnings are data on the response: nothing is dropped with a log line alone.
+///
+/// ```
+/// use agentloop::{Warning, WarningKind};
+///
+/// let warning = Warning::new(WarningKind::Dropped, "logit_bias", "logit_bias: lab does not take it");
+/// assert_eq!(warning.subject.as_deref(), Some("logit_bias"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -39,6 +46,13 @@ impl fmt::Display for Warning {
 }
 
 /// What happened to it.
+///
+/// ```
+/// use agentloop::WarningKind;
+///
+/// assert_eq!(serde_json::to_value(WarningKind::Clamped)?, "clamped");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -22,6 +22,23 @@ use crate::transport::{HttpTransport, Transport};
 /// Sets up an [`AgentLoop`].
 ///
 /// The built-in providers are there from the start. An error of one step is told by [`build`](Self::build).
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use agentloop::middleware::Retry;
+/// use agentloop::{AgentLoop, Provider, Timeouts};
+///
+/// let ai = AgentLoop::builder()
+///     .provider(Provider::openai_compatible("lab", "http://localhost:8000/v1"))
+///     .alias("fast", "lab/small")
+///     .default_model("fast")
+///     .timeouts(Timeouts::default().idle(Duration::from_secs(30)))
+///     .layer(Retry::new())
+///     .build()?;
+/// assert_eq!(ai.resolve("fast")?.model, "small");
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[must_use]
 pub struct AgentLoopBuilder {
     providers: Vec<Provider>,

@@ -8,6 +8,13 @@ use super::Config;
 const FILE_NAME: &str = "agentloop.toml";
 
 /// Where a configuration file was found, which decides whether it is trusted.
+///
+/// ```
+/// use agentloop::{Config, ConfigOrigin};
+///
+/// let of_folders = Config::find().into_iter().filter(|file| file.origin == ConfigOrigin::Folder);
+/// println!("{} files in this folder and above", of_folders.count());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ConfigOrigin {
@@ -20,6 +27,14 @@ pub enum ConfigOrigin {
 }
 
 /// A configuration file that applies here.
+///
+/// ```
+/// use agentloop::Config;
+///
+/// for file in Config::find() {
+///     println!("{} needs trust: {}", file.path.display(), file.needs_trust());
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigFile {

@@ -32,6 +32,12 @@ use serde::{Deserialize, Serialize};
 pub use crate::chat::{Download, MediaOptions};
 
 /// What a medium is, as far as hosts tell them apart.
+///
+/// ```
+/// use agentloop::media::MediaKind;
+///
+/// assert_eq!(MediaKind::of_mime("image/png"), MediaKind::Image);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

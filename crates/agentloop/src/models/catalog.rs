@@ -47,6 +47,15 @@ type Overrides = BTreeMap<String, ModelData>;
 /// A name is looked for as it stands, capitals and small letters alike; then without the day of a snapshot at its end
 /// (`-2025-08-07`, `-20250807`, `@20250807`); then, for the hosts that have them, without a variant (`:free`), and what
 /// is found then has no prices. Nothing else is tried, and what is not found is unknown.
+///
+/// ```
+/// use agentloop::ModelCatalog;
+///
+/// let catalog = ModelCatalog::embedded().with_overrides("[\"lab/one\"]\ncontext_window = 32768\n")?;
+/// let model = catalog.lookup("lab", "one").unwrap();
+/// assert_eq!(model.context_window, Some(32_768));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct ModelCatalog(Option<Arc<Own>>);
 

@@ -59,6 +59,12 @@ impl fmt::Display for Date {
 }
 
 /// The text is no day.
+///
+/// ```
+/// use agentloop::models::Date;
+///
+/// assert!("tomorrow".parse::<Date>().is_err());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseDateError(String);
 

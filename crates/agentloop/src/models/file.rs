@@ -13,6 +13,16 @@ use super::{Date, ModelData};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The content of a data file: its date, its sources and the models.
+///
+/// ```
+/// use agentloop::ModelData;
+/// use agentloop::models::DataFile;
+///
+/// let mut file = DataFile::new("2026-11-16".parse()?, Vec::new());
+/// file.insert(ModelData::new("lab/one"));
+/// assert_eq!(DataFile::parse(&file.to_text()?)?.models.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DataFile {

@@ -3,6 +3,13 @@
 use serde::{Deserialize, Serialize};
 
 /// A model that a provider offers.
+///
+/// ```
+/// use agentloop::ModelInfo;
+///
+/// let model = ModelInfo::new("groq", "openai/gpt-oss-20b");
+/// assert_eq!(model.qualified(), "groq/openai/gpt-oss-20b");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

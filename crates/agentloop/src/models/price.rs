@@ -9,6 +9,16 @@ use super::{Date, Hours};
 use crate::chat::Usd;
 
 /// One line of a price list, and when it applies.
+///
+/// ```
+/// use agentloop::models::{Price, UnitPrices};
+///
+/// let mut per_million = UnitPrices::default();
+/// per_million.input = Some("0.10".parse()?);
+/// let price = Price::new(per_million);
+/// assert_eq!(price.service_tier, None);
+/// # Ok::<(), agentloop::ParseUsdError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

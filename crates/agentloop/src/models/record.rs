@@ -11,6 +11,14 @@ use crate::chat::{Cost, Effort, Usage};
 ///
 /// A user's own records have the same fields: the output of `agentloop models provider/model` can be changed and added to
 /// `agentloop.toml`.
+///
+/// ```
+/// use agentloop::ModelData;
+///
+/// let model: ModelData = serde_json::from_str(r#"{"id":"lab/one","context_window":32768}"#)?;
+/// assert_eq!(model.context_window, Some(32_768));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]

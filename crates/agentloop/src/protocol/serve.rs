@@ -107,6 +107,15 @@ pub fn route(
 }
 
 /// Returns the key of a request, in whichever header it is.
+///
+/// ```
+/// use agentloop::protocol::serve::shown_key;
+/// use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
+///
+/// let mut headers = HeaderMap::new();
+/// headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer secret"));
+/// assert_eq!(shown_key(&headers), Some("secret"));
+/// ```
 pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     crate::provider::AUTH_HEADERS.iter().find_map(|name| {
         let value = headers.get(*name)?.to_str().ok()?;
@@ -115,6 +124,16 @@ pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Reads a chat request: its path (with its query) and its body.
+///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::protocol::serve::read_chat;
+///
+/// let body = br#"{"model":"m","stream":true,"messages":[{"role":"user","content":"Hi"}]}"#;
+/// let served = read_chat(Protocol::OpenAiChat, "/v1/chat/completions", body)?;
+/// assert_eq!((served.request.model.as_str(), served.stream), ("m", true));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 ///
 /// # Errors
 ///
@@ -125,6 +144,15 @@ pub fn read_chat(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedCh
 
 /// Reads an embeddings request: its path and its body.
 ///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::protocol::serve::read_embed;
+///
+/// let served = read_embed(Protocol::OpenAiChat, "/v1/embeddings", br#"{"model":"m","input":["a"]}"#)?;
+/// assert_eq!(served.request.input.as_slice(), ["a"]);
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// When it is not a request of this protocol.
@@ -133,11 +161,28 @@ pub fn read_embed(protocol: Protocol, path: &str, body: &[u8]) -> Result<ServedE
 }
 
 /// Writes a complete response.
+///
+/// ```
+/// use agentloop::protocol::serve::write_body;
+/// use agentloop::{ChatResponse, Protocol};
+///
+/// let response = ChatResponse::from_parts("lab/m", ["Hi"]);
+/// let body = write_body(Protocol::Anthropic, &response);
+/// assert!(body.starts_with(b"{"));
+/// ```
 pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
     codec(protocol).server().write_body(response)
 }
 
 /// Writes the body of a failed call. Its status is the error's, or 500.
+///
+/// ```
+/// use agentloop::protocol::serve::write_error;
+/// use agentloop::{Error, ErrorKind, Protocol};
+///
+/// let body = write_error(Protocol::Gemini, &Error::new(ErrorKind::Auth, "the key is not valid").with_status(401));
+/// assert!(String::from_utf8_lossy(&body).contains("the key is not valid"));
+/// ```
 pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     codec(protocol).server().write_error(error)
 }
@@ -148,16 +193,41 @@ pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
 }
 
 /// Writes a list of models.
+///
+/// ```
+/// use agentloop::protocol::serve::write_models;
+/// use agentloop::{ModelInfo, Protocol};
+///
+/// let body = write_models(Protocol::OpenAiChat, &[ModelInfo::new("lab", "m")]);
+/// assert!(String::from_utf8_lossy(&body).contains("\"m\""));
+/// ```
 pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
     codec(protocol).server().write_models(models)
 }
 
 /// Writes a number of tokens. The body is empty if the protocol has no such call.
+///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::protocol::serve::write_count;
+///
+/// assert_eq!(write_count(Protocol::Anthropic, 8), r#"{"input_tokens":8}"#);
+/// ```
 pub fn write_count(protocol: Protocol, tokens: u64) -> Bytes {
     codec(protocol).server().write_count(tokens)
 }
 
 /// Writes a stream in the wire format of a protocol, event by event.
+///
+/// ```
+/// use agentloop::protocol::serve::StreamWriter;
+/// use agentloop::{ChatResponse, Protocol};
+///
+/// let response = ChatResponse::from_parts("lab/m", ["Hi"]);
+/// let mut writer = StreamWriter::new(Protocol::OpenAiChat, true);
+/// let stream: Vec<u8> = response.unfold().iter().flat_map(|event| writer.write(event)).collect();
+/// assert!(stream.ends_with(b"data: [DONE]\n\n"));
+/// ```
 #[derive(Debug)]
 pub struct StreamWriter(Box<dyn WriteStream>);
 

@@ -11,6 +11,14 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
 
 /// The header that carries the key.
+///
+/// ```
+/// use agentloop::Provider;
+/// use agentloop::provider::Auth;
+///
+/// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1").auth(Auth::XApiKey);
+/// assert_eq!(lab.auth.header(), Some("x-api-key"));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -65,6 +73,12 @@ pub(crate) const AUTH_HEADERS: [&str; 5] =
     ["authorization", "x-api-key", "x-goog-api-key", "api-key", "proxy-authorization"];
 
 /// Where a key comes from. It is read when it is needed, not before.
+///
+/// ```
+/// use agentloop::provider::KeySource;
+///
+/// assert_eq!(KeySource::env("GROQ_API_KEY").variables(), ["GROQ_API_KEY"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeySource {

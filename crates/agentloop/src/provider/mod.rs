@@ -100,6 +100,14 @@ pub struct Provider {
 }
 
 /// Another protocol that a provider speaks.
+///
+/// ```
+/// use agentloop::Protocol;
+/// use agentloop::provider::{Auth, Endpoint};
+///
+/// let endpoint = Endpoint::new(Protocol::Anthropic, "https://lab.example/anthropic", Auth::XApiKey);
+/// assert!(endpoint.bends.is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Endpoint {
@@ -133,6 +141,13 @@ impl Endpoint {
 }
 
 /// What a provider serves in addition to chat.
+///
+/// ```
+/// use agentloop::Provider;
+///
+/// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1").without_embeddings();
+/// assert!(lab.serves.models && !lab.serves.embeddings);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Serves {

@@ -11,6 +11,13 @@ use crate::chat::{Efforts, Protocol};
 use crate::models::{Hints, pattern};
 
 /// What is special about some models of a provider.
+///
+/// ```
+/// use agentloop::provider::{ModelRule, Sampling};
+///
+/// let rule = ModelRule::new("big-*").with_sampling(Sampling::Refused).with_max_output_tokens(32_000);
+/// assert!(rule.matches("big-one"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[non_exhaustive]

@@ -14,6 +14,14 @@ use crate::models::restriction::{MAX_PATH_NAMES, check_range, is_path};
 /// Rules are applied in their order. The last rule about a parameter decides whether the parameter is sent: `Strip` leaves it
 /// out, every other rule sends it. Of several renames, of several ranges and of several defaults the last one counts. A rule
 /// about a parameter counts before [`Provider::allow`](super::Provider::allow).
+///
+/// ```
+/// use agentloop::Provider;
+/// use agentloop::provider::{Param, Rule};
+///
+/// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1").strip([Param::LogitBias]);
+/// assert_eq!(lab.rules, [Rule::Strip(Param::LogitBias)]);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Rule {

@@ -29,6 +29,14 @@ pub(crate) struct Registry {
 }
 
 /// A provider and one of its models.
+///
+/// ```
+/// use agentloop::AgentLoop;
+///
+/// let target = AgentLoop::from_env().resolve("groq/openai/gpt-oss-20b")?;
+/// assert_eq!((target.provider.name.as_ref(), target.model.as_str()), ("groq", "openai/gpt-oss-20b"));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Target {

@@ -51,6 +51,15 @@ pub trait Transport: Send + Sync + fmt::Debug {
 }
 
 /// Options of sending a request.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use agentloop::transport::SendOptions;
+///
+/// let options = SendOptions::default().with_connect_timeout(Duration::from_secs(5));
+/// assert_eq!(options.connect_timeout, Some(Duration::from_secs(5)));
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct SendOptions {

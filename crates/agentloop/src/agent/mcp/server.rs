@@ -19,6 +19,16 @@ use crate::transport::Transport;
 /// An MCP server: its location, and the settings of its connection. [`connect`](Self::connect) opens the connection.
 ///
 /// See the [module](super) for an example.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use agentloop::agent::Policy;
+/// use agentloop::agent::mcp::McpServer;
+///
+/// let files = McpServer::stdio("mcp-server-filesystem").arg("/srv/data").policy(Policy::Ask);
+/// let search = McpServer::http("https://mcp.example.com").bearer("token").timeout(Duration::from_secs(20));
+/// ```
 #[must_use = "a server does nothing until it is connected"]
 pub struct McpServer {
     pub(super) location: Location,

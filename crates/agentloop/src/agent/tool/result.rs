@@ -6,6 +6,13 @@ use super::ToolOutput;
 use crate::chat::{ChatMessage, Warning};
 
 /// The result of a call, with the output that the model receives.
+///
+/// ```
+/// use agentloop::agent::{ToolOutput, ToolResult};
+///
+/// let result = ToolResult::new("call_1", "get_time", ToolOutput::text("12:00"));
+/// assert_eq!(result.to_message().tool_call_id.as_deref(), Some("call_1"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -36,6 +43,13 @@ pub struct ToolResult {
 }
 
 /// How a call ended.
+///
+/// ```
+/// use agentloop::agent::ToolStatus;
+///
+/// assert!(ToolStatus::Completed.is_success());
+/// assert_eq!(ToolStatus::TimedOut.as_str(), "timed_out");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

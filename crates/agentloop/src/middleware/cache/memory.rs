@@ -19,6 +19,16 @@ const PLACE_BYTES: u64 = 160;
 const EXPECTED_BYTES: u64 = 4096;
 
 /// Stores responses in memory up to a number of bytes. The least recently used ones are removed first.
+///
+/// ```
+/// use agentloop::AgentLoop;
+/// use agentloop::middleware::{Cache, MemoryStore};
+///
+/// let store = MemoryStore::new(16 << 20);
+/// assert_eq!(store.bytes(), 0);
+/// let ai = AgentLoop::builder().layer(Cache::new().store(store)).build()?;
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 pub struct MemoryStore(Cache<CacheKey, Kept, Weight>);
 
 #[derive(Clone)]

@@ -29,6 +29,13 @@ use crate::provider::Target;
 pub struct CostLedger(Arc<Mutex<Sums>>);
 
 /// Sums of calls.
+///
+/// ```
+/// use agentloop::middleware::Costs;
+///
+/// let ledger = Costs::new().ledger();
+/// assert_eq!((ledger.total().calls, ledger.total().unpriced), (0, 0));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -85,6 +92,12 @@ struct Sums {
 }
 
 /// The cost of one call, as it is added to the ledger.
+///
+/// ```
+/// use agentloop::middleware::Costs;
+///
+/// let costs = Costs::new().on_call(|entry| println!("{}/{}: {:?}", entry.provider, entry.model, entry.cost));
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]

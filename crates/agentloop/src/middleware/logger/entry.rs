@@ -14,6 +14,12 @@ use crate::middleware::watch::{Ending, Seen};
 use crate::provider::Target;
 
 /// The record of a call, with what is known at its end.
+///
+/// ```
+/// use agentloop::middleware::Logger;
+///
+/// let logger = Logger::to(|entry| println!("{} {} ms", entry.status.as_str(), entry.latency_ms));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -87,6 +93,12 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// How a call ended.
+///
+/// ```
+/// use agentloop::middleware::LogStatus;
+///
+/// assert_eq!(LogStatus::Cancelled.as_str(), "cancelled");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]

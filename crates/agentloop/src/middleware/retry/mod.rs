@@ -70,6 +70,12 @@ pub struct Retry {
 type Hook = dyn Fn(&Retrying<'_>) + Send + Sync;
 
 /// A retry that is about to be made, as [`Retry::on_retry`] sees it.
+///
+/// ```
+/// use agentloop::middleware::Retry;
+///
+/// let retry = Retry::new().on_retry(|next| eprintln!("attempt {} in {:?}: {}", next.attempt, next.wait, next.error));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Retrying<'a> {

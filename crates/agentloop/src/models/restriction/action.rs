@@ -10,6 +10,13 @@ use crate::media::MediaKind;
 
 /// What is done with a request. An action that bounds something (a range, a list of levels, a count) leaves a request alone
 /// that keeps to it.
+///
+/// ```
+/// use agentloop::models::Action;
+/// use agentloop::provider::Param;
+///
+/// assert!(!Action::Drop(vec![Param::Temperature]).is_lossless());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -7,6 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::chat::{ChatRequest, Effort, Param, ResponseFormat, ToolChoice, ToolDefinition};
 
 /// A condition on a request.
+///
+/// ```
+/// use agentloop::models::{Action, Condition, Restriction};
+/// use agentloop::provider::Param;
+///
+/// let rule = Restriction::new("lab-no-tools-with-schema", Action::Drop(vec![Param::Tools]))
+///     .when([Condition::Schema])
+///     .reason("the model refuses both together");
+/// assert_eq!(rule.when.len(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

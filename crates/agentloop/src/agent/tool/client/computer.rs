@@ -8,6 +8,13 @@ use serde_json::{Map, Value, json};
 const WHEEL_PIXELS: i64 = 100;
 
 /// A call of the computer tool, in one form for every provider.
+///
+/// ```
+/// use agentloop::agent::{ComputerAction, ComputerCall};
+///
+/// let call = ComputerCall::new([ComputerAction::Screenshot {}]);
+/// assert_eq!(call.actions.len(), 1);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ComputerCall {
@@ -40,6 +47,13 @@ pub struct SafetyCheck {
 }
 
 /// A position on the screen, in pixels from its upper left corner.
+///
+/// ```
+/// use agentloop::agent::Point;
+///
+/// let point = Point::new(10, 20);
+/// assert_eq!((point.x, point.y), (10, 20));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Point {

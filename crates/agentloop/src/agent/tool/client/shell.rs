@@ -7,6 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// A call of the shell tool, in one form for every provider.
+///
+/// ```
+/// use agentloop::agent::ShellCall;
+///
+/// let call = ShellCall::new(["ls -l"]);
+/// assert_eq!(call.commands, ["ls -l"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ShellCall {
@@ -38,6 +45,13 @@ impl ShellCall {
 }
 
 /// The output of one command and how it ended.
+///
+/// ```
+/// use agentloop::agent::CommandOutput;
+///
+/// let output = CommandOutput::new("README.md\n", 0).with_stderr("");
+/// assert_eq!(output.exit_code, Some(0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CommandOutput {
