@@ -63,9 +63,9 @@ soak minutes="30":
 msrv:
   cargo +1.88 check --locked -p agentloop --all-features
 
-# Lists the public items whose documentation has no example.
-missing-examples crate="agentloop":
-  python3 tools/missing-examples.py {{crate}}
+# Checks that the documentation of every public item has an example, or that there is a reason why it needs none.
+missing-examples *crates:
+  python3 tools/missing-examples.py {{crates}}
 
 # Packages all crates, and builds each from its package.
 package:
