@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CRATES = ("agentloop", "agentloop-sim", "agentloop-macros")
 TYPES = ("struct", "enum", "union", "trait")
-ITEMS = (*TYPES, "function", "macro", "proc_attribute")
+ITEMS = (*TYPES, "function", "macro", "proc_macro")
 
 # Paths of items without an example, and why. `*` also matches `::`.
 REASONS = {
@@ -39,6 +39,7 @@ REASONS = {
     "agentloop::agent::tool::client::computer::SafetyCheck": "a field of `ComputerCall`",
     "agentloop::agent::tool::client::files::*": "the argument of a handler, as in the examples of `Tool`",
     "agentloop::blocking::*": "mirrors the async client; the module has the example",
+    "agentloop::chat::param::Param*": "the names of parameters; the examples of `Provider` and `Rule` use them",
     "agentloop::config::trust::RestrictedSetting*": "returned by `ConfigReader`, whose example reads files",
     "agentloop::inspect::DecodeOptions*": "the example of `inspect::decode` sets them",
     "agentloop::inspect::EncodedRequest": "the result of `inspect::encode`",
@@ -47,17 +48,21 @@ REASONS = {
     "agentloop::middleware::cache::key::CacheKey*": "only a `CacheStore` sees one, as in the example of that trait",
     "agentloop::middleware::limits::shared::Shared*": "for stores of other kinds; `InProcess` is one",
     "agentloop::middleware::next::Next*": "the example of `Middleware` calls it",
+    "agentloop::models::ability::Abilities*": "a field of `ModelData`",
     "agentloop::models::file::Source*": "a field of `DataFile`",
+    "agentloop::models::price::UnitPrices*": "a field of `Price`, whose example sets one",
     "agentloop::models::record::ModelKind": "a field of `ModelData`",
     "agentloop::protocol::embed::write::VectorForm": "a field of `ServedEmbed`",
     "agentloop::protocol::serve::Operation": "the result of `serve::route`",
     "agentloop::protocol::serve::Served*": "the results of `serve::read_chat` and `serve::read_embed`",
     "agentloop::protocol::serve::write_embed": "takes what `serve::read_embed` returned",
     "agentloop::provider::Bends": "a field of `Endpoint`",
+    "agentloop::provider::capability::Feature*": "the example of `Provider::supports` asks for one",
     "agentloop::provider::model::*": "a setting of `ModelRule`, whose example sets one",
     "agentloop::provider::quirks::*": "a field of `Quirks`, whose example sets one",
     "agentloop::structured::Structured": "the result of `AgentLoop::chat_structured`, whose module has the example",
     "agentloop::structured::stream::StructuredEvent": "the example of `StructuredStream` reads them",
+    "agentloop_macros::tool": "the crate depends on `agentloop`'s names; docs/agent.md has the example",
     "agentloop_sim::fault::Cut": "a field of `Fault`",
     "agentloop_sim::reply::*": "the parts of a simulated response; `Simulator::respond` returns it",
     "agentloop_sim::script::Scene": "a piece of a `Script`, whose example has one",

@@ -4,7 +4,7 @@
 //! here branches on the name of a provider: the differences between the providers of a protocol are
 //! [quirks](crate::provider::quirks) of their rows.
 //!
-//! Each protocol is a feature of the crate. One that is not compiled in is [`missing`].
+//! Each protocol is a feature of the crate. One that is not compiled in is an error that names its feature.
 
 #[cfg(feature = "anthropic")]
 mod anthropic;

@@ -60,6 +60,12 @@ pub(crate) fn header(name: &str, value: &str) -> String {
 }
 
 /// Returns a URL without its password and the secrets of its query.
+///
+/// ```
+/// use agentloop::inspect::shown_url;
+///
+/// assert!(!shown_url("https://me:password@example.com/v1?key=secret").contains("secret"));
+/// ```
 pub fn url(url: &str) -> String {
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
