@@ -171,6 +171,16 @@ struct MiddlewareExamples;
 #[doc = include_str!("../../../docs/agent.md")]
 struct AgentExamples;
 
+/// The examples of the page about the cache run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/cache.md")]
+struct CacheExamples;
+
+/// The examples of the page about models run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/models.md")]
+struct ModelExamples;
+
 /// The agent of the tour compiles.
 #[cfg(all(doctest, feature = "agent"))]
 #[doc = include_str!("../../../docs/tour.md")]
