@@ -67,6 +67,7 @@ fn every_setting_is_classified_as_free_or_as_needing_trust() {
     known.extend(fields::<LogTable>("log."));
     known.extend(fields::<CostTable>("cost."));
     known.extend(fields::<CacheTable>("cache."));
+    known.extend(fields::<HistoryTable>("history."));
     known.extend(["limits.redis".to_owned(), "limits.*".to_owned()]);
     let classified: Vec<&str> = SETTINGS.iter().map(|setting| setting.path).collect();
     for setting in &known {
