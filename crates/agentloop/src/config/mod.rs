@@ -235,7 +235,8 @@ impl Config {
         let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let read = ConfigReader::new().trusted(&text, folder).and_then(ConfigReader::finish);
-        read.map(|(config, _)| config).map_err(|error| named(&error.message()))
+        read.map(|(config, _)| config)
+            .map_err(|error| named(&error.message()).with_hint(error.hint().unwrap_or_default()))
     }
 }
 
@@ -246,10 +247,28 @@ fn parse(text: &str) -> Result<File> {
 
 /// Returns an error that names the line of a mistake. The line itself is not shown, because it may hold a key.
 fn wrong(text: &str, error: &toml::de::Error) -> Error {
-    let line = error
-        .span()
-        .map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
-    Error::new(ErrorKind::Config, format!("line {line}: {}", error.message()))
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line = before.matches('\n').count();
+    let unquoted = text.lines().nth(line).and_then(unquoted_setting);
+    let line = line + 1;
+    match unquoted {
+        None => Error::new(ErrorKind::Config, format!("line {line}: {}", error.message())),
+        Some(name) => {
+            let message = format!("line {line}: the value of `{name}` is not in quotes");
+            Error::new(ErrorKind::Config, message)
+                .with_hint(format!("write text in quotes: {name} = \"…\""))
+        }
+    }
+}
+
+/// Returns the name of the setting if its value is text without quotes, which TOML does not allow.
+fn unquoted_setting(line: &str) -> Option<&str> {
+    let (name, value) = line.split_once('=')?;
+    let (name, value) = (name.trim(), value.split('#').next()?.trim());
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.\"'/".contains(c);
+    let is_text = value.starts_with(|first: char| first.is_alphabetic() || "~/.$".contains(first))
+        && !matches!(value, "true" | "false" | "inf" | "nan");
+    (!name.is_empty() && name.chars().all(is_name) && is_text).then_some(name)
 }
 
 /// Checks the records of models, and that the restrictions which they remove exist.
@@ -334,6 +353,22 @@ impl MediaTable {
     }
 }
 
+/// Returns the path of an API operation that a base URL ends with. Such a URL was copied from an example of a request.
+fn find_operation(url: &str) -> Option<&'static str> {
+    const OPERATIONS: [&str; 4] = ["/chat/completions", "/completions", "/responses", "/messages"];
+    let path = url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/');
+    OPERATIONS.into_iter().find(|operation| path.ends_with(operation))
+}
+
+/// Replaces `~` at the start of a path by the user's folder, as a shell does.
+fn expand_home(path: PathBuf) -> PathBuf {
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    match (path.strip_prefix("~"), home) {
+        (Ok(rest), Some(home)) => home.join(rest),
+        _ => path,
+    }
+}
+
 impl Row {
     /// Returns the built-in provider of that name with these changes, or a new provider.
     fn provider(self, name: &str) -> Result<Provider> {
@@ -354,6 +389,10 @@ impl Row {
             provider.change_protocol(protocol);
         }
         if let Some(url) = self.base_url {
+            if let Some(operation) = find_operation(&url) {
+                return Err(wrong(format!("`base_url` ends with {operation}"))
+                    .with_hint(format!("remove {operation}: it is added to the base URL")));
+            }
             provider.set_base_url(url.into());
         }
         provider.auth = self.auth.unwrap_or(provider.auth);
@@ -365,7 +404,7 @@ impl Row {
             (Some(OneOrMany::Many(variables)), None) => {
                 provider.key = KeySource::Env(variables.into_iter().map(Into::into).collect());
             }
-            (None, Some(path)) => provider.key = KeySource::File(path),
+            (None, Some(path)) => provider.key = KeySource::File(expand_home(path)),
             (None, None) => {}
         }
         let param = |word: &str| {

@@ -228,3 +228,40 @@ fn mistakes_are_reported_with_their_line_also_without_trust() {
         assert!(error.message().starts_with("line 3: "), "{}", error.message());
     }
 }
+
+#[test]
+fn text_without_quotes_is_reported_without_its_value() {
+    for (text, line, name) in [
+        ("default_model = fast\n", 1, "default_model"),
+        ("\n[providers.groq]\nkey_file = ~/hush # mine\n", 3, "key_file"),
+        ("[aliases]\nbest = openai/hush\n", 2, "best"),
+    ] {
+        let error = Config::parse(text).unwrap_err();
+        let message = format!("line {line}: the value of `{name}` is not in quotes");
+        assert_eq!(error.message(), message);
+        assert!(error.hint().unwrap().contains(&format!("{name} = \"…\"")), "{error}");
+        assert!(!error.to_string().contains("hush"), "{error}");
+    }
+    let other = Config::parse("default_model = [\n").unwrap_err();
+    assert!(!other.message().contains("quotes"), "{other}");
+}
+
+#[test]
+fn a_base_url_with_the_path_of_an_operation_is_an_error() {
+    for url in
+        ["http://x/v1/chat/completions", "http://x/v1/messages/", "http://x/v1/responses?a=b"]
+    {
+        let error = Config::parse(&format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap_err();
+        assert!(error.message().starts_with("providers.lab: `base_url` ends with /"), "{error}");
+        assert!(error.hint().unwrap().starts_with("remove /"), "{error}");
+    }
+    assert!(Config::parse("[providers.lab]\nbase_url = 'http://x/v1/completions-api'\n").is_ok());
+}
+
+#[test]
+fn a_key_file_in_the_users_folder_is_expanded() {
+    let config = Config::parse("[providers.groq]\nkey_file = '~/k'\n").unwrap();
+    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let expected = home.map_or(PathBuf::from("~/k"), |home| home.join("k"));
+    assert_eq!(config.providers[0].key, KeySource::File(expected));
+}
