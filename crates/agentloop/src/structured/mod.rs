@@ -3,7 +3,8 @@
 //! - The schema is sent in the best way that the model supports (see [`OutputStrategy`]).
 //! - The response is parsed strictly and validated against the schema exactly as the caller gave it.
 //! - A response that does not match is sent back to the model with the reason, up to
-//!   [`retries`](StructuredRequest::retries) times.
+//!   [`retries`](StructuredRequest::retries) times. If it contains no JSON at all, the schema is also put into the prompt, because
+//!   some servers accept a schema and ignore it.
 //!
 //! ```
 //! use agentloop::{AgentLoop, ChatRequest};
@@ -153,6 +154,7 @@ impl AgentLoop {
         structured: StructuredRequest,
     ) -> Result<Structured<T>> {
         let retries = structured.retries.min(MAX_STRUCTURED_RETRIES);
+        let is_chosen = structured.request.output_strategy.is_some();
         let mut request = shape.apply_to(structured.request);
         // Checked here, because a request that a call only borrows is not levelled there.
         depth::check(&mut request)?;
@@ -168,6 +170,9 @@ impl AgentLoop {
                     return Ok(Structured { data, response, strategy, attempts, usage, cost });
                 }
                 Err(invalid) if invalid.is_correctable && attempts <= retries => {
+                    if invalid.is_not_json() && !is_chosen {
+                        request.output_strategy = Some(OutputStrategy::Prompt);
+                    }
                     append_correction(&mut request, &response, &invalid.message);
                     failures.push(invalid.into_error(response));
                     spent = Some((usage, cost));

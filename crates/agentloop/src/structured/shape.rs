@@ -20,6 +20,9 @@ use crate::schema;
 /// The longest schema name that every provider accepts.
 const MAX_NAME_CHARS: usize = 64;
 
+/// How much of a response that is not JSON an error quotes.
+const MAX_QUOTED_CHARS: usize = 80;
+
 /// The schema that a response must match.
 pub(crate) struct Shape {
     format: JsonSchemaFormat,
@@ -42,8 +45,20 @@ impl Invalid {
         Self { kind, message: message.to_owned(), is_correctable: false }
     }
 
+    /// Returns whether the response contains no JSON at all.
+    pub(crate) fn is_not_json(&self) -> bool {
+        self.kind == ErrorKind::OutputNotJson
+    }
+
     pub(crate) fn into_error(self, response: ChatResponse) -> Error {
-        let message = format!("the response is not valid structured output: {}", self.message);
+        let mut message = format!("the response is not valid structured output: {}", self.message);
+        let text = response.text();
+        if self.is_not_json() && !text.trim().is_empty() {
+            let mut characters = text.trim_start().chars();
+            let start: String = characters.by_ref().take(MAX_QUOTED_CHARS).collect();
+            let more = if characters.next().is_some() { "…" } else { "" };
+            message.push_str(&format!("; it begins with {start:?}{more}"));
+        }
         let error = Error::new(self.kind, message)
             .with_provider(&response.provider)
             .with_model(&response.model)

@@ -22,6 +22,7 @@ use super::request::RunRequest;
 use super::sink::Sink;
 use super::suspended::Suspended;
 use super::tool::{RunData, Tool, ToolResult, ToolSet, ToolStatus};
+use crate::chat::OutputStrategy;
 use crate::error::{Error, Result};
 use crate::structured::{Shape, correction};
 
@@ -145,6 +146,10 @@ impl Run {
             Ok(output) => self.output = Some(output),
             Err(invalid) if invalid.is_correctable && self.state.corrections < rule.retries => {
                 let settings = Arc::clone(&self.agent.settings);
+                // Some servers accept a schema and ignore it.
+                if invalid.is_not_json() && self.state.request.output_strategy.is_none() {
+                    self.state.request.output_strategy = Some(OutputStrategy::Prompt);
+                }
                 self.state.correct(correction(&invalid.message), &settings.rules());
             }
             Err(invalid) => return Err(invalid.into_error(step.response.clone())),
