@@ -181,13 +181,13 @@ impl Inner {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
         let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
-        let (stage, limit) = match (timeouts.first_content, left) {
-            (Some(first), Some(left)) if first >= left => ("the whole answer", Some(left)),
-            (None, left) => ("the whole answer", left),
-            (first, _) if stream => ("the first content", first),
-            (first, _) => ("the answer", first),
+        let whole = || Limit::new("the whole answer", timeouts.total).since(began);
+        let limit = match (timeouts.first_content, left) {
+            (Some(first), Some(left)) if first >= left => whole(),
+            (None, _) => whole(),
+            (first, _) if stream => Limit::new("the first content", first),
+            (first, _) => Limit::new("the answer", first),
         };
-        let limit = Limit::new(stage, limit);
         let (sent, emitter, hidden) =
             self.sent(&target, request, stream, fetched, &timeouts, limit.deadline())?;
         // In its place: every move of it would be one more copy of it in the call.

@@ -20,6 +20,11 @@ impl Limit {
         Self { stage, began: Instant::now(), limit }
     }
 
+    /// Returns a limit that began earlier.
+    pub(super) fn since(self, began: Instant) -> Self {
+        Self { began, ..self }
+    }
+
     /// Returns when it ends.
     pub(super) fn deadline(&self) -> Instant {
         // What never ends in practice ends in a hundred years.
