@@ -12,7 +12,7 @@ use crate::chat::MediaOptions;
 use crate::config::Config;
 use crate::error::Result;
 use crate::middleware::order::Configured;
-use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request};
+use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request, Retry};
 use crate::models::ModelCatalog;
 use crate::provider::{Provider, Registry, restrict};
 use crate::secret::Secret;
@@ -269,6 +269,12 @@ impl AgentLoopBuilder {
         }
         limits.map_or(Ok(()), |limits| limits.check(|name| inner.registry.provider(name)))?;
         Ok(AgentLoop(Arc::new(inner)))
+    }
+
+    /// Retries temporary errors, with the default settings.
+    pub(super) fn retrying(mut self) -> Self {
+        self.configured.retry = Some(Arc::new(Retry::new()));
+        self
     }
 
     pub(super) fn into_inner(mut self) -> Inner {

@@ -69,10 +69,13 @@ pub(crate) struct Inner {
 }
 
 impl AgentLoop {
-    /// Every built-in provider, with the keys of the environment. Keys are read when they are needed, so that this
+    /// Returns a client with every built-in provider and the keys of the environment. Keys are read when they are needed, so this
     /// cannot fail.
+    ///
+    /// Temporary errors are retried twice, as [`Retry::new`](crate::middleware::Retry::new) does. A client of
+    /// [`builder`](Self::builder) retries only if it is configured to.
     pub fn from_env() -> Self {
-        Self(Arc::new(AgentLoopBuilder::new().into_inner()))
+        Self(Arc::new(AgentLoopBuilder::new().retrying().into_inner()))
     }
 
     /// A client to be set up.
@@ -90,7 +93,7 @@ impl AgentLoop {
     /// use agentloop::{AgentLoop, middleware};
     ///
     /// let ai = AgentLoop::from_env();
-    /// let patient = ai.with(middleware::Retry::new());
+    /// let logged = ai.with(middleware::Logger::new());
     /// ```
     #[must_use]
     pub fn with(&self, middleware: impl Middleware + 'static) -> Self {
