@@ -99,7 +99,8 @@ enum Phase {
     Calls {
         calls: Vec<Call>,
         then: Then,
-        #[serde(default)]
+        // Files of earlier versions have `tools_ms`.
+        #[serde(default, rename = "toolsMs", alias = "tools_ms")]
         tools_ms: u64,
     },
     Stopped {
