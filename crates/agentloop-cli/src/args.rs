@@ -6,7 +6,8 @@ use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    batch, chat, decode, demo, embed, encode, log, models, providers, sim, templates, trust,
+    batch, chat, completions, config, decode, demo, embed, encode, keys, log, man, models,
+    providers, setup, sim, templates, trust, use_model,
 };
 
 const EXIT_CODES: &str = "\
@@ -142,25 +143,51 @@ pub(crate) enum Command {
     /// At a terminal you are asked. In a pipe such settings are ignored with a note, and a provider that they configure
     /// is not used (exit code 2).
     Trust(trust::Args),
+    /// Store the key of a provider, test it and set a default model. Asks questions at the terminal.
+    Setup(setup::Args),
+    /// Set the default model in your configuration. The rest of the file is not changed.
+    ///
+    /// MODEL can be the name of a provider, for its default model, or of a model without its provider.
+    ///
+    /// Example: agentloop use groq/openai/gpt-oss-120b
+    Use(use_model::Args),
+    /// List, store and remove keys. No key is printed.
+    Keys(keys::Args),
+    /// Show the settings of the configuration files, and where each comes from.
+    Config(config::Args),
+    /// Print a script that completes commands and options in a shell.
+    ///
+    /// Example: agentloop completions bash > ~/.local/share/bash-completion/completions/agentloop
+    Completions(completions::Args),
+    /// Print the manual page, or write the pages of all commands to a folder.
+    ///
+    /// Example: agentloop man ~/.local/share/man/man1
+    Man(man::Args),
 }
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 14] = [
+    pub(crate) const NAMES: [&str; 20] = [
         "batch",
         "chat",
-        "demo",
-        "encode",
+        "completions",
+        "config",
         "decode",
+        "demo",
         "embed",
+        "encode",
+        "help",
+        "keys",
         "log",
+        "man",
         "models",
         "providers",
         "run",
+        "setup",
         "sim",
         "templates",
         "trust",
-        "help",
+        "use",
     ];
 }
 

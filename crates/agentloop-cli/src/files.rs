@@ -4,9 +4,16 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::failure::Failure;
 
 /// How many names are tried for a temporary file.
 const MAX_NAMES: u32 = 100;
+
+/// How many times, and how long each time, to wait for another process that changes a file.
+const WAITS: u32 = 50;
+const WAIT: Duration = Duration::from_millis(20);
 
 /// How many attempts are made to take a lock that another process releases at the same moment.
 #[cfg(unix)]
@@ -36,6 +43,46 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// Creates a folder that only its owner may read, and the folders above it.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Returns whether the file belongs to this user, and other users can neither read nor change it.
+#[cfg(unix)]
+pub(crate) fn is_private(file: &File) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let me = rustix::process::geteuid().as_raw();
+    file.metadata()
+        .is_ok_and(|about| (about.uid() == me || about.uid() == 0) && about.mode() & 0o077 == 0)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_private(_: &File) -> bool {
+    true
+}
+
+/// Locks a file that other processes hold only for a moment. Waits for them for about a second.
+pub(crate) fn wait_for_lock(path: &Path) -> Result<Lock, Failure> {
+    let fail = |error: io::Error| Failure::file(path, error);
+    (0..WAITS)
+        .find_map(|_| match Lock::take(path) {
+            Ok(None) => {
+                std::thread::sleep(WAIT);
+                None
+            }
+            taken => Some(taken),
+        })
+        .unwrap_or(Ok(None))
+        .map_err(fail)?
+        .ok_or_else(|| Failure::file(path, "another process is using this file; try again"))
 }
 
 /// Creates a temporary file in the same folder as `path`.

@@ -9,6 +9,7 @@ mod context;
 mod failure;
 mod files;
 mod input;
+mod keys;
 mod model;
 mod notes;
 mod output;
@@ -19,10 +20,12 @@ mod runtime;
 mod setup;
 mod simulator;
 mod store;
+mod table;
 #[cfg(feature = "otel")]
 mod telemetry;
 mod template;
 mod trust;
+mod user_config;
 
 use std::process::ExitCode;
 
@@ -46,13 +49,14 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
-    // `trust` decides whether configuration files are used, so it runs before one is read.
-    if let Command::Trust(args) = &cli.command {
-        return command::trust::run(args, notes);
-    }
-    // The log can be read whatever the configuration contains.
-    if let Command::Log(args) = &cli.command {
-        return command::log::run(args, notes);
+    // `trust` decides whether configuration files are used, so it runs before one is read. The others need none.
+    match &cli.command {
+        Command::Trust(args) => return command::trust::run(args, notes),
+        Command::Completions(args) => return command::completions::run(args),
+        Command::Man(args) => return command::man::run(args, notes),
+        // The log can be read whatever the configuration contains.
+        Command::Log(args) => return command::log::run(args, notes),
+        _ => {}
     }
     let setup = Setup::read(cli.config.as_deref(), notes)?;
     #[cfg(feature = "otel")]

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
-use crate::printable;
+use crate::{printable, prompt};
 
 /// Writes data to stdout. The output is buffered until [`flush`](Self::flush).
 #[derive(Debug)]
@@ -22,6 +22,11 @@ impl Output {
     /// Returns whether stdout is a terminal.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
+    }
+
+    /// Returns the width of the terminal in columns; `None` if stdout is not a terminal.
+    pub(crate) fn width(&self) -> Option<usize> {
+        self.terminal.then(|| prompt::terminal_size(io::stdout()).0)
     }
 
     pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {

@@ -41,7 +41,7 @@ impl Prompt {
         is_terminal.then_some(Self {
             notes,
             ask: |notes, text| Box::pin(ask(notes, text)),
-            size: terminal_size,
+            size: || terminal_size(std::io::stderr()),
         })
     }
 
@@ -135,9 +135,64 @@ fn discard_typed() {
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 
+/// Prints a question and reads a line that is not shown, if stdin and stderr are a terminal.
+pub(crate) fn read_hidden_line(question: &str, notes: Notes) -> Option<std::io::Result<String>> {
+    if !std::io::stdin().is_terminal() || !notes.is_terminal() {
+        return None;
+    }
+    // Hidden before the question is shown, so that a quick reply is hidden as well.
+    let hidden = match Hidden::start() {
+        Ok(hidden) => hidden,
+        Err(error) => return Some(Err(error)),
+    };
+    discard_typed();
+    notes.print_raw(question);
+    let read = read_line().ok_or(std::io::ErrorKind::UnexpectedEof.into());
+    drop(hidden);
+    // The line break of the user is not shown either.
+    notes.print_raw("\n");
+    Some(read)
+}
+
+/// Hides what is typed at the terminal until it is dropped.
 #[cfg(unix)]
-fn terminal_size() -> (usize, usize) {
-    match rustix::termios::tcgetwinsize(std::io::stderr()) {
+struct Hidden(rustix::termios::Termios);
+
+#[cfg(unix)]
+impl Hidden {
+    fn start() -> std::io::Result<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(std::io::stdin())?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(std::io::stdin(), OptionalActions::Now, &hidden)?;
+        Ok(Self(before))
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+#[cfg(not(unix))]
+struct Hidden;
+
+#[cfg(not(unix))]
+impl Hidden {
+    /// What is typed cannot be hidden here, so keys must be piped in.
+    fn start() -> std::io::Result<Self> {
+        Err(std::io::Error::other("pipe the key in, because input cannot be hidden here"))
+    }
+}
+
+/// Returns the columns and rows of a terminal.
+#[cfg(unix)]
+pub(crate) fn terminal_size(terminal: impl std::os::fd::AsFd) -> (usize, usize) {
+    match rustix::termios::tcgetwinsize(terminal) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
             (usize::from(size.ws_col), usize::from(size.ws_row))
         }
@@ -146,7 +201,7 @@ fn terminal_size() -> (usize, usize) {
 }
 
 #[cfg(not(unix))]
-fn terminal_size() -> (usize, usize) {
+pub(crate) fn terminal_size<T>(_: T) -> (usize, usize) {
     DEFAULT_SIZE
 }
 

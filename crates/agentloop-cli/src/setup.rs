@@ -7,11 +7,13 @@ use agentloop::middleware::Fallback;
 use agentloop::provider::KeySource;
 use agentloop::transport::{Body, SendOptions, Transport};
 use agentloop::{
-    AgentLoop, AgentLoopBuilder, BoxFuture, Config, ConfigReader, ErrorKind, Provider, Timeouts,
+    AgentLoop, AgentLoopBuilder, BoxFuture, Config, ConfigOrigin, ConfigReader, ErrorKind,
+    Provider, Timeouts,
 };
 use bytes::Bytes;
 
 use crate::failure::Failure;
+use crate::keys::StoredKeys;
 use crate::notes::Notes;
 use crate::simulator;
 use crate::store::{self, HistoryArgs, Recorder, Shared};
@@ -27,25 +29,52 @@ pub(crate) struct Setup {
     pub(crate) notes: Notes,
     /// The user's file of conversations, costs and cached responses.
     pub(crate) store: Shared,
+    /// The keys that the user has stored.
+    pub(crate) keys: StoredKeys,
+    /// The files that were read, the weakest first.
+    pub(crate) files: Vec<UsedFile>,
+    /// The file that --config or AGENTLOOP_CONFIG names.
+    pub(crate) named_file: Option<PathBuf>,
     /// The path of a file that is not trusted, and the providers that it configures.
     untrusted: Option<(PathBuf, BTreeSet<String>)>,
+}
+
+/// A configuration file that was read.
+#[derive(Debug)]
+pub(crate) struct UsedFile {
+    pub(crate) path: PathBuf,
+    pub(crate) is_trusted: bool,
+    /// Whether the file sets `default_model`.
+    sets_model: bool,
 }
 
 impl Setup {
     /// Reads the configuration from `file`, else from the files that [`Config::find`] returns. Without a file the
     /// configuration is empty.
     pub(crate) fn read(file: Option<&Path>, notes: Notes) -> Result<Self, Failure> {
+        let mut setup = Self {
+            config: Config::default(),
+            notes,
+            store: Shared::default(),
+            keys: StoredKeys::load().unwrap_or_else(|why| {
+                notes.print_note(&why);
+                StoredKeys::default()
+            }),
+            files: Vec::new(),
+            named_file: file.map(Path::to_owned),
+            untrusted: None,
+        };
         if let Some(path) = file {
-            return Ok(Self {
-                config: Config::read(path)?,
-                notes,
-                store: Shared::default(),
-                untrusted: None,
-            });
+            setup.config = Config::read(path)?;
+            setup.files.push(UsedFile::new(path, true, &setup.config));
+            return Ok(setup);
         }
         let mut reader = ConfigReader::new();
         let mut last = None;
         for found in Config::find() {
+            if found.origin == ConfigOrigin::Named {
+                setup.named_file = Some(found.path.clone());
+            }
             let file = Candidate::read(&found.path)?;
             let folder = found.path.parent().unwrap_or(Path::new(""));
             let is_trusted = !found.needs_trust() || file.decide_trust(notes)?;
@@ -54,22 +83,18 @@ impl Setup {
                 false => reader.untrusted(&file.text, folder),
             };
             reader = read.map_err(|error| file.locate_error(&error))?;
+            let sets_model = file.text.contains("default_model");
+            setup.files.push(UsedFile { path: found.path.clone(), is_trusted, sets_model });
             last = Some(file);
         }
-        let Some(last) = last else {
-            return Ok(Self {
-                config: Config::default(),
-                notes,
-                store: Shared::default(),
-                untrusted: None,
-            });
-        };
+        let Some(last) = last else { return Ok(setup) };
         let (config, ignored) = reader.finish().map_err(|error| last.locate_error(&error))?;
         last.report_ignored(&ignored, notes);
         let providers: BTreeSet<String> =
             ignored.iter().filter_map(|setting| setting.provider()).map(str::to_owned).collect();
-        let untrusted = (!providers.is_empty()).then_some((last.path, providers));
-        Ok(Self { config, notes, store: Shared::default(), untrusted })
+        setup.untrusted = (!providers.is_empty()).then_some((last.path, providers));
+        setup.config = config;
+        Ok(setup)
     }
 
     /// Builds the client.
@@ -101,7 +126,32 @@ impl Setup {
             true => builder.layer(agentloop::middleware::Logger::new()),
             false => builder,
         };
-        Ok(self.refuse_untrusted(builder.config(&config)).build()?)
+        let mut builder = self.refuse_untrusted(builder.config(&config));
+        for name in self.keys.providers() {
+            let row = self.find_row(name);
+            // A key in the environment or in the configuration is used instead of a stored one.
+            if let (Some(key), Some(row)) = (self.keys.get(name), row)
+                && !row.key.variables().is_empty()
+                && !row.key.variables().iter().any(|variable| is_set(variable))
+            {
+                builder = builder.key(name, key.clone());
+            }
+        }
+        Ok(builder.build()?)
+    }
+
+    /// Returns the provider of the configuration, else the built-in one.
+    fn find_row(&self, name: &str) -> Option<Provider> {
+        let mut rows = self.config.providers.iter();
+        rows.find(|row| row.name == name).cloned().or_else(|| Provider::builtin(name))
+    }
+
+    /// Returns the file that is read after `path` and sets the default model, too.
+    pub(crate) fn overriding_default(&self, path: &Path) -> Option<&Path> {
+        let is_same = |file: &UsedFile| file.path == path;
+        let at = self.files.iter().position(is_same).map_or(0, |at| at + 1);
+        let mut later = self.files.iter().skip(at).filter(|file| !is_same(file));
+        later.find(|file| file.sets_model).map(|file| file.path.as_path())
     }
 
     /// Replaces the providers that an untrusted file configures by providers that return an error.
@@ -111,14 +161,9 @@ impl Setup {
     fn refuse_untrusted(&self, mut builder: AgentLoopBuilder) -> AgentLoopBuilder {
         let Some((path, providers)) = &self.untrusted else { return builder };
         for name in providers {
-            let mut known = self.config.providers.iter();
-            let provider = known
-                .find(|known| known.name == name.as_str())
-                .cloned()
-                .or_else(|| Provider::builtin(name))
-                .unwrap_or_else(|| {
-                    Provider::openai_compatible(name.clone(), "https://not-trusted.invalid")
-                });
+            let provider = self.find_row(name).unwrap_or_else(|| {
+                Provider::openai_compatible(name.clone(), "https://not-trusted.invalid")
+            });
             let error = agentloop::Error::new(
                 ErrorKind::Config,
                 format!("{} configures this provider, but the file is not trusted", path.display()),
@@ -152,11 +197,10 @@ impl Setup {
     /// A key that cannot be used counts, because its error is more useful than ignoring the provider. A token that is usually set
     /// for other tools does not count.
     pub(crate) fn is_configured(&self, provider: &Provider) -> bool {
-        let is_set = |variable: &str| {
-            !SHARED_VARIABLES.contains(&variable)
-                && std::env::var_os(variable)
-                    .is_some_and(|value| !value.to_string_lossy().trim().is_empty())
-        };
+        if self.keys.get(&provider.name).is_some() {
+            return true;
+        }
+        let is_set = |variable: &str| !SHARED_VARIABLES.contains(&variable) && is_set(variable);
         match &provider.key {
             KeySource::File(_) | KeySource::Value(_) => true,
             KeySource::None => self.is_in_config(provider),
@@ -174,6 +218,17 @@ impl Setup {
         let mut providers = self.config.providers.iter();
         providers.any(|known| known.name == provider.name)
     }
+}
+
+impl UsedFile {
+    fn new(path: &Path, is_trusted: bool, config: &Config) -> Self {
+        Self { path: path.to_owned(), is_trusted, sets_model: config.default_model.is_some() }
+    }
+}
+
+/// Returns whether an environment variable has a value.
+pub(crate) fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.to_string_lossy().trim().is_empty())
 }
 
 /// A transport that sends nothing and returns an error.

@@ -3,18 +3,23 @@
 
 pub(crate) mod batch;
 pub(crate) mod chat;
+pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod embed;
 pub(crate) mod encode;
+pub(crate) mod keys;
 pub(crate) mod log;
+pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod run;
+pub(crate) mod setup;
 pub(crate) mod sim;
 pub(crate) mod templates;
-
 pub(crate) mod trust;
+pub(crate) mod use_model;
 
 use crate::args::Command;
 use crate::failure::Failure;
@@ -36,5 +41,11 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Sim(args) => sim::run(&args, setup).await,
         Command::Templates(args) => templates::run(&args, setup.notes),
         Command::Trust(args) => trust::run(&args, setup.notes),
+        Command::Config(args) => config::run(&args, setup),
+        Command::Keys(args) => keys::run(&args, setup),
+        Command::Setup(args) => setup::run(&args, setup).await,
+        Command::Use(args) => use_model::run(&args, setup).await,
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args, setup.notes),
     }
 }

@@ -7,6 +7,10 @@ use agentloop::{AgentLoop, ErrorKind, ModelCatalog, ModelData, ModelInfo};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
+use crate::table::Table;
+
+/// The head of the table on a terminal.
+const HEAD: [&str; 5] = ["MODEL", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT"];
 
 /// Options of `agentloop models`.
 #[derive(Debug, clap::Args)]
@@ -38,10 +42,12 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         match client.models(&name).await {
             Ok(models) if args.json => all.extend(models),
             Ok(models) => {
+                let mut table = Table::new(HEAD);
                 for model in &models {
                     let known = client.catalog().lookup(&model.provider, &model.id);
-                    output.write_untrusted(&format_model(model, &known.unwrap_or_default()))?;
+                    table.push(describe_model(model, &known.unwrap_or_default()));
                 }
+                table.write(&mut output)?;
                 output.flush()?;
             }
             Err(error) if args.provider.is_some() => return Err(add_hint(error, &name).into()),
@@ -138,9 +144,9 @@ fn list_known(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
     if args.json {
         output.write_document(&models)?;
     } else {
-        for model in &models {
-            output.write_text(&format_columns(&model.id, None, model))?;
-        }
+        let mut table = Table::new(HEAD);
+        models.iter().for_each(|model| table.push(describe(&model.id, None, model)));
+        table.write(&mut output)?;
     }
     output.flush()?;
     match (&args.provider, models.is_empty()) {
@@ -160,14 +166,14 @@ fn describe_date(catalog: &ModelCatalog) -> String {
     }
 }
 
-/// Formats a model as a line. Values of the provider take precedence over the built-in data.
-fn format_model(model: &ModelInfo, known: &ModelData) -> String {
+/// Returns the row of a model. Values of the provider take precedence over the built-in data.
+fn describe_model(model: &ModelInfo, known: &ModelData) -> Vec<String> {
     let mut known = known.clone();
     known.max_output_tokens = model.max_output_tokens.or(known.max_output_tokens);
-    format_columns(&model.qualified(), model.context_window, &known)
+    describe(&model.qualified(), model.context_window, &known)
 }
 
-fn format_columns(id: &str, context: Option<u64>, known: &ModelData) -> String {
+fn describe(id: &str, context: Option<u64>, known: &ModelData) -> Vec<String> {
     let price = known.price(0, SystemTime::now(), None).map(|price| price.per_million);
     let count = |count: Option<u64>| count.map(|count| count.to_string());
     let usd = |usd: Option<agentloop::Usd>| usd.map(|usd| usd.to_string());
@@ -178,10 +184,7 @@ fn format_columns(id: &str, context: Option<u64>, known: &ModelData) -> String {
         usd(price.and_then(|price| price.output)),
     ];
     let filled = columns.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
-    let mut line = id.to_owned();
-    for column in &columns[..filled] {
-        line.push('\t');
-        line.push_str(column.as_deref().unwrap_or("-"));
-    }
-    line + "\n"
+    let cells = columns.into_iter().take(filled);
+    let cells = cells.map(|cell| cell.unwrap_or_else(|| "-".to_owned()));
+    std::iter::once(id.to_owned()).chain(cells).collect()
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::setup::Setup;
+use crate::table::Table;
 
 /// Options of `agentloop providers`.
 #[derive(Debug, clap::Args)]
@@ -87,16 +88,12 @@ impl Row {
             none if none.is_empty() => "-".to_owned(),
             variables => variables,
         };
-        [
-            self.name.clone(),
-            self.address.clone(),
-            key,
-            match &self.hint {
-                Some(hint) => format!("{state}: {hint}"),
-                None => state.to_owned(),
-            },
-            self.protocol.to_owned(),
-        ]
+        let state = match &self.hint {
+            // The name of the key has a column of its own.
+            Some(hint) if self.state != State::KeyMissing => format!("{state}: {hint}"),
+            _ => state.to_owned(),
+        };
+        [self.name.clone(), state, key, self.address.clone(), self.protocol.to_owned()]
     }
 }
 
@@ -111,10 +108,9 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     if args.json {
         output.write_document(&rows)?;
     } else {
-        let head = ["NAME", "BASE URL", "KEY", "STATE", "PROTOCOL"].map(str::to_owned);
-        let lines = rows.iter().map(|row| row.cells().to_vec());
-        let lines: Vec<Vec<String>> = std::iter::once(head.to_vec()).chain(lines).collect();
-        write_table(&lines, &mut output)?;
+        let mut table = Table::new(["NAME", "STATE", "KEY", "BASE URL", "PROTOCOL"]);
+        rows.iter().for_each(|row| table.push(row.cells().to_vec()));
+        table.write(&mut output)?;
     }
     Ok(output.flush()?)
 }
@@ -132,32 +128,45 @@ fn show_matrix(args: &Args, client: &AgentLoop) -> Result<(), Failure> {
             })
             .collect();
         output.write_document(&rows)?;
-    } else {
-        let head = Feature::ALL.iter().map(|feature| feature.name().to_owned());
-        let mut lines = vec![std::iter::once("NAME".to_owned()).chain(head).collect()];
+    } else if let Some(width) = output.width() {
         for provider in client.providers() {
-            let cells = Feature::ALL
-                .iter()
-                .map(|feature| if provider.supports(*feature) { "yes" } else { "-" }.to_owned());
-            lines.push(std::iter::once(provider.name.to_string()).chain(cells).collect());
+            let all = Feature::ALL.iter().filter(|feature| provider.supports(**feature));
+            let features: Vec<&str> = all.map(|feature| feature.name()).collect();
+            write_features(&provider.name, &features, width, &mut output)?;
         }
-        write_table(&lines, &mut output)?;
+    } else {
+        let head = Feature::ALL.iter().map(|feature| feature.name());
+        let head: Vec<&str> = std::iter::once("NAME").chain(head).collect();
+        output.write_line(&head.join("\t"))?;
+        for provider in client.providers() {
+            let cells = Feature::ALL.iter().map(|feature| provider.supports(*feature));
+            let cells = cells.map(|supports| if supports { "yes" } else { "-" });
+            let cells: Vec<&str> = std::iter::once(provider.name.as_ref()).chain(cells).collect();
+            output.write_line(&cells.join("\t"))?;
+        }
     }
     Ok(output.flush()?)
 }
 
-/// Prints lines of cells as aligned columns.
-fn write_table(lines: &[Vec<String>], output: &mut Output) -> std::io::Result<()> {
-    let columns = lines.first().map_or(0, Vec::len);
-    let width = |column: usize| {
-        let cells = lines.iter().filter_map(|line| line.get(column));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    for line in lines {
-        let cells: Vec<String> =
-            line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        output.write_line(cells.join("  ").trim_end())?;
+/// Prints the features of a provider in lines that fit the width. A table of all features would be much wider than a terminal.
+fn write_features(
+    name: &str,
+    features: &[&str],
+    width: usize,
+    output: &mut Output,
+) -> std::io::Result<()> {
+    const INDENT: usize = 13;
+    let mut line = format!("{name:INDENT$}");
+    let mut is_first = true;
+    for feature in features {
+        if !is_first && line.chars().count() + 3 + feature.len() > width {
+            output.write_line(&format!("{line},"))?;
+            line = format!("{:INDENT$}{feature}", "");
+        } else {
+            line.push_str(if is_first { "" } else { ", " });
+            line.push_str(feature);
+        }
+        is_first = false;
     }
-    Ok(())
+    output.write_line(line.trim_end())
 }

@@ -1,25 +1,20 @@
 //! The user's decisions about configuration files, stored in `agentloop/trusted.json` in the user's state folder.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::files::{self, Lock};
+use crate::files;
 
 /// The version of the file format.
 const VERSION: u32 = 1;
 
 /// The largest file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
-
-/// How many times, and how long each time, to wait for another process that changes the file.
-const WAITS: u32 = 50;
-const WAIT: Duration = Duration::from_millis(20);
 
 /// The user's decision about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,19 +85,9 @@ impl Store {
         };
         let fail = |error: std::io::Error| Failure::file(&path, error);
         if let Some(folder) = path.parent() {
-            create_folder(folder).map_err(fail)?;
+            files::create_folder(folder).map_err(fail)?;
         }
-        let _lock = (0..WAITS)
-            .find_map(|_| match Lock::take(&path) {
-                Ok(None) => {
-                    std::thread::sleep(WAIT);
-                    None
-                }
-                taken => Some(taken),
-            })
-            .unwrap_or(Ok(None))
-            .map_err(fail)?
-            .ok_or_else(|| Failure::file(&path, "another process is using this file; try again"))?;
+        let _lock = files::wait_for_lock(&path)?;
         let mut store = Self::read(&path).map_err(Failure::input)?;
         store.version = VERSION;
         let done = change(&mut store);
@@ -142,14 +127,6 @@ fn store_path() -> Option<PathBuf> {
     };
     folder("XDG_STATE_HOME", "agentloop/trusted.json")
         .or_else(|| folder("HOME", ".local/state/agentloop/trusted.json"))
-}
-
-fn create_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[cfg(unix)]

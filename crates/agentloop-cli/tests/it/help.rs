@@ -17,20 +17,26 @@ fn the_help_lists_the_commands_and_exit_codes() {
            agentloop [OPTIONS] COMMAND
 
     Commands:
-      chat       Send a prompt to a model and print its response. With tools, the model calls them until it has finished
-      demo       Take a short tour with simulated providers, without a key and without a network
-      batch      Send every row of a file to a model, and write the responses as JSON lines
-      encode     Print the HTTP request for a chat request, without sending it
-      decode     Decode the raw bytes of a provider's response, without using the network
-      embed      Convert texts to embedding vectors
-      log        List, search, show, export and delete the conversations that are stored
-      models     List models, with their limits and prices
-      providers  List the providers and whether each is ready to use
-      run        The same as chat, but always a run of the agent, also without tools
-      sim        Serve the simulated model over HTTP, until Ctrl-C
-      templates  List the templates that `-t` can use, or show one
-      trust      Trust a configuration file, so that all of its settings are used
-      help       Print this message or the help of the given subcommand(s)
+      chat         Send a prompt to a model and print its response. With tools, the model calls them until it has finished
+      demo         Take a short tour with simulated providers, without a key and without a network
+      batch        Send every row of a file to a model, and write the responses as JSON lines
+      encode       Print the HTTP request for a chat request, without sending it
+      decode       Decode the raw bytes of a provider's response, without using the network
+      embed        Convert texts to embedding vectors
+      log          List, search, show, export and delete the conversations that are stored
+      models       List models, with their limits and prices
+      providers    List the providers and whether each is ready to use
+      run          The same as chat, but always a run of the agent, also without tools
+      sim          Serve the simulated model over HTTP, until Ctrl-C
+      templates    List the templates that `-t` can use, or show one
+      trust        Trust a configuration file, so that all of its settings are used
+      setup        Store the key of a provider, test it and set a default model. Asks questions at the terminal
+      use          Set the default model in your configuration. The rest of the file is not changed
+      keys         List, store and remove keys. No key is printed
+      config       Show the settings of the configuration files, and where each comes from
+      completions  Print a script that completes commands and options in a shell
+      man          Print the manual page, or write the pages of all commands to a folder
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
           --config <FILE>

@@ -218,7 +218,33 @@ fn the_fields_of_events_are_in_camel_case() {
             _ => {}
         }
     }
-    for event in agentloop(["-m", "sim/tools", "--tool", "time", "--events", "Go"]).run().lines() {
-        check(&event, "");
+    for tool in ["time", "read_file"] {
+        let args = ["-m", "sim/tools", "--tool", tool, "--events", "Go"];
+        for event in agentloop(args).run().lines() {
+            check(&event, "");
+        }
     }
+}
+
+/// A server that accepts a schema and ignores it made all attempts fail in the same way.
+#[test]
+fn a_response_that_is_not_json_is_requested_again_with_the_schema_in_the_prompt() {
+    let script = json!({ "turns": [
+        { "parts": [{ "type": "text", "text": "The sum is\ntwo." }] },
+        { "parts": [{ "type": "text", "text": "{\"sum\": 2}" }] },
+    ] });
+    let folder = Folder::with([("script.json", script.to_string().as_str())]);
+    let path = folder.path().join("script.json");
+    let server = Server::start(&["--script", path.to_str().unwrap()]);
+    let schema = r#"{"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]}"#;
+    let run = server.chat("m", &["--schema", schema, "--json"]);
+    assert_eq!(run.code, Some(0), "{run}");
+    assert_eq!(run.json()["data"], json!({ "sum": 2 }), "{run}");
+    assert_eq!(run.json()["strategy"], "prompt", "{run}");
+    // A strategy that the user has chosen stays, and the error quotes the response.
+    let server = Server::start(&[]);
+    let more = ["--schema", schema, "--strategy", "native", "--json"];
+    let run = server.chat("long-3", &more);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains("it begins with \"word"), "{run}");
 }

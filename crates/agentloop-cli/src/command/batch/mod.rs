@@ -39,7 +39,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
     let source = Source::open(&args.file, args.format)?;
     let mut base = args.build_base(setup);
-    base.model = choose_model(args.model.as_deref(), &client, setup)?;
+    base.model = choose_model(args.model.as_deref(), &client, setup).await?;
     let plan = Plan { base, prompt: args.prompt.clone(), has_model: args.model.is_some() };
     if args.dry_run {
         return show_plan(&source, &plan, &client);

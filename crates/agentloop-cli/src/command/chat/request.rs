@@ -77,9 +77,8 @@ impl Args {
         }
         self.parameters.apply(&mut request, setup);
         request.output_strategy = self.output.strategy.or(request.output_strategy);
-        if self.model.is_some() || request.model.is_empty() {
-            request.model = choose_model(self.model.as_deref(), client, setup)?;
-        }
+        let named = Some(request.model.as_str()).filter(|model| !model.is_empty());
+        request.model = choose_model(self.model.as_deref().or(named), client, setup).await?;
         Ok(request)
     }
 

@@ -1,0 +1,156 @@
+//! Chooses the model of a call.
+
+mod default;
+mod local;
+
+use std::io::IsTerminal as _;
+
+use agentloop::{AgentLoop, Provider};
+
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::setup::Setup;
+use crate::simulator;
+
+/// The environment variable that names the default model.
+pub(crate) const VARIABLE: &str = "AGENTLOOP_MODEL";
+
+/// Chooses the model: the one on the command line, else the one of the environment, else the one of the configuration. The name may
+/// be that of a provider, or of a model without its provider.
+///
+/// If none is named and exactly one provider is configured, returns that provider's default model. If none is configured, returns a
+/// model of a local server or the simulator's model with a note, but only at a terminal: a script without its key must fail.
+pub(crate) async fn choose_model(
+    typed: Option<&str>,
+    client: &AgentLoop,
+    setup: &Setup,
+) -> Result<String, Failure> {
+    let named = typed.map(str::to_owned).or_else(|| default_name(setup));
+    if let Some(name) = named {
+        return complete_name(&name, client, setup).await;
+    }
+    let ready = ready_providers(client, setup);
+    match ready.as_slice() {
+        [] => choose_without_key(client, setup).await,
+        [only] => {
+            let model = default::of_provider(only, client).await?;
+            setup.notes.print_note(&format!(
+                "no model is given, so {model} is used; `agentloop use MODEL` sets a default"
+            ));
+            Ok(model)
+        }
+        [first, ..] => Err(Failure::input_with_hint(
+            format!("no model is given; these providers are ready: {}", ready.join(", ")),
+            format!(
+                "name a model with -m, for example -m {first} for its default model, or set a default with `agentloop use \
+                 MODEL`; `agentloop models {first}` lists the models"
+            ),
+        )),
+    }
+}
+
+/// Returns the default model of the environment or the configuration.
+pub(crate) fn default_name(setup: &Setup) -> Option<String> {
+    let variable = std::env::var(VARIABLE).ok().filter(|name| !name.trim().is_empty());
+    variable.or_else(|| setup.config.default_model.clone())
+}
+
+/// Completes the name of a model: `groq` is the default model of groq, and `gpt-4o` a model of the only configured provider that is
+/// known to have it. All other names are returned as they are.
+pub(crate) async fn complete_name(
+    name: &str,
+    client: &AgentLoop,
+    setup: &Setup,
+) -> Result<String, Failure> {
+    let is_provider = |name: &str| client.providers().any(|provider| provider.name == name);
+    let is_complete = name.split_once('/').is_some_and(|(first, _)| is_provider(first));
+    if is_complete || setup.config.aliases.contains_key(name) {
+        return Ok(name.to_owned());
+    }
+    if is_provider(name) {
+        return default::of_provider(name, client).await;
+    }
+    // The library sends a name without a provider to the default provider.
+    if setup.config.default_provider.is_some() {
+        return Ok(name.to_owned());
+    }
+    let catalog = client.catalog();
+    let known: Vec<&Provider> = client
+        .providers()
+        .filter(|provider| catalog.lookup(&provider.name, name).is_some())
+        .collect();
+    let ready: Vec<String> = known
+        .iter()
+        .filter(|provider| setup.is_configured(provider))
+        .map(|provider| format!("{}/{name}", provider.name))
+        .collect();
+    match (ready.as_slice(), known.as_slice()) {
+        ([only], _) => Ok(only.clone()),
+        ([], []) => Ok(name.to_owned()),
+        ([], known) => Err(describe_missing_key(name, known)),
+        (ready, _) => Err(Failure::input_with_hint(
+            format!("several configured providers have the model {name}"),
+            format!("name one of them: {}", ready.join(", ")),
+        )),
+    }
+}
+
+fn describe_missing_key(name: &str, known: &[&Provider]) -> Failure {
+    let names: Vec<&str> = known.iter().map(|provider| provider.name.as_ref()).collect();
+    let keys: Vec<&str> = known
+        .iter()
+        .filter_map(|provider| provider.key.variables().first())
+        .map(AsRef::as_ref)
+        .collect();
+    Failure::input_with_hint(
+        format!("{name} is a model of {}, but no such provider has a key", names.join(", ")),
+        match keys.is_empty() {
+            true => format!("name the provider, for example -m PROVIDER/{name}"),
+            false => format!("set {}, or store a key with `agentloop setup`", keys.join(" or ")),
+        },
+    )
+}
+
+/// Returns the names of the configured providers.
+fn ready_providers(client: &AgentLoop, setup: &Setup) -> Vec<String> {
+    let ready = client.providers().filter(|provider| setup.is_configured(provider));
+    ready.map(|provider| provider.name.to_string()).collect()
+}
+
+/// Chooses a model if no provider is configured.
+async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String, Failure> {
+    let variables: Vec<&str> = client
+        .providers()
+        .flat_map(|provider| provider.key.variables().first())
+        .map(AsRef::as_ref)
+        .take(3)
+        .collect();
+    let keys = variables.join(", ");
+    if !is_interactive(setup.notes) {
+        return Err(Failure::input_with_hint(
+            "no model is given and no provider has a key",
+            format!(
+                "set a key such as {keys} and name a model with -m; `agentloop providers` lists all keys; to test without a key, \
+                 use the simulator with -m {}",
+                simulator::ECHO,
+            ),
+        ));
+    }
+    if let Some(model) = local::find_model(client).await {
+        setup.notes.print_note(&format!(
+            "no key is set, so the local server is used ({model}); `agentloop use {model}` makes it the default"
+        ));
+        return Ok(model);
+    }
+    setup.notes.print_note(&format!(
+        "no key is set, so this response is simulated ({}); to use a real model, run `agentloop setup`, or set a key such as \
+         {keys} and name a model with -m",
+        simulator::ECHO,
+    ));
+    Ok(simulator::ECHO.to_owned())
+}
+
+/// Returns whether a person is at the terminal.
+fn is_interactive(notes: Notes) -> bool {
+    std::io::stdin().is_terminal() && notes.is_terminal()
+}
