@@ -318,6 +318,10 @@ impl Fold {
         let (choice, progress) = self.choice(choice_index);
         let at = part_index as usize;
         if progress.open.get(at).copied().unwrap_or(false) {
+            if let PartDelta::ProviderState { provider_state } = delta {
+                choice.content[at].set_provider_state(provider_state);
+                return Ok(());
+            }
             let empty = match (&mut choice.content[at], &mut delta) {
                 (ResponsePart::Text(part), PartDelta::Text { text }) => {
                     Some((&mut part.text, text))

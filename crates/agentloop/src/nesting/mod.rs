@@ -8,7 +8,7 @@
 mod read;
 
 pub(crate) use read::{
-    OBJECT_ENTRY, OBJECT_LEAST, Tree, is_too_large, read, read_inside, read_list, read_object,
+    OBJECT_ENTRY, OBJECT_LEAST, Tree, is_too_large, read, read_below, read_list, read_object,
     read_whole,
 };
 use serde_json::Value;

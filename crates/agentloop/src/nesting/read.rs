@@ -36,13 +36,18 @@ fn read_to(json: &str, left: usize) -> serde_json::Result<Value> {
     read_tree(json, Tree { left, room: &room })
 }
 
-/// Reads JSON that is inside of an object whose tree may take `room`.
+/// Reads JSON that is a field of an object, which is so many levels deep in a tree. The tree may take `room`.
 ///
 /// # Errors
 ///
 /// When it is not JSON, or when the tree would take more than that.
-pub(crate) fn read_inside(json: &str, room: &Cell<usize>) -> serde_json::Result<Value> {
-    read_tree(json, Tree::inside(room))
+pub(crate) fn read_below(
+    json: &str,
+    levels: usize,
+    room: &Cell<usize>,
+) -> serde_json::Result<Value> {
+    let left = MAX_KEPT_DEPTH.saturating_sub(levels + 1);
+    read_tree(json, Tree { left, room })
 }
 
 fn read_tree(json: &str, tree: Tree<'_>) -> serde_json::Result<Value> {

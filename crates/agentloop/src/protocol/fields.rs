@@ -84,38 +84,89 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Returns a field that is a string; `None` if it is none.
+    pub(crate) fn word(&self, name: &str) -> Option<Cow<'_, str>> {
+        match &self.entries().rfind(|(known, _)| known == name)?.1 {
+            Field::Text(text) => Some(Cow::Borrowed(text)),
+            Field::Raw(raw) => string(raw),
+            Field::Tree(_) => None,
+        }
+    }
+
+    /// Removes a field.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.first.iter_mut().for_each(|place| drop(place.take_if(|(known, _)| known == name)));
+        self.more.retain(|(known, _)| known != name);
+    }
+
     /// Returns the object as a tree.
     ///
     /// # Errors
     ///
     /// When the tree would be too large, or a string in it cannot be decoded.
     pub(crate) fn into_map(self) -> serde_json::Result<Map<String, Value>> {
+        self.into_map_below(0)
+    }
+
+    /// Returns the object as a tree that is inside of another one, so many levels deep.
+    ///
+    /// # Errors
+    ///
+    /// When the tree would be too large, or a string in it cannot be decoded.
+    pub(crate) fn into_map_below(self, levels: usize) -> serde_json::Result<Map<String, Value>> {
         let room = Tree::room();
-        let mut map = Map::new();
+        let mut map = Map::with_capacity(self.entries().count());
         for (name, field) in self.first.into_iter().flatten().chain(self.more) {
             Tree::take_entry(&room, map.is_empty(), &name)?;
             let value = match field {
                 Field::Text(text) => Value::String(text.into_owned()),
                 Field::Tree(value) => value,
-                Field::Raw(raw) => nesting::read_inside(raw.get(), &room)?,
+                Field::Raw(raw) => match plain_string(raw) {
+                    Some(text) => Value::String(text.to_owned()),
+                    None => nesting::read_below(raw.get(), levels, &room)?,
+                },
             };
             map.insert(name.into_owned(), value);
         }
         Ok(map)
+    }
+
+    /// Reads the next field of an object, after its name.
+    pub(crate) fn read_field<A: MapAccess<'a>>(
+        &mut self,
+        name: Cow<'a, str>,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        let field = match is_read(&name) {
+            true => map.next_value_seed(Text)?,
+            false => Field::Raw(map.next_value()?),
+        };
+        if self.first.iter().all(Option::is_some) {
+            room::take(size_of::<Entry<'_>>())?;
+        }
+        self.push((name, field));
+        Ok(())
+    }
+}
+
+/// Returns what a string without escapes contains.
+fn plain_string(raw: &RawValue) -> Option<&str> {
+    let text = raw.get().strip_prefix('"')?.strip_suffix('"')?;
+    memchr::memchr(b'\\', text.as_bytes()).is_none().then_some(text)
+}
+
+/// Returns what a string contains; `None` if it is none.
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    match plain_string(raw) {
+        Some(text) => Some(Cow::Borrowed(text)),
+        None => serde_json::from_str(raw.get()).ok().map(Cow::Owned),
     }
 }
 
 impl<'de> FillFields<'de> for Fields<'de> {
     fn fill_fields<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = map.next_key()? {
-            let field = match is_read(&name) {
-                true => map.next_value_seed(Text)?,
-                false => Field::Raw(map.next_value()?),
-            };
-            if self.first.iter().all(Option::is_some) {
-                room::take(size_of::<Entry<'_>>())?;
-            }
-            self.push((name, field));
+            self.read_field(name, &mut map)?;
         }
         Ok(())
     }
@@ -150,12 +201,12 @@ impl<'de> Fill<'de> for Fields<'de> {
 pub(crate) fn read(json: &RawValue) -> serde_json::Result<Fields<'_>> {
     let mut fields = Fields::default();
     let mut deserializer = serde_json::Deserializer::from_str(json.get());
-    Place::new(&mut fields).deserialize(&mut deserializer)?;
+    room::within(json.get().len(), || Place::new(&mut fields).deserialize(&mut deserializer))?;
     Ok(fields)
 }
 
 /// A name, borrowed where it has no escapes.
-struct Name<'a>(Cow<'a, str>);
+pub(crate) struct Name<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Name<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -237,5 +288,35 @@ impl<'de> Visitor<'de> for Text {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Field<'de>, A::Error> {
         Tree::inside(&Tree::room()).visit_map(map).map(Field::Tree)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MAX_HELD_FREE_BYTES;
+
+    /// Found by reading: every object took its room from all that the thread read later.
+    #[test]
+    fn an_object_that_stands_alone_takes_room_for_itself_only() {
+        let json = r#"{"type":"tool_use","id":"1","name":"f","input":{}}"#;
+        let raw: &RawValue = serde_json::from_str(json).unwrap();
+        for _ in 0..=MAX_HELD_FREE_BYTES / size_of::<Entry<'_>>() {
+            assert_eq!(read(raw).unwrap().names().count(), 4);
+        }
+    }
+
+    #[test]
+    fn a_field_is_found_taken_and_removed_by_its_name() {
+        let json = r#"{"id":"a\u00e9","type":"t","n":1,"text":"x","id":"last"}"#;
+        let raw: &RawValue = serde_json::from_str(json).unwrap();
+        let mut fields = read(raw).unwrap();
+        assert_eq!(fields.word("id").as_deref(), Some("last"));
+        assert_eq!((fields.word("n"), fields.word("none")), (None, None));
+        fields.remove("id");
+        assert_eq!(fields.word("id"), None);
+        assert_eq!(fields.take_text("text").as_deref(), Some("x"));
+        let map = fields.into_map().unwrap();
+        assert_eq!(Value::Object(map), serde_json::json!({ "type": "t", "n": 1, "text": "" }));
     }
 }

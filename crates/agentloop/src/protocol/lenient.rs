@@ -19,9 +19,9 @@ use super::fill::{Fill, FillFields};
 use super::room;
 
 /// Visits the shapes that a tolerant reader does not want, and makes `$none` of them.
-macro_rules! ignore {
+macro_rules! absent {
     ($none:expr; $($shape:ident)*) => {
-        $(ignore!(@ $shape $none);)*
+        $(absent!(@ $shape $none);)*
     };
     (@ bool $none:expr) => {
         fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> { Ok($none) }
@@ -51,6 +51,8 @@ macro_rules! ignore {
         }
     };
 }
+
+pub(crate) use absent;
 
 /// Text, or nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -89,7 +91,7 @@ impl<'de> Visitor<'de> for TextVisitor {
         Ok(Text(Some(Cow::Owned(text))))
     }
 
-    ignore!(Text(None); bool number unit seq map);
+    absent!(Text(None); bool number unit seq map);
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
@@ -137,7 +139,7 @@ impl<'de> Visitor<'de> for IntVisitor {
         Ok(Int(text.trim().parse().ok()))
     }
 
-    ignore!(Int(None); bool unit seq map);
+    absent!(Int(None); bool unit seq map);
 }
 
 impl<'de> Deserialize<'de> for Int {
@@ -208,7 +210,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
         Ok(few)
     }
 
-    ignore!(Few::default(); unit);
+    absent!(Few::default(); unit);
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
@@ -240,7 +242,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
         FewVisitor(PhantomData).visit_seq(seq).map(List)
     }
 
-    ignore!(List(Few::default()); bool number str unit map);
+    absent!(List(Few::default()); bool number str unit map);
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
@@ -300,7 +302,7 @@ impl<'de, T: Fill<'de>> Visitor<'de> for Element<'_, T> {
         self.0.insert(T::default()).fill(deserializer)
     }
 
-    ignore!((); unit);
+    absent!((); unit);
 }
 
 struct FewFiller<'p, T>(&'p mut Few<T>);
@@ -326,7 +328,7 @@ impl<'de, T: Fill<'de>> Visitor<'de> for FewFiller<'_, T> {
         Ok(())
     }
 
-    ignore!((); unit);
+    absent!((); unit);
 }
 
 impl<'de, T: Fill<'de>> Fill<'de> for Few<T> {
@@ -377,7 +379,7 @@ impl<'de> Visitor<'de> for JsonTextVisitor {
         written(&value)
     }
 
-    ignore!(JsonText(None); bool number unit);
+    absent!(JsonText(None); bool number unit);
 }
 
 impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
@@ -409,7 +411,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
         T::deserialize(MapAccessDeserializer::new(map)).map(|object| Object(Some(object)))
     }
 
-    ignore!(Object(None); bool number str unit seq);
+    absent!(Object(None); bool number str unit seq);
 }
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
@@ -431,7 +433,7 @@ impl<'de, T: FillFields<'de>> Visitor<'de> for ObjectFiller<'_, T> {
         self.0.0.insert(T::default()).fill_fields(map)
     }
 
-    ignore!((); bool number str unit seq);
+    absent!((); bool number str unit seq);
 }
 
 impl<'de, T: FillFields<'de>> Fill<'de> for Object<T> {

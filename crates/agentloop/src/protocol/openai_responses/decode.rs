@@ -49,7 +49,7 @@ impl Decoder {
             return Ok(());
         }
         let id = response.id.non_empty().unwrap_or_default();
-        let asked = self.context.model.as_deref().unwrap_or_default();
+        let asked = self.context.model();
         let created = response.created_at.0.filter(|at| *at > 0);
         emitter.start(id, response.model.non_empty().unwrap_or(asked), created);
         self.items.of_answer(id, response.tools);
@@ -65,11 +65,11 @@ impl Decoder {
     }
 
     /// All that there is: what was streamed of it counts, what was not is read here.
-    pub(super) fn all(&mut self, response: &Response<'_>, emitter: &mut Emitter) -> Result<()> {
+    pub(super) fn all(&mut self, response: &mut Response<'_>, emitter: &mut Emitter) -> Result<()> {
         self.begin(response, emitter)?;
         let tools = response.tool_usage;
         let kept = &mut self.usage_rest;
-        let told = response.usage.and_then(|raw| usage::read(raw.get(), tools, kept));
+        let told = response.usage.0.as_ref().and_then(|wire| usage::of(wire, tools, kept));
         if let Some((usage, cost)) = told {
             emitter.usage(usage, cost);
         }
@@ -82,7 +82,7 @@ impl Decoder {
         self.keep("billing", response.billing, emitter)?;
         self.keep("conversation", response.conversation, emitter)?;
         self.keep("metadata", response.metadata, emitter)?;
-        self.items.listed(response.output.iter(), emitter)
+        self.items.listed(std::mem::take(&mut response.output), emitter)
     }
 
     fn keep(&mut self, name: &str, raw: Option<&RawValue>, emitter: &mut Emitter) -> Result<()> {

@@ -21,19 +21,17 @@ use std::mem::size_of;
 use serde_json::value::RawValue;
 
 use audio::Audio;
-use index::{Index, PLACE_BYTES};
+use index::{Index, PLACE_BYTES, Wanted};
 pub(super) use item::Growth;
-use item::{Common, Fields, Item};
-use server_tools::word;
+use item::{Common, Item};
 pub(super) use thinking::Source;
 
-use crate::chat::Weight as _;
+use super::told::Told;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash;
 use crate::limits::MAX_PARTS;
-use crate::nesting;
 use crate::protocol::Emitter;
-use crate::protocol::lenient::Text;
+use crate::protocol::lenient::Few;
 
 /// All items of a response.
 #[derive(Debug, Default)]
@@ -48,10 +46,6 @@ pub(super) struct Items {
 
 #[derive(Debug)]
 struct Entry {
-    /// The place in the response: as the provider says, else as they come.
-    index: i64,
-    id: String,
-    kind: String,
     item: Item,
     done: bool,
     /// Whether the list at the end has named it.
@@ -97,22 +91,21 @@ impl Items {
         raw: &RawValue,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let fields = fields(raw)?;
-        let id = word(&fields, "id");
+        let told = Told::read(raw)?;
+        let id = told.word("id");
         // One that grew before it began, or begins again.
         let Self { places, list, .. } = self;
-        let known = places.key(None, Some(id), index).is_some_and(|key| match index {
-            Some(_) => places.first(key).is_some(),
-            None => !id.is_empty() && places.first_open(key, |at| list[at].done).is_some(),
-        });
+        let wanted = Wanted { kind: None, id: Some(&id), index };
+        let known = match index {
+            Some(_) => places.first(wanted).is_some(),
+            None => !id.is_empty() && places.first_open(wanted, |at| list[at].done).is_some(),
+        };
         if known {
             return Ok(());
         }
-        let at = self.begin(index, &fields, emitter)?;
-        if let Item::Whole(place) = &mut self.list[at].item {
-            emitter.charge(fields.weight())?;
-            *place = fields;
-        }
+        let at = self.begin(index, told.kind(), &id, emitter)?;
+        drop(id);
+        self.list[at].item = self.common.open(told, emitter)?;
         Ok(())
     }
 
@@ -123,44 +116,41 @@ impl Items {
         raw: &RawValue,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let fields = fields(raw)?;
-        let (id, kind) = (word(&fields, "id"), word(&fields, "type"));
+        let told = Told::read(raw)?;
+        let (id, kind) = (told.word("id"), told.kind());
         let Self { places, list, .. } = self;
         let has_ended = |at: usize| list[at].done;
-        let own = places.key(Some(kind), Some(id), index).filter(|_| !id.is_empty());
+        let own = Wanted { kind: Some(kind), id: Some(&id), index };
         // Two items may share an id, and an item may end twice.
-        let mut at =
-            own.and_then(|own| places.first_open(own, has_ended).or_else(|| places.first(own)));
+        let mut at = None;
+        if !id.is_empty() {
+            at = places.first_open(own, has_ended).or_else(|| places.first(own));
+        }
         if at.is_none() {
             let nameless = (index.is_none() && !id.is_empty()).then_some("");
-            let key = places.key(Some(kind), nameless, index);
-            at = key.and_then(|key| places.first_open(key, has_ended));
+            at = places.first_open(Wanted { id: nameless, ..own }, has_ended);
         }
-        self.end_one(at, index, fields, emitter)
+        drop(id);
+        self.end_one(at, index, told, emitter)
     }
 
     /// Reads the list of all items.
-    pub(super) fn listed<'a>(
-        &mut self,
-        list: impl Iterator<Item = &'a &'a RawValue>,
-        emitter: &mut Emitter,
-    ) -> Result<()> {
-        let list: Vec<&RawValue> = list.copied().collect();
+    pub(super) fn listed(&mut self, list: Few<Told<'_>>, emitter: &mut Emitter) -> Result<()> {
         let renamed = self.renamed(&list);
-        for (index, raw) in (0i64..).zip(list) {
-            let fields = fields(raw)?;
-            let (id, kind) = (word(&fields, "id"), word(&fields, "type"));
+        for (index, told) in (0i64..).zip(list) {
+            let (id, kind) = (told.word("id"), told.kind());
             let Self { places, list, .. } = self;
             let is_listed = |at: usize| list[at].listed;
             let mut by_id = |index: Option<i64>| {
-                let key = places.key(Some(kind), Some(id), index).filter(|_| !id.is_empty())?;
-                places.first_unnamed(key, is_listed)
+                let wanted = Wanted { kind: Some(kind), id: Some(&id), index };
+                places.first_unnamed(wanted, is_listed).filter(|_| !id.is_empty())
             };
             let at = by_id(Some(index))
                 .or_else(|| by_id(None))
                 .or_else(|| renamed.first(kind, Some(index), is_listed))
                 .or_else(|| renamed.first(kind, None, is_listed));
-            self.end_one(at, Some(index), fields, emitter)?;
+            drop(id);
+            self.end_one(at, Some(index), told, emitter)?;
             let at = at.unwrap_or(self.list.len() - 1);
             self.list[at].listed = true;
         }
@@ -169,16 +159,16 @@ impl Items {
 
     /// Returns the items to which the list gives another id than they had before, or none: some providers do, or leave
     /// out others.
-    fn renamed(&self, list: &[&RawValue]) -> Renamed {
+    fn renamed(&self, list: &Few<Told<'_>>) -> Renamed {
         if self.list.is_empty() {
             return Renamed::default();
         }
-        let ids: HashSet<Cow<'_, str>> = list.iter().filter_map(|raw| id_of(raw)).collect();
+        let ids: HashSet<Cow<'_, str>> = list.iter().map(|told| told.word("id")).collect();
         let renamed = Renamed::default();
-        for (at, entry) in self.list.iter().enumerate() {
-            if entry.id.is_empty() || !ids.contains(entry.id.as_str()) {
-                for index in [None, Some(entry.index)] {
-                    let key = (entry.kind.clone(), index);
+        for (at, place) in self.places.places().iter().enumerate() {
+            if place.id.is_empty() || !ids.contains(place.id.as_str()) {
+                for index in [None, Some(place.index)] {
+                    let key = (place.kind.clone(), index);
                     renamed.0.borrow_mut().entry(key).or_default().push_back(at);
                 }
             }
@@ -190,21 +180,22 @@ impl Items {
         &mut self,
         at: Option<usize>,
         index: Option<i64>,
-        fields: Fields,
+        told: Told<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
         let at = match at {
             Some(at) => at,
-            None => self.begin(index, &fields, emitter)?,
+            None => self.begin(index, told.kind(), &told.word("id"), emitter)?,
         };
-        let cut = word(&fields, "status") == "incomplete";
-        self.list[at].finish(Some(fields), cut, &mut self.common, emitter)
+        let cut = told.word("status") == "incomplete";
+        self.list[at].finish(Some(told), cut, &mut self.common, emitter)
     }
 
     fn begin(
         &mut self,
         index: Option<i64>,
-        fields: &Fields,
+        kind: &str,
+        id: &str,
         emitter: &mut Emitter,
     ) -> Result<usize> {
         let at = self.list.len();
@@ -212,19 +203,11 @@ impl Items {
             let message = format!("the response has more than {MAX_PARTS} items");
             return Err(Error::new(ErrorKind::TooLarge, message));
         }
-        let (id, kind) = (word(fields, "id"), word(fields, "type"));
         let index = index.unwrap_or(i64::try_from(at).unwrap_or(i64::MAX));
-        let words = self.places.add(at, kind, id, index);
-        emitter.charge(size_of::<Entry>() + PLACE_BYTES + words + 2 * (id.len() + kind.len()))?;
+        emitter.charge(size_of::<Entry>() + PLACE_BYTES + 2 * (id.len() + kind.len()))?;
+        self.places.add(kind, id, index);
         self.recent = None;
-        self.list.push(Entry {
-            index,
-            id: id.to_owned(),
-            kind: kind.to_owned(),
-            item: self.common.open(fields, emitter)?,
-            done: false,
-            listed: false,
-        });
+        self.list.push(Entry { item: Item::default(), done: false, listed: false });
         Ok(at)
     }
 
@@ -251,10 +234,9 @@ impl Items {
             Some(at) => at,
             None => {
                 let Some(kind) = kind else { return Ok(()) };
-                let mut fields = Fields::new();
-                fields.insert("type".to_owned(), kind.into());
-                fields.insert("id".to_owned(), place.id.unwrap_or_default().into());
-                self.begin(place.index, &fields, emitter)?
+                let at = self.begin(place.index, kind, place.id.unwrap_or_default(), emitter)?;
+                self.list[at].item = Item::grown(kind, emitter)?;
+                at
             }
         };
         self.recent = Some(at);
@@ -268,16 +250,16 @@ impl Items {
     /// Returns the item that is meant: by place and id, else by id, else by place, else the latest.
     fn find(&mut self, place: &Place<'_>, kind: Option<&str>) -> Option<usize> {
         let Self { places, list, .. } = self;
-        let fits = |entry: &Entry| {
-            kind.is_none_or(|kind| kind == entry.kind)
-                && Some(entry.index) == place.index
-                && Some(entry.id.as_str()) == place.id
+        let fits = |known: &index::Place| {
+            kind.is_none_or(|kind| kind == known.kind)
+                && Some(known.index) == place.index
+                && Some(known.id.as_str()) == place.id
         };
         // Nothing has begun since, so it is still the latest of its place and id.
-        if let Some(recent) = self.recent.filter(|at| fits(&list[*at])) {
+        if let Some(recent) = self.recent.filter(|at| fits(&places.places()[*at])) {
             return Some(recent);
         }
-        let find = |id: Option<&str>, index: Option<i64>| places.last(places.key(kind, id, index)?);
+        let find = |id: Option<&str>, index: Option<i64>| places.last(Wanted { kind, id, index });
         match (place.index, place.id) {
             (Some(_), Some(_)) => find(place.id, place.index)
                 .or_else(|| find(place.id, None))
@@ -314,6 +296,9 @@ impl Renamed {
         is_listed: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let mut items = self.0.borrow_mut();
+        if items.is_empty() {
+            return None;
+        }
         let items = items.get_mut(&(kind.to_owned(), index))?;
         while items.front().is_some_and(|at| is_listed(*at)) {
             items.pop_front();
@@ -322,21 +307,10 @@ impl Renamed {
     }
 }
 
-/// Returns the id of an item that has not been read yet; `None` if it has none, or is not an object.
-fn id_of(raw: &RawValue) -> Option<Cow<'_, str>> {
-    #[derive(Default, serde::Deserialize)]
-    #[serde(default)]
-    struct Id<'a> {
-        #[serde(borrow)]
-        id: Text<'a>,
-    }
-    serde_json::from_str::<Id<'_>>(raw.get()).ok()?.id.0
-}
-
 impl Entry {
     fn finish(
         &mut self,
-        fields: Option<Fields>,
+        told: Option<Told<'_>>,
         cut: bool,
         common: &mut Common,
         emitter: &mut Emitter,
@@ -344,23 +318,11 @@ impl Entry {
         if std::mem::replace(&mut self.done, true) {
             return Ok(());
         }
-        self.item.finish(fields, cut, common, emitter)
+        self.item.finish(told, cut, common, emitter)
     }
 }
 
 fn declares_custom(tools: &str) -> bool {
     let custom = |part: &str| part.trim_start_matches([' ', ':']).starts_with("\"custom\"");
     tools.split("\"type\"").skip(1).any(custom)
-}
-
-fn fields(raw: &RawValue) -> Result<Fields> {
-    nesting::read_object(raw.get()).map_err(|error| {
-        let kind = match nesting::is_too_large(&error) {
-            true => ErrorKind::TooLarge,
-            false => ErrorKind::Protocol,
-        };
-        Error::new(kind, "an item of the response cannot be read as an object")
-            .with_raw(raw.get().as_bytes())
-            .with_source(error)
-    })
 }

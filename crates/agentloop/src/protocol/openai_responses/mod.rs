@@ -11,6 +11,7 @@ mod replay;
 mod serve;
 mod stream;
 mod thinking;
+mod told;
 mod tool_results;
 mod tools;
 mod usage;

@@ -4,7 +4,7 @@ use super::decode::Decoder;
 use super::growing::{Growth, Place, Source};
 use super::wire::{Event, Response, says_something};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::json::{bare, fill_json, fill_json_body, mended, read_json};
+use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
 
 impl Decode for Decoder {
@@ -26,9 +26,15 @@ impl Decode for Decoder {
         if data.starts_with(b"[") {
             return Err(error_body::of_list(&self.context.provider.name, data));
         }
-        match read_json(data).and_then(|event| self.event(&event, data, frame.event, emitter)) {
+        let mut event = Event::default();
+        let read = fill_json(data, &mut event);
+        match read.and_then(|()| self.event(&event, data, frame.event, emitter)) {
             Err(error) => match mended(data, &error) {
-                Some(data) => self.event(&read_json(&data)?, &data, frame.event, emitter),
+                Some(data) => {
+                    let mut event = Event::default();
+                    fill_json(&data, &mut event)?;
+                    self.event(&event, &data, frame.event, emitter)
+                }
                 None => Err(error),
             },
             read => read,
@@ -46,10 +52,10 @@ impl Decode for Decoder {
         }
         let mut response = Response::default();
         let Err(error) = fill_json_body(body, &mut response) else {
-            return self.whole(&response, body, emitter);
+            return self.whole(&mut response, body, emitter);
         };
         let body = mended(body, &error).ok_or(error)?;
-        self.whole(&response_of(&body)?, &body, emitter)
+        self.whole(&mut response_of(&body)?, &body, emitter)
     }
 }
 
@@ -69,8 +75,8 @@ impl Decoder {
             return Err(self.error(data));
         }
         if event.kind.non_empty().is_none() && event.object.0.as_deref() == Some("response") {
-            let response = response_of(data)?;
-            return self.ended(&response, None, data, emitter).map(|()| Flow::Done);
+            let mut response = response_of(data)?;
+            return self.ended(&mut response, None, data, emitter).map(|()| Flow::Done);
         }
         let Some(kind) = kind.strip_prefix("response.") else {
             return Ok(Flow::Continue);
@@ -78,9 +84,9 @@ impl Decoder {
         match kind {
             "completed" | "incomplete" | "failed" | "cancelled" | "done" => {
                 let response = event.response.map_or("{}", |raw| raw.get());
-                let response = response_of(response.as_bytes())?;
+                let mut response = response_of(response.as_bytes())?;
                 let word = if kind == "done" { "completed" } else { kind };
-                self.ended(&response, Some(word), data, emitter)?;
+                self.ended(&mut response, Some(word), data, emitter)?;
                 Ok(Flow::Done)
             }
             "created" | "queued" | "in_progress" => {
@@ -165,7 +171,12 @@ impl Decoder {
         self.items.grow(&place, growth, emitter)
     }
 
-    fn whole(&mut self, response: &Response<'_>, body: &[u8], emitter: &mut Emitter) -> Result<()> {
+    fn whole(
+        &mut self,
+        response: &mut Response<'_>,
+        body: &[u8],
+        emitter: &mut Emitter,
+    ) -> Result<()> {
         let is_response =
             response.object.0.as_deref() == Some("response") || !response.output.is_empty();
         if !is_response {
@@ -181,14 +192,14 @@ impl Decoder {
     /// Reads a complete response. `event` is the name of the event that holds it.
     fn ended(
         &mut self,
-        response: &Response<'_>,
+        response: &mut Response<'_>,
         event: Option<&str>,
         data: &[u8],
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let status = response.status.non_empty().or(event);
         // What is beside an error still belongs to the response.
         self.all(response, emitter)?;
+        let status = response.status.non_empty().or(event);
         if let Some(error) = response.error.filter(says_something) {
             let error = format!(r#"{{"error":{}}}"#, error.get());
             return Err(self.error(error.as_bytes()).with_raw(data));

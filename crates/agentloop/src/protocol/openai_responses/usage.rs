@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::chat::{Usage, UsageDetails};
+use crate::chat::{self, UsageDetails};
 use crate::protocol::ReportedCost;
 use crate::protocol::fill::{FillFields as _, fill};
-use crate::protocol::json::fill_json;
 use crate::protocol::lenient::{Int, Object};
 use crate::protocol::rest::{Kept, Rest};
 
+/// The object on the wire.
 #[derive(Debug, Default)]
-struct Wire<'a> {
+pub(super) struct Usage<'a> {
     input_tokens: Int,
     prompt_tokens: Int,
     output_tokens: Int,
@@ -32,7 +32,7 @@ struct Wire<'a> {
     rest: Rest<'a>,
 }
 
-fill!(Wire {
+fill!(Usage {
     "input_tokens" => input_tokens,
     "prompt_tokens" => prompt_tokens,
     "output_tokens" => output_tokens,
@@ -80,16 +80,16 @@ fill!(OutputDetails {
 
 /// Returns the usage, and the cost if the provider names one. `tools` is what is beside it on the provider's own tools.
 /// `None` when nothing of it is a count.
-pub(super) fn read(
-    raw: &str,
+pub(super) fn of(
+    wire: &Usage<'_>,
     tools: Option<&RawValue>,
     kept: &mut Kept,
-) -> Option<(Usage, ReportedCost)> {
-    let mut wire = Wire::default();
-    fill_json(raw.as_bytes(), &mut wire).ok()?;
-    let input = wire.input_tokens_details.0.or(wire.prompt_tokens_details.0).unwrap_or_default();
-    let output =
-        wire.output_tokens_details.0.or(wire.completion_tokens_details.0).unwrap_or_default();
+) -> Option<(chat::Usage, ReportedCost)> {
+    let (no_input, no_output) = (InputDetails::default(), OutputDetails::default());
+    let input = wire.input_tokens_details.0.as_ref().or(wire.prompt_tokens_details.0.as_ref());
+    let input = input.unwrap_or(&no_input);
+    let output = wire.output_tokens_details.0.as_ref();
+    let output = output.or(wire.completion_tokens_details.0.as_ref()).unwrap_or(&no_output);
     kept.keep(&wire.rest);
     for (name, rest) in
         [("input_tokens_details", &input.rest), ("output_tokens_details", &output.rest)]
@@ -114,7 +114,7 @@ pub(super) fn read(
     for raw in [wire.server_side_tool_usage_details, wire.tool_calls_details, tools] {
         requests(raw, &mut details.server_tool_requests);
     }
-    let usage = Usage {
+    let usage = chat::Usage {
         prompt_tokens: wire.input_tokens.unsigned().or(wire.prompt_tokens.unsigned()),
         completion_tokens: wire.output_tokens.unsigned().or(wire.completion_tokens.unsigned()),
         total_tokens: wire.total_tokens.unsigned(),
@@ -129,8 +129,8 @@ pub(super) fn read(
 
 /// Reads how often each tool was used: a number, or an object with one.
 fn requests(raw: Option<&RawValue>, counts: &mut BTreeMap<String, u64>) {
-    let tools: BTreeMap<String, Value> =
-        raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+    let Some(raw) = raw else { return };
+    let tools: BTreeMap<String, Value> = serde_json::from_str(raw.get()).unwrap_or_default();
     for (name, told) in tools {
         let count = told
             .as_u64()

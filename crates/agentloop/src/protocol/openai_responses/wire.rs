@@ -3,52 +3,59 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::told::Told;
+use super::usage::Usage;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 use crate::protocol::rest::Rest;
 
 /// An event of a stream. Each kind of event has a few of the fields.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct Event<'a> {
-    #[serde(borrow, rename = "type")]
     pub(super) kind: Text<'a>,
     /// Where the event belongs: the item, and the place in it.
-    #[serde(borrow)]
     pub(super) item_id: Text<'a>,
     pub(super) output_index: Int,
     pub(super) content_index: Int,
     pub(super) summary_index: Int,
     /// What is added.
-    #[serde(borrow)]
     pub(super) delta: JsonText<'a>,
-    #[serde(borrow)]
     pub(super) logprobs: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) annotation: Option<&'a RawValue>,
     /// What is whole now.
-    #[serde(borrow)]
     pub(super) text: Text<'a>,
-    #[serde(borrow)]
     pub(super) refusal: Text<'a>,
-    #[serde(borrow)]
     pub(super) arguments: JsonText<'a>,
-    #[serde(borrow)]
     pub(super) input: JsonText<'a>,
-    #[serde(borrow)]
     pub(super) code: Text<'a>,
-    #[serde(borrow)]
     pub(super) part: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) response: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) error: Option<&'a RawValue>,
     /// Of a response that is in a frame as it is.
-    #[serde(borrow)]
     pub(super) object: Text<'a>,
 }
+
+fill!(Event {
+    "type" => kind,
+    "item_id" => item_id,
+    "output_index" => output_index,
+    "content_index" => content_index,
+    "summary_index" => summary_index,
+    "delta" => delta,
+    "logprobs" => logprobs,
+    "annotation" => annotation,
+    "text" => text,
+    "refusal" => refusal,
+    "arguments" => arguments,
+    "input" => input,
+    "code" => code,
+    "part" => part,
+    "item" => item,
+    "response" => response,
+    "error" => error,
+    "object" => object;
+});
 
 /// A whole response, or what is known of one while it is streamed.
 #[derive(Debug, Default)]
@@ -60,8 +67,8 @@ pub(super) struct Response<'a> {
     pub(super) status: Text<'a>,
     pub(super) incomplete_details: Object<Incomplete<'a>>,
     pub(super) error: Option<&'a RawValue>,
-    pub(super) output: Few<&'a RawValue>,
-    pub(super) usage: Option<&'a RawValue>,
+    pub(super) output: Few<Told<'a>>,
+    pub(super) usage: Object<Usage<'a>>,
     pub(super) tool_usage: Option<&'a RawValue>,
     /// The tools that were declared.
     pub(super) tools: Option<&'a RawValue>,
@@ -83,8 +90,6 @@ fill!(Response {
     "status" => status,
     "incomplete_details" => incomplete_details,
     "error" => error,
-    "output" => output,
-    "usage" => usage,
     "tool_usage" => tool_usage,
     "tools" => tools,
     "service_tier" => service_tier,
@@ -93,6 +98,8 @@ fill!(Response {
     "billing" => billing,
     "conversation" => conversation,
     "metadata" => metadata;
+    "output" => output,
+    "usage" => usage
 } rest except
     "instructions", "input", "tool_choice", "text", "prompt", "temperature", "top_p", "truncation", "parallel_tool_calls", "store",
     "max_output_tokens", "max_tool_calls", "reasoning", "background", "previous_response_id", "user", "safety_identifier",

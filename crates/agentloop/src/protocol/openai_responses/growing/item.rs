@@ -13,8 +13,8 @@ use super::thinking::{Source, Thinking};
 use super::tool_calls::{self, Growing, Kind};
 use crate::chat::{ResponsePart, Weight as _};
 use crate::error::{Error, ErrorKind, Result};
-use crate::nesting;
 use crate::protocol::Emitter;
+use crate::protocol::openai_responses::told::{Content, Told};
 
 pub(super) type Fields = Map<String, Value>;
 
@@ -74,7 +74,21 @@ impl Growth<'_> {
     }
 }
 
+impl Default for Item {
+    fn default() -> Self {
+        Self::Whole(Fields::new())
+    }
+}
+
 impl Item {
+    /// Begins an item of which only deltas have arrived.
+    pub(super) fn grown(kind: &str, emitter: &mut Emitter) -> Result<Self> {
+        match kind {
+            "reasoning" => Thinking::open(emitter).map(Self::Reasoning),
+            _ => Ok(Self::Message(Message::default())),
+        }
+    }
+
     pub(super) fn grow(&mut self, growth: Growth<'_>, emitter: &mut Emitter) -> Result<()> {
         match (self, growth) {
             (Self::Message(message), growth) => match growth {
@@ -89,8 +103,7 @@ impl Item {
                     message.annotation(at, annotation, emitter)
                 }
                 Growth::Part { at, part, done } => {
-                    let part = nesting::read(part.get()).unwrap_or_default();
-                    message.content(at, &part, done, emitter)
+                    message.content(at, Content::read(part), done, emitter)
                 }
                 _ => Ok(()),
             },
@@ -106,32 +119,39 @@ impl Item {
         }
     }
 
-    /// Ends the item. `fields` is all of it, if the provider sent that; `cut` is set if it was cut off.
+    /// Ends the item. `told` is all of it, if the provider sent that; `cut` is set if it was cut off.
     pub(super) fn finish(
         &mut self,
-        fields: Option<Fields>,
+        told: Option<Told<'_>>,
         cut: bool,
         common: &mut Common,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let mut fields = fields;
         if let Self::Whole(began) = self {
             emitter.release(began.weight());
-            if let Some(all) = fields.take() {
-                // A call may have had no name when it began.
-                *self = common.open(&all, emitter)?;
-                match self {
-                    Self::Whole(place) => *place = all,
-                    _ => fields = Some(all),
-                }
+            // It begins and ends at once.
+            if told.as_ref().is_some_and(|told| told.kind() == "message") {
+                *self = Self::Message(Message::default());
+            }
+        }
+        if let Self::Message(message) = self {
+            message.close(told, common.audio_format.as_deref(), emitter)?;
+            common.refused |= message.refused();
+            return Ok(());
+        }
+        let mut fields = told.map(Told::into_fields).transpose()?;
+        if let Self::Whole(_) = self
+            && let Some(all) = fields.take()
+        {
+            // A call may have had no name when it began.
+            *self = common.open_fields(&all, emitter)?;
+            match self {
+                Self::Whole(place) => *place = all,
+                _ => fields = Some(all),
             }
         }
         match self {
-            Self::Message(message) => {
-                message.close(fields.as_ref(), common.audio_format.as_deref(), emitter)?;
-                common.refused |= message.refused();
-                Ok(())
-            }
+            Self::Message(_) => Ok(()),
             Self::Reasoning(thoughts) => thoughts.close(fields, emitter),
             Self::Call(call) => call.close(fields.as_ref(), cut, emitter),
             Self::Whole(fields) => common.hand_on(std::mem::take(fields), emitter),
@@ -140,12 +160,25 @@ impl Item {
 }
 
 impl Common {
+    /// Begins an item. One that comes whole keeps its fields until it ends.
+    pub(super) fn open(&mut self, told: Told<'_>, emitter: &mut Emitter) -> Result<Item> {
+        if told.kind() == "message" {
+            return Ok(Item::Message(Message::default()));
+        }
+        let fields = told.into_fields()?;
+        Ok(match self.open_fields(&fields, emitter)? {
+            Item::Whole(_) => {
+                emitter.charge(fields.weight())?;
+                Item::Whole(fields)
+            }
+            item => item,
+        })
+    }
+
     /// Begins an item. One that comes whole is returned without its fields.
-    pub(super) fn open(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<Item> {
-        match word(fields, "type") {
-            "message" => return Ok(Item::Message(Message::default())),
-            "reasoning" => return Thinking::open(emitter).map(Item::Reasoning),
-            _ => {}
+    fn open_fields(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<Item> {
+        if word(fields, "type") == "reasoning" {
+            return Thinking::open(emitter).map(Item::Reasoning);
         }
         let Some((kind, name)) = tool_calls::kind(fields, self.host_runs_custom) else {
             return Ok(Item::Whole(Fields::new()));

@@ -1,10 +1,11 @@
 //! A message while it grows: its contents → parts.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::size_of;
 
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::received::Received;
 use crate::chat::{
@@ -15,6 +16,7 @@ use crate::error::Result;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::openai::{citations, logprobs};
+use crate::protocol::openai_responses::told::{Content, Told};
 
 /// The largest field of an item that is copied to every part that the item becomes. A larger one is with the first.
 pub(super) const MAX_REPEATED_BYTES: usize = 256;
@@ -109,7 +111,7 @@ impl Message {
         if piece.is_empty() {
             return Ok(());
         }
-        self.at(index, refusal, emitter)?.grow(piece, emitter)
+        self.at(index, refusal, emitter)?.grow(Cow::Borrowed(piece), emitter)
     }
 
     /// Completes a text.
@@ -123,7 +125,7 @@ impl Message {
         if whole.is_empty() {
             return Ok(());
         }
-        self.at(index, refusal, emitter)?.complete(whole, emitter)
+        self.at(index, refusal, emitter)?.complete(Cow::Borrowed(whole), emitter)
     }
 
     pub(super) fn logprobs(
@@ -152,48 +154,52 @@ impl Message {
     pub(super) fn content(
         &mut self,
         index: Option<i64>,
-        content: &Value,
+        mut content: Content<'_>,
         done: bool,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let Some(refusal) = is_refusal(content) else { return Ok(()) };
+        let Some(refusal) = content.is_refusal() else { return Ok(()) };
         let passage = self.at(index, refusal, emitter)?;
         if !done {
             return Ok(());
         }
-        let name = if refusal { "refusal" } else { "text" };
-        let text = content.get(name).unwrap_or(content).as_str().unwrap_or_default();
-        passage.complete(text, emitter)?;
-        if let Some(Value::Array(list)) = content.get("annotations") {
-            let known = passage.citations;
-            passage.citations(list.iter().skip(known).cloned().collect(), emitter)?;
-        }
-        if let Some(Value::Array(tokens)) =
-            content.get("logprobs").filter(|_| !passage.has_logprobs)
-        {
-            passage.logprobs(tokens, emitter);
+        passage.complete(content.take_text(refusal), emitter)?;
+        let mut annotations = content.list("annotations");
+        annotations.drain(..passage.citations.min(annotations.len()));
+        passage.citations(annotations, emitter)?;
+        if !passage.has_logprobs {
+            passage.logprobs(&content.list("logprobs"), emitter);
         }
         Ok(())
     }
 
-    /// Ends the message. `item` is all of it, if the provider sent that.
+    /// Ends the message. `told` is all of it, if the provider sent that.
     pub(super) fn close(
         &mut self,
-        item: Option<&Map<String, Value>>,
+        told: Option<Told<'_>>,
         audio_format: Option<&str>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let contents: &[Value] = match item.and_then(|item| item.get("content")) {
-            Some(Value::Array(contents)) => contents,
-            Some(text @ Value::String(_)) => std::slice::from_ref(text),
-            _ => &[],
+        let (contents, mut item) = match told.map(Told::into_contents).transpose()? {
+            Some((contents, item)) => (contents, Some(item)),
+            None => (Vec::new(), None),
         };
+        let mut others = Vec::new();
         for (index, content) in (0i64..).zip(contents) {
-            self.content(Some(index), content, true, emitter)?;
+            match content.is_refusal() {
+                Some(_) => self.content(Some(index), content, true, emitter)?,
+                None => others.push(content),
+            }
         }
+        // Mostly one text is all there is, and nothing else needs the fields of the item.
+        let is_only = self.list.len() == 1 && others.is_empty();
         for (at, passage) in self.list.iter().enumerate() {
-            if let Some(item) = item {
-                let mut state = if at == 0 { without(item, &["content"]) } else { more(item) };
+            if let Some(item) = &mut item {
+                let mut state = match at {
+                    0 if is_only => std::mem::take(item),
+                    0 => item.clone(),
+                    _ => more(item),
+                };
                 if passage.refusal {
                     state.insert("refusal".to_owned(), Value::Bool(true));
                 }
@@ -204,9 +210,8 @@ impl Message {
             emitter.close(0, passage.part, |_| {})?;
         }
         let Some(item) = item else { return Ok(()) };
-        let others = contents.iter().filter(|content| is_refusal(content).is_none());
-        for (at, content) in others.enumerate() {
-            let part = other(content, item, at == 0, audio_format, emitter.provider());
+        for (at, content) in others.into_iter().enumerate() {
+            let part = other(content, &item, at == 0, audio_format, emitter.provider())?;
             emitter.whole(0, part)?;
         }
         Ok(())
@@ -214,22 +219,24 @@ impl Message {
 }
 
 impl Passage {
-    fn grow(&mut self, piece: &str, emitter: &mut Emitter) -> Result<()> {
+    fn grow(&mut self, piece: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
         // Hashing costs three instructions for each byte, and is needed only where the response contains another text.
         if !emitter.keeps_text() {
-            self.received.add(piece);
+            self.received.add(&piece);
         }
-        emitter.delta(0, self.part, PartDelta::Text { text: piece.to_owned() })
+        emitter.delta(0, self.part, PartDelta::Text { text: piece.into_owned() })
     }
 
-    fn complete(&mut self, whole: &str, emitter: &mut Emitter) -> Result<()> {
+    fn complete(&mut self, whole: Cow<'_, str>, emitter: &mut Emitter) -> Result<()> {
         let rest = match emitter.keeps_text() {
             true => emitter.text(0, self.part).and_then(|known| whole.strip_prefix(known)),
-            false => self.received.rest_of(whole),
+            false => self.received.rest_of(&whole),
         };
-        match rest.filter(|rest| !rest.is_empty()) {
-            Some(rest) => self.grow(rest, emitter),
-            None => Ok(()),
+        match rest.map_or(0, str::len) {
+            0 => Ok(()),
+            // Nothing of it has arrived before.
+            all if all == whole.len() => self.grow(whole, emitter),
+            rest => self.grow(Cow::Borrowed(&whole[whole.len() - rest..]), emitter),
         }
     }
 
@@ -248,53 +255,40 @@ impl Passage {
     }
 }
 
-/// Returns whether a content is a refusal; `None` if it is not a text at all.
-fn is_refusal(content: &Value) -> Option<bool> {
-    if content.is_string() {
-        return Some(false);
-    }
-    match content.get("type").and_then(Value::as_str) {
-        Some("refusal") => Some(true),
-        Some("output_text" | "text" | "input_text" | "summary_text") => Some(false),
-        None if content.get("text").is_some() => Some(false),
-        _ => None,
-    }
-}
-
 /// Returns a content that is not text. The first of an item has all of its fields, the others those that are short.
 fn other(
-    content: &Value,
+    content: Content<'_>,
     item: &Map<String, Value>,
     first: bool,
     audio_format: Option<&str>,
     provider: &str,
-) -> ResponsePart {
-    let word = |name: &str| content.get(name).and_then(Value::as_str);
-    if let (Some("output_audio"), Some(data)) = (word("type"), word("data")) {
-        return ResponsePart::Audio(AudioPart {
+) -> Result<ResponsePart> {
+    let kind = content.word("type").map(Cow::into_owned);
+    if let (Some("output_audio"), Some(data)) = (kind.as_deref(), content.word("data")) {
+        return Ok(ResponsePart::Audio(AudioPart {
             mime_type: format!("audio/{}", audio_format.unwrap_or("wav")),
-            data: data.to_owned(),
-            transcript: word("transcript").map(str::to_owned),
+            data: data.into_owned(),
+            transcript: content.word("transcript").map(Cow::into_owned),
             ..AudioPart::default()
-        });
+        }));
     }
     // As a message of its own, so it can go back.
     let mut alone = match first {
-        true => without(item, &["content"]),
+        true => item.clone(),
         false => {
             let short = |(name, value): &(&String, &Value)| {
-                name.as_str() != "content" && name.len() + value.weight() <= MAX_REPEATED_BYTES
+                name.len() + value.weight() <= MAX_REPEATED_BYTES
             };
             let kept = item.iter().filter(short).take(MAX_REPEATED_FIELDS);
             kept.map(|(name, value)| (name.clone(), value.clone())).collect()
         }
     };
-    alone.insert("content".to_owned(), json!([content]));
-    ResponsePart::Opaque(OpaquePart {
+    alone.insert("content".to_owned(), Value::Array(vec![content.into_value()?]));
+    Ok(ResponsePart::Opaque(OpaquePart {
         provider: provider.to_owned(),
-        kind: word("type").unwrap_or("message").to_owned(),
+        kind: kind.unwrap_or_else(|| "message".to_owned()),
         data: Value::Object(alone),
-    })
+    }))
 }
 
 /// Returns the item without what its part says itself.
