@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
 use crate::middleware::Dispatch as _;
 use crate::protocol::{self, ChatDecoder, DecodeContext, Emitter, Encoded, Protocol, codec};
-use crate::provider::{KeySource, Provider, join};
+use crate::provider::{KeySource, Provider, Target, join};
 use crate::secret::mask;
 pub use crate::secret::mask::url as shown_url;
 use crate::stream::ChatStream;
@@ -235,9 +235,11 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
         .unwrap_or_default();
     let reading = Reading::of(content_type, options.stream);
     let emitter =
-        Emitter::new(provider.name.as_ref(), protocol::request_id(&answer.headers), Vec::new())
+        Emitter::new(provider.name.clone(), protocol::request_id(&answer.headers), Vec::new())
             .reproducibly();
-    let context = DecodeContext { provider, model: options.model.clone(), audio_format: None };
+    let target = options.model.as_ref();
+    let target = target.map(|model| Arc::new(Target::new(Arc::clone(&provider), model)));
+    let context = DecodeContext { provider, target, audio_format: None };
     let body = Body::stream(Pieces(answer.pieces.into_iter()));
     let decoder = ChatDecoder::new(context);
     let reply = Reply::new(body, reading, decoder, Box::new(emitter));

@@ -11,6 +11,7 @@ mod citation;
 mod client_tool;
 mod content;
 mod cost;
+mod draft;
 mod embed;
 mod error_kind;
 mod error_record;
@@ -53,6 +54,7 @@ pub use content::{
     AudioInput, ContentPart, FileInput, ImageDetail, ImageUrl, MediaUrl, MessageContent,
 };
 pub use cost::{Cost, CostSource, ParseUsdError, Usd};
+pub(crate) use draft::Draft;
 pub use embed::{EmbedInput, EmbedInputType, EmbedRequest, EmbedResponse, EmbedUsage};
 pub use error_kind::ErrorKind;
 pub use error_record::ErrorRecord;

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::uri::Scheme;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Request as HttpRequest, Response as HttpResponse, Uri,
 };
@@ -31,7 +30,7 @@ use crate::provider::{Feature, Provider, Registry, Target};
 use crate::secret::Secret;
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
-use crate::transport::{Body, BoxFuture, SendOptions, is_this_machine};
+use crate::transport::{Body, BoxFuture, SendOptions};
 
 /// Resolves and encodes a chat, without sending it.
 pub(crate) fn prepare_chat(
@@ -41,28 +40,27 @@ pub(crate) fn prepare_chat(
 ) -> Result<(Target, Encoded, AnswerForm)> {
     let target = resolve(registry, request, None)?;
     let (encoded, form) = encode_chat(&target, request, stream)?;
-    Ok((target.into_owned(), encoded, form))
+    Ok((Arc::unwrap_or_clone(target), encoded, form))
 }
 
 /// The provider and the model, in the protocol that the request is sent in; `known` is where its model leads.
-fn resolve<'a>(
+fn resolve(
     registry: &Registry,
     request: &ChatRequest,
-    known: Option<&'a Target>,
-) -> Result<Cow<'a, Target>> {
-    let mut target = match known {
-        Some(known) => Cow::Borrowed(known),
-        None => Cow::Owned(registry.resolve(&request.model)?),
+    known: Option<Arc<Target>>,
+) -> Result<Arc<Target>> {
+    let target = match known {
+        Some(known) => known,
+        None => registry.resolve(&request.model)?,
     };
     let protocol = target.provider.spoken(&target.model, request);
-    if protocol != target.provider.protocol {
-        let provider = registry.speaking(&target.provider, protocol);
-        target.to_mut().provider = provider;
-    }
     codec(protocol)
         .check_compiled()
         .map_err(|error| error.with_provider(target.provider.name.as_ref()))?;
-    Ok(target)
+    Ok(match protocol == target.provider.protocol {
+        true => target,
+        false => registry.target_speaking(&target, protocol),
+    })
 }
 
 fn encode_chat(
@@ -72,7 +70,7 @@ fn encode_chat(
 ) -> Result<(Encoded, AnswerForm)> {
     let provider = &target.provider;
     let call = if stream { Call::Stream } else { Call::Chat };
-    encode::encode_chat(call, provider, &target.model, request)
+    encode::encode_chat(call, target, request)
         .map_err(|error| error.with_provider(provider.name.as_ref()))
 }
 
@@ -90,7 +88,7 @@ impl Dispatch for Inner {
         Box::pin(self.call_provider(request, target))
     }
 
-    fn resolve(&self, model: &str) -> Result<Target> {
+    fn resolve(&self, model: &str) -> Result<Arc<Target>> {
         self.registry.resolve(model)
     }
 
@@ -132,7 +130,7 @@ impl Inner {
                 return Ok(Answer::Embedding(Box::new(response)));
             }
         };
-        self.chat(&request, stream, target.as_deref()).await.map(Answer::Events)
+        self.chat(&request, stream, target).await.map(Answer::Events)
     }
 
     /// Asks where no middleware is, and waits for the whole answer.
@@ -149,7 +147,7 @@ impl Inner {
         &self,
         request: &ChatRequest,
         stream: bool,
-        target: Option<&Target>,
+        target: Option<Arc<Target>>,
     ) -> Result<ChatStream> {
         let reply = self.begun(request, stream, target).await?;
         Ok(match stream {
@@ -163,7 +161,7 @@ impl Inner {
         &self,
         request: &ChatRequest,
         stream: bool,
-        target: Option<&Target>,
+        target: Option<Arc<Target>>,
     ) -> Result<Box<Reply>> {
         let target = resolve(&self.registry, request, target)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
@@ -220,7 +218,7 @@ impl Inner {
     )> {
         let provider = target.provider.as_ref();
         let (mut encoded, form) = encode_chat(target, request, stream)?;
-        encoded.warnings.splice(0..0, fetched);
+        encode::prepend(&mut encoded.warnings, fetched);
         let names = encoded.names.clone();
         let (http, mut warnings) = self
             .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
@@ -231,7 +229,7 @@ impl Inner {
         // Boxed where it is made: it is large, and on its way into the reply it would be copied at every step.
         // A whole answer may pass nobody on its way who would look at its steps.
         let seen = || self.middleware.iter().any(|layer| layer.sees_steps());
-        let emitter = Box::new(Emitter::new(provider.name.as_ref(), None, warnings))
+        let emitter = Box::new(Emitter::new(provider.name.clone(), None, warnings))
             .quietly(!stream && !seen())
             .with_names(names)
             .with_pricing(self.pricing(target, provider.service_tier(request)))
@@ -242,7 +240,7 @@ impl Inner {
 
     /// Returns what a call is paid with.
     pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
-        let Target { provider, model } = target;
+        let Target { provider, model, .. } = target;
         let model = self.prices.model(&provider.catalog, &provider.name, model);
         Pricing { model, tier: tier.map(str::to_owned), when: None }
     }
@@ -260,7 +258,7 @@ impl Inner {
 
     fn reply(
         &self,
-        target: &Target,
+        target: &Arc<Target>,
         request: &ChatRequest,
         response: HttpResponse<Body>,
         stream: bool,
@@ -273,7 +271,7 @@ impl Inner {
         let reading = Reading::of(content_type, stream);
         let context = DecodeContext {
             provider: Arc::clone(provider),
-            model: Some(target.model.clone()),
+            target: Some(Arc::clone(target)),
             audio_format: provider.audio_format(request).map(str::to_owned),
         };
         let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
@@ -294,8 +292,7 @@ impl Inner {
             let message = format!("{} does not count tokens", provider.name);
             return Err(named(Error::new(ErrorKind::Unsupported, message)));
         }
-        let (encoded, _) =
-            encode::encode_chat(Call::Count, provider, &target.model, request).map_err(named)?;
+        let (encoded, _) = encode::encode_chat(Call::Count, &target, request).map_err(named)?;
         let (http, _) = self
             .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(named)?;
@@ -321,7 +318,8 @@ impl Inner {
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
         let route = self.route(provider, access)?;
         let mut request = HttpRequest::new(encoded.body);
-        *request.uri_mut() = self.registry.address(&route.base_url, &encoded.path)?;
+        let (uri, is_readable) = self.registry.address(&route.base_url, &encoded.path)?;
+        *request.uri_mut() = uri;
         *request.method_mut() = encoded.method;
         *request.headers_mut() = encoded.headers;
         if route.is_foreign {
@@ -338,7 +336,7 @@ impl Inner {
             })?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
-            warnings.extend(unencrypted(request.uri()));
+            warnings.extend(is_readable.then(|| unencrypted(request.uri())));
         }
         Ok((request, warnings))
     }
@@ -409,15 +407,13 @@ pub(super) fn raw_parts(response: &HttpResponse<Body>, hidden: &Hidden) -> RawPa
     RawParts::new(response.status().as_u16(), response.headers(), secrets)
 }
 
-/// Returns a warning if a key goes to another machine without encryption.
-fn unencrypted(uri: &Uri) -> Option<Warning> {
-    let host = uri.host().filter(|_| uri.scheme() == Some(&Scheme::HTTP))?;
-    (!is_this_machine(host)).then(|| {
-        let message = format!(
-            "the key is sent to {host} over http, where anyone on the way can read it; use https"
-        );
-        Warning::new(WarningKind::Insecure, "base_url", message)
-    })
+/// Returns the warning about a key that goes to another machine without encryption.
+fn unencrypted(uri: &Uri) -> Warning {
+    let host = uri.host().unwrap_or_default();
+    let message = format!(
+        "the key is sent to {host} over http, where anyone on the way can read it; use https"
+    );
+    Warning::new(WarningKind::Insecure, "base_url", message)
 }
 
 /// What is said of other models that nobody will ask.

@@ -3,6 +3,7 @@
 mod at_once;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Inner;
 use super::call::{raw_parts, unused_fallbacks};
@@ -23,7 +24,7 @@ use crate::timeouts::Timeouts;
 pub(crate) fn prepare_embed(
     registry: &Registry,
     request: &EmbedRequest,
-) -> Result<(Target, Vec<Range<usize>>)> {
+) -> Result<(Arc<Target>, Vec<Range<usize>>)> {
     let target = registry.resolve(&request.model)?;
     let provider = &target.provider;
     let named =

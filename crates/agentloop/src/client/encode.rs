@@ -1,10 +1,10 @@
 //! Writes a chat request in the protocol of its provider.
 
-use crate::chat::{ChatRequest, ContentPart, Warning, WarningKind};
+use crate::chat::{ChatRequest, ContentPart, Draft, Warning, WarningKind};
 use crate::error::Result;
 use crate::history;
 use crate::protocol::{AnswerForm, Call, Encoded, codec, output, params, restrict};
-use crate::provider::{Provider, server_tools};
+use crate::provider::{Target, server_tools};
 
 /// Writes a call of a chat request, in these steps:
 ///
@@ -23,21 +23,22 @@ use crate::provider::{Provider, server_tools};
 /// When the request cannot be written. In strict mode, also when a parameter would be changed or left out.
 pub(crate) fn encode_chat(
     call: Call,
-    provider: &Provider,
-    model: &str,
+    target: &Target,
     request: &ChatRequest,
 ) -> Result<(Encoded, AnswerForm)> {
+    let Target { provider, model, .. } = target;
     let protocol = match call {
         Call::Chat | Call::Stream => provider.protocol,
         Call::Count => provider.protocol.facts().counted_in,
     };
     let codec = codec(protocol);
     let mut warnings = Vec::new();
-    let request = params::set_defaults(provider, request)?;
-    let request = server_tools::resolve(provider, model, &request, &mut warnings)?;
+    let mut request = Draft::new(request);
+    params::set_defaults(provider, &mut request)?;
+    server_tools::resolve(provider, model, &mut request, &mut warnings)?;
     restrict::check_strict(&request, &warnings)?;
     let restricted = restrict::apply(provider, model, &request)?;
-    let mut shaped = output::shape(provider, model, &restricted)?;
+    let mut shaped = output::shape(provider, model, target.traits(), &restricted)?;
     let mut ruled = params::apply(provider, &mut shaped.request)?;
     let rules = codec.conversation_rules(provider, model, shaped.order);
     let shows = |part: &ContentPart| codec.shows(part, provider);
@@ -50,7 +51,8 @@ pub(crate) fn encode_chat(
         };
         warning.kind != WarningKind::Clamped || !encoded.warnings.iter().any(is_dropped)
     });
-    encoded.warnings.splice(0..0, shaped.warnings.drain(..).chain(ruled));
+    shaped.warnings.append(&mut ruled);
+    prepend(&mut encoded.warnings, std::mem::take(&mut shaped.warnings));
     if call == Call::Count {
         // Most parameters are not part of a count, and a count has no place for warnings: the chat itself reports them.
         encoded.warnings.clear();
@@ -59,20 +61,35 @@ pub(crate) fn encode_chat(
     restrict::check_strict(&request, &encoded.warnings)?;
     let form = std::mem::take(&mut shaped.form);
     warnings.extend(restricted.warnings);
-    encoded.warnings.splice(0..0, warnings);
+    prepend(&mut encoded.warnings, warnings);
     Ok((encoded, form))
+}
+
+/// Puts warnings before others.
+pub(super) fn prepend(warnings: &mut Vec<Warning>, mut first: Vec<Warning>) {
+    if !first.is_empty() {
+        first.append(warnings);
+        *warnings = first;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::Value;
 
     use super::*;
     use crate::error::ErrorKind;
+    use crate::provider::Provider;
     use crate::provider::quirks::TokenCount;
 
+    fn target(provider: &Provider) -> Target {
+        Target::new(Arc::new(provider.clone()), "m")
+    }
+
     fn count(provider: &Provider, request: &ChatRequest) -> Encoded {
-        encode_chat(Call::Count, provider, "m", request).unwrap().0
+        encode_chat(Call::Count, &target(provider), request).unwrap().0
     }
 
     #[test]
@@ -153,7 +170,7 @@ mod tests {
             Provider::anthropic_compatible("lab", "http://lab.invalid"),
             Provider::gemini_compatible("lab", "http://lab.invalid"),
         ] {
-            let error = encode_chat(Call::Chat, &provider, "m", &ChatRequest::new("m"));
+            let error = encode_chat(Call::Chat, &target(&provider), &ChatRequest::new("m"));
             let error = error.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::InvalidRequest);
             assert_eq!(error.message(), "the request has no messages");

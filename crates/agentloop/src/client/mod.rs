@@ -259,7 +259,7 @@ impl AgentLoop {
     ///
     /// When it leads to none.
     pub fn resolve(&self, model: &str) -> Result<Target> {
-        self.0.registry.resolve(model)
+        self.0.registry.resolve(model).map(Arc::unwrap_or_clone)
     }
 
     /// The events of a chat: as they come, or all at once.

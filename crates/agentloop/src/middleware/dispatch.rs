@@ -25,7 +25,7 @@ pub(crate) trait Dispatch: Send + Sync {
     ) -> BoxFuture<'_, Result<Answer>>;
 
     /// Returns the provider and the model that a name resolves to.
-    fn resolve(&self, model: &str) -> Result<Target>;
+    fn resolve(&self, model: &str) -> Result<Arc<Target>>;
 
     /// Returns the provider's data for one of its protocols.
     fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider>;

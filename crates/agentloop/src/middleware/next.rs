@@ -31,7 +31,7 @@ struct Call {
 impl Next {
     /// The whole stack, for a call that asks this model.
     pub(crate) fn new(client: Arc<dyn Dispatch>, model: &str) -> Self {
-        let target = client.resolve(model).ok().map(Arc::new);
+        let target = client.resolve(model).ok();
         let call = Arc::new(Call { client, asked: model.to_owned(), target });
         Self { call, at: 0, witness: None }
     }
@@ -69,7 +69,7 @@ impl Next {
     pub(crate) fn target(&self, model: &str) -> Result<Arc<Target>> {
         match &self.call.target {
             Some(target) if self.call.asked == model => Ok(Arc::clone(target)),
-            _ => self.call.client.resolve(model).map(Arc::new),
+            _ => self.call.client.resolve(model),
         }
     }
 

@@ -16,8 +16,8 @@ use super::{Emitter, error_body};
 use crate::chat::{ChatRequest, ContentPart, EmbedRequest, Param, Warning};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
-use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
+use crate::provider::{Provider, Target};
 
 /// The calls that are made with a chat request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,10 +47,17 @@ pub(crate) struct Encoded {
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeContext {
     pub(crate) provider: Arc<Provider>,
-    /// The model of the request; `None` when only the bytes of the response are known.
-    pub(crate) model: Option<String>,
+    /// The model of the request, of the same provider; `None` when only the bytes of the response are known.
+    pub(crate) target: Option<Arc<Target>>,
     /// The audio format that the request asked for.
     pub(crate) audio_format: Option<String>,
+}
+
+impl DecodeContext {
+    /// Returns the model of the request; empty if it is not known.
+    pub(crate) fn model(&self) -> &str {
+        self.target.as_ref().map_or("", |target| &target.model)
+    }
 }
 
 /// A page of a list of models.

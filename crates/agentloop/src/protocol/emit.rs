@@ -1,5 +1,6 @@
 //! Where decoders put what they read: steps in, well-formed events out.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::mem::size_of;
 
@@ -32,11 +33,12 @@ use crate::protocol::output::{AnswerForm, Answers};
 pub(crate) struct Emitter {
     fold: Fold,
     events: VecDeque<ChatStreamEvent>,
-    provider: String,
+    provider: Cow<'static, str>,
     request_id: Option<String>,
     /// Warnings from before the response began.
     early_warnings: Vec<Warning>,
-    usage: Option<(Usage, Option<Cost>)>,
+    /// Boxed, because the emitter of a call that observes no steps has none.
+    usage: Option<Box<(Usage, Option<Cost>)>>,
     /// What was wrong with the last usage and cost. Providers repeat both; the warning comes once, at the end.
     contradiction: Option<Contradiction>,
     invalid_cost: Option<Warning>,
@@ -66,7 +68,7 @@ pub(crate) struct Emitter {
 
 impl Emitter {
     pub(crate) fn new(
-        provider: impl Into<String>,
+        provider: impl Into<Cow<'static, str>>,
         request_id: Option<String>,
         warnings: Vec<Warning>,
     ) -> Self {
@@ -249,7 +251,7 @@ impl Emitter {
             self.events.push_back(ChatStreamEvent::MessageStart {
                 id: id.to_owned(),
                 model: model.to_owned(),
-                provider: self.provider.clone(),
+                provider: self.provider.clone().into_owned(),
                 created,
                 request_id: self.request_id.clone(),
                 output_strategy: self.strategy,
@@ -535,7 +537,7 @@ impl Emitter {
             return self.fold.usage(usage, cost);
         }
         self.fold.usage(usage.clone(), cost.clone());
-        self.usage = Some((usage, cost));
+        self.usage = Some(Box::new((usage, cost)));
     }
 
     /// Ends the message.
@@ -552,13 +554,14 @@ impl Emitter {
         {
             let response = self.fold.response();
             let cost = pricing.cost(&response.usage, served_tier(&response.provider_metadata));
-            if let Some((_, told)) = &mut self.usage {
+            if let Some((_, told)) = self.usage.as_deref_mut() {
                 told.clone_from(&cost);
             }
             self.fold.cost(cost);
         }
         self.check()?;
-        if let Some((usage, cost)) = self.usage.take() {
+        if let Some(told) = self.usage.take() {
+            let (usage, cost) = *told;
             self.push(ChatStreamEvent::Usage { usage, cost });
         }
         self.emit_raw(raw);

@@ -87,6 +87,9 @@ impl Kept {
 
     /// Adds the fields to `metadata`, in camel case. A field that is known under that name stays.
     pub(crate) fn put_in(&mut self, metadata: &mut Map<String, Value>) -> Option<Warning> {
+        if self.fields.is_empty() {
+            return self.warning();
+        }
         for (name, value) in self.values() {
             let renamed = camel_case(&name);
             let name = if metadata.contains_key(&renamed) { name } else { renamed };
@@ -101,6 +104,9 @@ impl Kept {
         name: &str,
         metadata: &mut Map<String, Value>,
     ) -> Option<Warning> {
+        if self.fields.is_empty() {
+            return self.warning();
+        }
         let fields: Map<String, Value> = self.values().collect();
         if !fields.is_empty() {
             metadata.insert(name.to_owned(), Value::Object(fields));

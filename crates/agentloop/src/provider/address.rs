@@ -1,8 +1,10 @@
 //! The addresses of calls.
 
+use std::net::IpAddr;
 use std::sync::Mutex;
 
 use http::Uri;
+use http::uri::Scheme;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_KNOWN_URLS;
@@ -40,18 +42,19 @@ struct Known {
     base_url: String,
     path: String,
     uri: Uri,
+    is_readable: bool,
 }
 
 impl Addresses {
-    /// The address of `path` at `base_url`.
+    /// Returns the URL of `path` at `base_url`, and whether what is sent there can be read on the way.
     ///
     /// # Errors
     ///
     /// When it is not an address; what may be secret in it is not shown.
-    pub(crate) fn of(&self, base_url: &str, path: &str) -> Result<Uri> {
+    pub(crate) fn of(&self, base_url: &str, path: &str) -> Result<(Uri, bool)> {
         let mut known = lock(&self.0);
         if let Some(found) = known.iter().find(|one| one.path == path && one.base_url == base_url) {
-            return Ok(found.uri.clone());
+            return Ok((found.uri.clone(), found.is_readable));
         }
         let url = join(base_url, path);
         let uri: Uri = url.parse().map_err(|error| {
@@ -62,12 +65,28 @@ impl Addresses {
         if known.len() >= MAX_KNOWN_URLS {
             known.clear();
         }
+        let is_readable = is_readable(&uri);
         known.push(Known {
             base_url: base_url.to_owned(),
             path: path.to_owned(),
             uri: uri.clone(),
+            is_readable,
         });
-        Ok(uri)
+        Ok((uri, is_readable))
+    }
+}
+
+/// Returns whether what is sent to a URL leaves this machine without encryption.
+fn is_readable(uri: &Uri) -> bool {
+    uri.scheme() == Some(&Scheme::HTTP) && uri.host().is_some_and(|host| !is_this_machine(host))
+}
+
+/// Returns whether the host of a URL is this machine.
+pub(crate) fn is_this_machine(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
+    match host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
 }
 
@@ -98,7 +117,7 @@ mod tests {
     #[test]
     fn an_address_is_known_by_its_provider_and_its_path_and_there_are_only_so_many() {
         let addresses = Addresses::default();
-        let of = |base: &str, path: &str| addresses.of(base, path).unwrap().to_string();
+        let of = |base: &str, path: &str| addresses.of(base, path).unwrap().0.to_string();
         for _ in 0..2 {
             assert_eq!(of("https://a.test/v1", "/chat"), "https://a.test/v1/chat");
             assert_eq!(of("https://b.test/v1", "/chat"), "https://b.test/v1/chat");

@@ -1,6 +1,6 @@
 //! Providers as data: URL, key, protocols, parameter rules and quirks. The built-in ones are in `rows/`, one file each.
 
-mod address;
+pub(crate) mod address;
 pub(crate) mod body;
 mod capability;
 mod key;

@@ -2,13 +2,16 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use http::Uri;
 
 use super::address::Addresses;
+use super::model::ModelTraits;
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
+use crate::limits::MAX_KNOWN_TARGETS;
+use crate::lock::lock;
 use crate::provider::Provider;
 use crate::secret::{Secret, mask};
 
@@ -26,6 +29,8 @@ pub(crate) struct Registry {
     /// Over the process's own environment.
     environment: BTreeMap<String, String>,
     addresses: Addresses,
+    /// The targets of names that were resolved before, so that a call does not work out again what is known of its model.
+    targets: Mutex<Vec<(String, Arc<Target>)>>,
 }
 
 /// A provider and one of its models.
@@ -44,6 +49,20 @@ pub struct Target {
     pub provider: Arc<Provider>,
     /// The model, as the provider names it.
     pub model: String,
+    traits: OnceLock<ModelTraits>,
+    /// The model in another protocol of the provider, once that was wanted.
+    bent: OnceLock<Arc<Target>>,
+}
+
+impl Target {
+    pub(crate) fn new(provider: Arc<Provider>, model: impl Into<String>) -> Self {
+        Self { provider, model: model.into(), traits: OnceLock::new(), bent: OnceLock::new() }
+    }
+
+    /// Returns what is known of the model. It is worked out once.
+    pub(crate) fn traits(&self) -> &ModelTraits {
+        self.traits.get_or_init(|| self.provider.model_traits(&self.model))
+    }
 }
 
 impl Registry {
@@ -56,8 +75,16 @@ impl Registry {
     ) -> Self {
         let bent = providers.iter().map(|_| Default::default()).collect();
         let providers = providers.into_iter().map(Arc::new).collect();
-        let addresses = Addresses::default();
-        Self { providers, bent, aliases, default_provider, default_model, environment, addresses }
+        Self {
+            providers,
+            bent,
+            aliases,
+            default_provider,
+            default_model,
+            environment,
+            addresses: Addresses::default(),
+            targets: Mutex::default(),
+        }
     }
 
     pub(crate) fn providers(&self) -> impl Iterator<Item = &Provider> {
@@ -90,6 +117,16 @@ impl Registry {
         }
     }
 
+    /// Returns a model as it is when `protocol`, which is not its own, is spoken.
+    pub(crate) fn target_speaking(&self, target: &Target, protocol: Protocol) -> Arc<Target> {
+        let bend = || {
+            let provider = self.speaking(&target.provider, protocol);
+            Arc::new(Target::new(provider, target.model.as_str()))
+        };
+        let bent = target.bent.get_or_init(bend);
+        if bent.provider.protocol == protocol { Arc::clone(bent) } else { bend() }
+    }
+
     /// A variable of the environment, as this client sees it.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
@@ -103,14 +140,35 @@ impl Registry {
         provider.resolve_base_url(|name| self.variable(name))
     }
 
-    /// Returns the URL of a call.
-    pub(crate) fn address(&self, base_url: &str, path: &str) -> Result<Uri> {
+    /// Returns the URL of a call, and whether what is sent there can be read on the way.
+    pub(crate) fn address(&self, base_url: &str, path: &str) -> Result<(Uri, bool)> {
         self.addresses.of(base_url, path)
+    }
+
+    /// Returns the provider and the model that a name leads to.
+    ///
+    /// # Errors
+    ///
+    /// When it leads to none.
+    pub(crate) fn resolve(&self, name: &str) -> Result<Arc<Target>> {
+        let known = |targets: &[(String, Arc<Target>)]| {
+            targets.iter().find(|(known, _)| known == name).map(|(_, target)| Arc::clone(target))
+        };
+        if let Some(target) = known(&lock(&self.targets)) {
+            return Ok(target);
+        }
+        let target = Arc::new(self.find_target(name)?);
+        let mut targets = lock(&self.targets);
+        if targets.len() >= MAX_KNOWN_TARGETS {
+            targets.clear();
+        }
+        targets.push((name.to_owned(), Arc::clone(&target)));
+        Ok(target)
     }
 
     /// `provider/model` splits at the first slash, and only if a known provider stands before it; else the default
     /// provider gets the whole name.
-    pub(crate) fn resolve(&self, model: &str) -> Result<Target> {
+    fn find_target(&self, model: &str) -> Result<Target> {
         let mut model = model.trim();
         if model.is_empty() {
             model = self.default_model.as_deref().unwrap_or_default();
@@ -141,14 +199,14 @@ impl Registry {
                     .with_provider(before)
                     .with_hint(format!("`agentloop models {before}` lists the ones it serves")));
                 }
-                return Ok(Target { provider: Arc::clone(provider), model: rest.to_owned() });
+                return Ok(Target::new(Arc::clone(provider), rest));
             }
             if self.default_provider.is_none() {
                 return Err(self.unknown(before));
             }
         }
         match self.default_provider.as_deref() {
-            Some(name) => Ok(Target { provider: self.provider(name)?, model: model.to_owned() }),
+            Some(name) => Ok(Target::new(self.provider(name)?, model)),
             None => Err(Error::new(
                 ErrorKind::MissingModel,
                 format!("`{model}` does not say which provider serves it"),

@@ -25,9 +25,12 @@ const LONGEST_WORD: usize = 16;
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.as_bytes();
     name.iter().enumerate().any(|(at, first)| {
+        let second = name.get(at + 1).map(u8::to_ascii_lowercase);
         let begins = |word: &&str| {
-            let part = name.get(at..at + word.len());
-            part.is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+            let part = || name.get(at..at + word.len());
+            // Two letters are compared first, because hardly any word begins with them.
+            word.as_bytes().get(1).copied() == second
+                && part().is_some_and(|part| part.eq_ignore_ascii_case(word.as_bytes()))
         };
         secret_words(first.to_ascii_lowercase()).iter().any(begins)
     })

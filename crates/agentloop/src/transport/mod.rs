@@ -5,7 +5,6 @@
 
 mod http;
 
-pub(crate) use self::http::is_this_machine;
 pub use self::http::{HttpTransport, HttpTransportBuilder};
 pub use crate::provider::body::Body;
 pub use crate::provider::transport::{BoxFuture, SendOptions, Transport};

@@ -182,7 +182,7 @@ impl CostLedger {
         {
             return found.clone();
         }
-        let Target { provider, model } = target;
+        let Target { provider, model, .. } = target;
         let found = sums.prices.model(&provider.catalog, &provider.name, model);
         sums.last = Some((Arc::clone(&target.provider), target.model.clone(), found.clone()));
         found
@@ -206,7 +206,7 @@ impl CostLedger {
         let sums = &mut *guard;
         sums.reserved = sums.reserved - reserved;
         sums.total.add(spent);
-        let Target { provider, model } = spent.target;
+        let Target { provider, model, .. } = spent.target;
         match sums.by_model.get_mut(provider.name.as_ref()) {
             Some(models) => add_to(models, model, MAX_COST_MODELS, spent),
             None => {

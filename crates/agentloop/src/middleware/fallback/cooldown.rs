@@ -164,7 +164,7 @@ mod tests {
 
     fn target(model: &str) -> Target {
         let lab = Provider::openai_compatible("lab", "http://lab.test/v1");
-        Target { provider: Arc::new(lab), model: model.to_owned() }
+        Target::new(Arc::new(lab), model)
     }
 
     #[tokio::test(start_paused = true)]

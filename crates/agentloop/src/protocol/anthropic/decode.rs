@@ -46,7 +46,7 @@ impl Decoder {
             return Ok(());
         }
         self.id = message.id.non_empty().unwrap_or_default().to_owned();
-        let asked = self.context.model.as_deref().unwrap_or_default();
+        let asked = self.context.model();
         emitter.start(&self.id, message.model.non_empty().unwrap_or(asked), None);
         emitter.ensure_choice(0)?;
         self.rest.keep(&message.rest);
@@ -110,7 +110,7 @@ impl Decoder {
         if emitter.is_started() {
             return Ok(());
         }
-        emitter.start("", self.context.model.as_deref().unwrap_or_default(), None);
+        emitter.start("", self.context.model(), None);
         emitter.ensure_choice(0)
     }
 

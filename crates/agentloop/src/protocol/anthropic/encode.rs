@@ -45,11 +45,12 @@ pub(super) fn encode(
     shaped: &Shaped<'_>,
     prepared: Prepared<'_>,
 ) -> Result<Encoded> {
-    let request = shaped.request.as_ref();
-    let traits = provider.model_traits(model);
+    let request = &*shaped.request;
+    let traits = shaped.traits;
     let stream = call == Call::Stream;
     let fixed = &["model", "messages"];
-    let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Replaces, fixed);
+    let mut params =
+        ParamWriter::new(provider, traits, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.extend(prepared.warnings);
 
     params.field("model", shaped.model)?;
@@ -58,13 +59,13 @@ pub(super) fn encode(
         let most = if stream { most } else { most.min(MOST_UNSTREAMED) };
         params::within(provider, Param::MaxTokens, most)
     });
-    let forced = tools::forced(request, &traits, thinking::is_asked(request));
+    let forced = tools::forced(request, traits, thinking::is_asked(request));
     let mut asides = std::mem::take(&mut params.warnings);
-    let plan = thinking::plan(&mut params, model, request, &traits, max_tokens, forced);
+    let plan = thinking::plan(&mut params, model, request, traits, max_tokens, forced);
     asides.append(&mut params.warnings);
     if call != Call::Count {
         params.put(Param::MaxTokens, Some(&max_tokens))?;
-        sampling(&mut params, model, request, &traits, plan.thinks())?;
+        sampling(&mut params, model, request, traits, plan.thinks())?;
         if stream {
             params.field("stream", &true)?;
         }
@@ -72,7 +73,7 @@ pub(super) fn encode(
     }
     thinking::put(&mut params, request, plan)?;
     response_format(&mut params, request)?;
-    let mut wire_tools = tools::definitions(&mut params, request, &prepared.names, &traits);
+    let mut wire_tools = tools::definitions(&mut params, request, &prepared.names, traits);
 
     let mut warnings = std::mem::take(&mut params.warnings);
     warnings.splice(0..0, asides);

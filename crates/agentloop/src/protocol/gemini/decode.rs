@@ -78,7 +78,7 @@ impl Decoder {
             id.clone_into(&mut self.ids.response_id);
         }
         if !emitter.is_started() {
-            let asked = self.context.model.as_deref().unwrap_or_default();
+            let asked = self.context.model();
             let model = chunk.model_version.non_empty().unwrap_or(asked);
             let created = chunk.create_time.non_empty().and_then(calendar::read_rfc3339);
             emitter.start(id, model, created);

@@ -41,9 +41,10 @@ pub(super) fn body<'a>(
     shaped: &'a Shaped<'_>,
     mut prepared: Prepared<'_>,
 ) -> Result<(ParamWriter<'a>, Vec<Warning>, ToolNames)> {
-    let request = shaped.request.as_ref();
+    let request = &*shaped.request;
     let fixed = &["model", "contents"];
-    let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Merges, fixed);
+    let mut params =
+        ParamWriter::new(provider, shaped.traits, &request.extra_body, Extra::Merges, fixed);
     params.warnings.append(&mut prepared.warnings);
     // Gemma models have no system instruction.
     let knows_system = !model.to_ascii_lowercase().contains("gemma");
@@ -58,14 +59,14 @@ pub(super) fn body<'a>(
         first_words = instructions;
     }
     tools::tools(&mut params, request, &prepared.names)?;
-    tools::choice(&mut params, provider, model, request, &prepared.names);
-    sampling(&mut params, provider, model, request)?;
+    tools::choice(&mut params, model, request, &prepared.names);
+    sampling(&mut params, model, request)?;
     output(&mut params, request)?;
-    thinking::thinking(&mut params, provider, model, request);
+    thinking::thinking(&mut params, model, request);
     params.settings(request, |_| true)?;
     let mut warnings = std::mem::take(&mut params.warnings);
     let messages = with_first_words(&prepared.messages, first_words);
-    let contents = Conversation::new(provider, model, &prepared.names, &mut warnings)
+    let contents = Conversation::new(provider, shaped.traits, &prepared.names, &mut warnings)
         .lenient(request.lenient)
         .encode(messages.as_deref().unwrap_or(&prepared.messages))?;
     if contents.is_empty() {
@@ -119,13 +120,8 @@ fn with_first_words(messages: &[ChatMessage], words: Vec<String>) -> Option<Vec<
 }
 
 /// Writes how tokens are chosen and when to stop.
-fn sampling(
-    params: &mut ParamWriter<'_>,
-    provider: &Provider,
-    model: &str,
-    request: &ChatRequest,
-) -> Result<()> {
-    if provider.ruled_traits(model).sampling == Sampling::Refused {
+fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) -> Result<()> {
+    if params.traits().sampling == Sampling::Refused {
         for param in [Param::Temperature, Param::TopP, Param::TopK] {
             if request.has(param) {
                 let why = format!("{model} does nothing with it");
@@ -147,7 +143,8 @@ fn sampling(
     ] {
         params.copy(request, param)?;
     }
-    params.put_stops(request, provider.quirks.max_stops.or(Some(5)))
+    let most = params.provider().quirks.max_stops.or(Some(5));
+    params.put_stops(request, most)
 }
 
 /// Writes the kinds of output and their form.

@@ -16,6 +16,7 @@ use crate::error::Result;
 use crate::media::Refusal;
 use crate::protocol::ToolNames;
 use crate::provider::Provider;
+use crate::provider::model::ModelTraits;
 
 /// What the documentation gives for calls that the model did not make itself.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
@@ -36,11 +37,11 @@ pub(super) struct Conversation<'a, 'w> {
 impl<'a, 'w> Conversation<'a, 'w> {
     pub(super) fn new(
         provider: &'a Provider,
-        model: &str,
+        traits: &ModelTraits,
         names: &'a ToolNames,
         warnings: &'w mut Vec<Warning>,
     ) -> Self {
-        let is_current = thinking::knows_levels(provider, model);
+        let is_current = thinking::knows_levels(traits);
         Self { provider, names, warnings, is_current, lenient: false, calls: Vec::new() }
     }
 

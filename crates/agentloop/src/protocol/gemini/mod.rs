@@ -126,7 +126,8 @@ impl Codec for Gemini {
 /// Returns the path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as
 /// it is.
 fn model_path(model: &str, method: &str) -> String {
-    format!("/{}:{method}", percent::encode_path(&model_name(model)))
+    let name = model_name(model);
+    ["/", &percent::encode_path(&name), ":", method].concat()
 }
 
 /// Returns the model as the API names it.
@@ -134,6 +135,6 @@ fn model_name(model: &str) -> String {
     if model.starts_with("models/") || model.starts_with("tunedModels/") {
         model.to_owned()
     } else {
-        format!("models/{model}")
+        ["models/", model].concat()
     }
 }

@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::chat::{ChatRequest, Effort, WarningKind};
 use crate::protocol::params::ParamWriter;
-use crate::provider::{Param, Provider, ThinkingControl};
+use crate::provider::model::ModelTraits;
+use crate::provider::{Param, ThinkingControl};
 
 /// The budgets that stand for levels, and the least and the most that a model takes.
 const LEAST: u64 = 128;
@@ -17,17 +18,11 @@ const MOST_OF_PRO: u64 = 32_768;
 const EFFORT: &str = Param::ReasoningEffort.name();
 
 /// Returns whether the model is of those that demand signatures of its own calls, and know levels.
-pub(super) fn knows_levels(provider: &Provider, model: &str) -> bool {
-    let control = provider.ruled_traits(model).thinking;
-    matches!(control, ThinkingControl::Level | ThinkingControl::LevelAlways)
+pub(super) fn knows_levels(traits: &ModelTraits) -> bool {
+    matches!(traits.thinking, ThinkingControl::Level | ThinkingControl::LevelAlways)
 }
 
-pub(super) fn thinking(
-    params: &mut ParamWriter<'_>,
-    provider: &Provider,
-    model: &str,
-    request: &ChatRequest,
-) {
+pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) {
     if request.thinking.is_none() && request.reasoning_effort.is_none() {
         return;
     }
@@ -36,7 +31,7 @@ pub(super) fn thinking(
     let off =
         wish.enabled == Some(false) || (effort == Some(Effort::None) && wish.enabled.is_none());
     let mut fields = Map::new();
-    let traits = provider.model_traits(model);
+    let traits = params.traits();
     if traits.reasoning == Some(false) {
         let why = format!("{model} does not think");
         if effort.is_some_and(|effort| effort != Effort::None) {

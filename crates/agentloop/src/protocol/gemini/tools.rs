@@ -7,7 +7,7 @@ use crate::chat::{ChatRequest, FunctionDefinition, ToolChoice, ToolDefinition, W
 use crate::error::Result;
 use crate::protocol::ToolNames;
 use crate::protocol::params::ParamWriter;
-use crate::provider::{ForcedTools, Param, Provider};
+use crate::provider::{ForcedTools, Param};
 use crate::schema::{self, Dialect, Sent};
 
 /// The provider's own tools: each is a field of an entry of `tools`.
@@ -138,7 +138,6 @@ fn camel_case(name: &str) -> String {
 /// Writes `toolConfig`.
 pub(super) fn choice(
     params: &mut ParamWriter<'_>,
-    provider: &Provider,
     model: &str,
     request: &ChatRequest,
     names: &ToolNames,
@@ -149,7 +148,7 @@ pub(super) fn choice(
     }
     let Some(choice) = &request.tool_choice else { return };
     let forced = matches!(choice, ToolChoice::Required | ToolChoice::Function(_));
-    if forced && provider.ruled_traits(model).forced_tools == ForcedTools::Refused {
+    if forced && params.traits().forced_tools == ForcedTools::Refused {
         let why = format!("{model} cannot be made to call a tool");
         params.drop(Param::ToolChoice.name(), &why);
         return;

@@ -13,17 +13,10 @@ use crate::provider::{InstructionsRole, Param, Provider};
 use crate::schema::{self, Dialect, Sent};
 
 /// Returns the role of messages with instructions.
-pub(in crate::protocol) fn system_role(
-    provider: &Provider,
-    model: &str,
-    shaped: &Shaped<'_>,
-) -> &'static str {
-    // The rules of models are compared only when there are instructions.
-    let instructed = shaped.instructions.is_some()
-        || shaped.request.messages.iter().any(|message| message.role == Role::System);
-    match instructed && provider.ruled_traits(model).instructions == InstructionsRole::Developer {
-        true => "developer",
-        false => Role::System.as_str(),
+pub(in crate::protocol) fn system_role(shaped: &Shaped<'_>) -> &'static str {
+    match shaped.traits.instructions {
+        InstructionsRole::Developer => "developer",
+        InstructionsRole::System => Role::System.as_str(),
     }
 }
 

@@ -2,20 +2,19 @@
 
 use crate::chat::{ChatRequest, Effort, Efforts, WarningKind};
 use crate::protocol::params::ParamWriter;
+use crate::provider::Param;
 use crate::provider::model::ModelTraits;
-use crate::provider::{Param, Provider};
 
 /// Returns what is known of the model, if the request says something about thinking and the model can think.
 pub(in crate::protocol) fn wanted(
     params: &mut ParamWriter<'_>,
-    provider: &Provider,
     model: &str,
     request: &ChatRequest,
 ) -> Option<ModelTraits> {
     if request.thinking.is_none() && request.reasoning_effort.is_none() {
         return None;
     }
-    let traits = provider.model_traits(model);
+    let traits = *params.traits();
     if traits.reasoning != Some(false) {
         return Some(traits);
     }

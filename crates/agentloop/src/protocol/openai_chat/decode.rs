@@ -51,8 +51,7 @@ pub(super) enum Mode {
 
 impl Decoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
-        let think_tags =
-            context.model.as_deref().map(|model| context.provider.ruled_traits(model).think_tags);
+        let think_tags = context.target.as_ref().map(|target| target.traits().think_tags);
         Self {
             context,
             choices: Vec::new(),
@@ -89,7 +88,7 @@ impl Decoder {
             let silent = chunk.choices.is_empty() && chunk.id.non_empty().is_none();
             if mode == Mode::Whole || !silent {
                 self.id = chunk.id.non_empty().unwrap_or_default().to_owned();
-                let asked = self.context.model.as_deref().unwrap_or_default();
+                let asked = self.context.model();
                 let model = chunk.model.non_empty().unwrap_or(asked);
                 emitter.start(&self.id, model, chunk.created.0.filter(|at| *at > 0));
             }

@@ -25,9 +25,10 @@ pub(crate) fn chat(
     mut prepared: Prepared<'_>,
     stream: bool,
 ) -> Result<Encoded> {
-    let request = shaped.request.as_ref();
+    let request = &*shaped.request;
     let fixed = &["model", "messages"];
-    let mut params = ParamWriter::new(provider, &request.extra_body, Extra::Replaces, fixed);
+    let mut params =
+        ParamWriter::new(provider, shaped.traits, &request.extra_body, Extra::Replaces, fixed);
     params.warnings.append(&mut prepared.warnings);
     params.field("model", shaped.model)?;
     sampling(&mut params, provider, model, request)?;
@@ -52,7 +53,7 @@ pub(crate) fn chat(
     // The messages come last: a conversation that grows only adds to the end of what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
-    let system = system_role(provider, model, shaped);
+    let system = system_role(shaped);
     let messages =
         Messages::new(provider, request, &prepared, instructions.as_ref(), &mut warnings)
             .with_system(system)
@@ -76,7 +77,7 @@ fn sampling(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    let sampling = provider.ruled_traits(model).sampling;
+    let sampling = params.traits().sampling;
     let with_effort = request.reasoning_effort != Some(Effort::None);
     let is_refused = |param: Param| match param {
         Param::Temperature | Param::TopP | Param::Logprobs | Param::TopLogprobs => match sampling {

@@ -121,7 +121,7 @@ impl Decoder {
             return Err(error_body::cut_off(emitter.is_started()));
         }
         if !emitter.is_started() {
-            emitter.start("", self.context.model.as_deref().unwrap_or_default(), None);
+            emitter.start("", self.context.model(), None);
         }
         if self.choices.is_empty() {
             emitter.ensure_choice(0)?;

@@ -16,7 +16,7 @@ pub(super) fn thinking(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    let Some(traits) = wanted(params, provider, model, request) else { return Ok(()) };
+    let Some(traits) = wanted(params, model, request) else { return Ok(()) };
     let quirks = &provider.quirks;
     let mut thinking = request.thinking.unwrap_or_default();
     let mut effort = request.reasoning_effort;

@@ -22,7 +22,7 @@ pub(super) fn encode(
     shaped: &Shaped<'_>,
     mut prepared: Prepared<'_>,
 ) -> Result<Encoded> {
-    let request = shaped.request.as_ref();
+    let request = &*shaped.request;
     let nothing = serde_json::Map::new();
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
     // A stream of a background response is read like any other.
@@ -31,21 +31,22 @@ pub(super) fn encode(
         return Err(Error::new(ErrorKind::Unsupported, message)
             .with_hint("ask without `background`, or stream the response"));
     }
-    let mut params = ParamWriter::new(provider, extra, Extra::Replaces, &["model", "input"]);
+    let fixed = &["model", "input"];
+    let mut params = ParamWriter::new(provider, shaped.traits, extra, Extra::Replaces, fixed);
     params.warnings.append(&mut prepared.warnings);
     if !shaped.model.is_empty() {
         params.field("model", shaped.model)?;
     }
     let stream = call == Call::Stream;
     if call != Call::Count {
-        sampling(&mut params, provider, model, request)?;
+        sampling(&mut params, model, request)?;
         if provider.quirks.store == StoreForm::Said {
             params.field("store", &false)?;
         }
         if stream {
             params.field("stream", &true)?;
         }
-        include(&mut params, provider, model, request)?;
+        include(&mut params, provider, request)?;
     }
     thinking::thinking(&mut params, provider, model, request)?;
     tools::tools(&mut params, provider, request, &prepared.names)?;
@@ -55,7 +56,7 @@ pub(super) fn encode(
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
     let items = Items::new(provider, request, &prepared, &mut warnings)
-        .with_system(system_role(provider, model, shaped))
+        .with_system(system_role(shaped))
         .encode(instructions.as_ref())?;
     params.field("input", &items)?;
     let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
@@ -71,13 +72,8 @@ pub(super) fn encode(
 }
 
 /// Writes how tokens are chosen, and the labels of the request.
-fn sampling(
-    params: &mut ParamWriter<'_>,
-    provider: &Provider,
-    model: &str,
-    request: &ChatRequest,
-) -> Result<()> {
-    let is_refused = match provider.ruled_traits(model).sampling {
+fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) -> Result<()> {
+    let is_refused = match params.traits().sampling {
         Sampling::Free => false,
         Sampling::Refused => true,
         Sampling::WithoutEffort => request.reasoning_effort != Some(Effort::None),
@@ -98,17 +94,12 @@ fn sampling(
 }
 
 /// Writes what the response includes: what is needed to send it back, and the results of server tools.
-fn include(
-    params: &mut ParamWriter<'_>,
-    provider: &Provider,
-    model: &str,
-    request: &ChatRequest,
-) -> Result<()> {
+fn include(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
     let form = provider.quirks.include;
     let declared =
         |kind: &str| request.tools.iter().any(|tool| tools::kind(tool).starts_with(kind));
     let mut wanted = Vec::new();
-    if form != IncludeForm::Refused && provider.model_traits(model).reasoning != Some(false) {
+    if form != IncludeForm::Refused && params.traits().reasoning != Some(false) {
         wanted.push("reasoning.encrypted_content");
     }
     if form == IncludeForm::All {

@@ -16,7 +16,7 @@ pub(super) fn thinking(
     model: &str,
     request: &ChatRequest,
 ) -> Result<()> {
-    let Some(traits) = wanted(params, provider, model, request) else { return Ok(()) };
+    let Some(traits) = wanted(params, model, request) else { return Ok(()) };
     let thinking = request.thinking.unwrap_or_default();
     let known = levels(provider.quirks.efforts.as_deref(), traits.efforts);
     let mut effort = nearest_known(params, model, request.reasoning_effort, known.as_deref());

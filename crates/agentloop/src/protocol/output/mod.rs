@@ -16,8 +16,8 @@ pub(crate) use answer::{AnswerForm, Answers};
 use super::restrict::Restricted;
 use super::{Order, codec};
 use crate::chat::{
-    ChatRequest, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice, ToolDefinition,
-    Warning, WarningKind,
+    ChatRequest, Draft, JsonSchemaFormat, OutputStrategy, ResponseFormat, ToolChoice,
+    ToolDefinition, Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::model::ModelTraits;
@@ -28,9 +28,11 @@ use crate::schema;
 /// A request whose response is asked for in a way that its provider knows.
 #[derive(Debug)]
 pub(crate) struct Shaped<'r> {
-    pub(crate) request: Cow<'r, ChatRequest>,
+    pub(crate) request: Draft<'r>,
     /// The name of the model to send; empty sends none.
     pub(crate) model: &'r str,
+    /// What is known of the model that the request names.
+    pub(crate) traits: &'r ModelTraits,
     /// What the conversation must look like.
     pub(crate) order: &'r Order,
     /// What is said in words, beside the instructions of the request.
@@ -50,12 +52,14 @@ const ONE_OBJECT: &str = "Answer with one JSON object only, without any text aro
 pub(crate) fn shape<'r>(
     provider: &Provider,
     model: &str,
+    traits: &'r ModelTraits,
     restricted: &'r Restricted<'r>,
 ) -> Result<Shaped<'r>> {
-    let request = restricted.request.as_ref();
+    let request = &*restricted.request;
     let mut shaped = Shaped {
-        request: Cow::Borrowed(request),
+        request: Draft::new(request),
         model: &restricted.model,
+        traits,
         order: &restricted.order,
         instructions: None,
         form: AnswerForm::default(),
@@ -63,10 +67,9 @@ pub(crate) fn shape<'r>(
     };
     match &request.response_format {
         Some(ResponseFormat::JsonSchema { json_schema }) => {
-            let traits = provider.model_traits(model);
             let strategy = match &restricted.words {
                 Some(_) => OutputStrategy::Prompt,
-                None => strategy(provider, &traits, request)?,
+                None => strategy(provider, traits, request)?,
             };
             shaped.form.strategy = Some(strategy);
             let free =

@@ -27,7 +27,8 @@ fn restricted<'r>(provider: &Provider, request: &'r ChatRequest) -> Restricted<'
 }
 
 fn strategy_of(provider: &Provider, request: &ChatRequest) -> OutputStrategy {
-    shape(provider, "m", &restricted(provider, request)).unwrap().form.strategy.unwrap()
+    let traits = provider.model_traits("m");
+    shape(provider, "m", &traits, &restricted(provider, request)).unwrap().form.strategy.unwrap()
 }
 
 #[test]
@@ -61,7 +62,7 @@ fn a_model_that_thinks_is_not_made_to_call() {
     assert_eq!(strategy_of(&provider, &thinking), OutputStrategy::Prompt);
     let insisting = ChatRequest { output_strategy: Some(OutputStrategy::Tool), ..thinking };
     let insisting = restricted(&provider, &insisting);
-    let error = shape(&provider, "m", &insisting).unwrap_err();
+    let error = shape(&provider, "m", &provider.model_traits("m"), &insisting).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
@@ -70,7 +71,8 @@ fn the_tool_is_named_apart_and_must_be_called_once() {
     let provider = unschooled(anthropic());
     let request = asking(schema());
     let taken = restricted(&provider, &request);
-    let shaped = shape(&provider, "m", &taken).unwrap();
+    let traits = provider.model_traits("m");
+    let shaped = shape(&provider, "m", &traits, &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::function("cityreport")));
     assert_eq!(shaped.request.parallel_tool_calls, Some(false));
@@ -81,7 +83,8 @@ fn the_tool_is_named_apart_and_must_be_called_once() {
     request.tools.push(ToolDefinition::function("cityreport", json!({})));
     request.output_strategy = Some(OutputStrategy::Tool);
     let taken = restricted(&provider, &request);
-    let shaped = shape(&provider, "m", &taken).unwrap();
+    let traits = provider.model_traits("m");
+    let shaped = shape(&provider, "m", &traits, &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport_answer"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::Required));
     assert!(shaped.warnings.is_empty(), "what was asked for is no surprise");
@@ -95,7 +98,8 @@ fn what_is_no_object_is_wrapped_where_the_host_wants_objects() {
     for (provider, wrapped) in [(openai, true), (anthropic(), true), (gemini, false)] {
         let request = asking(list.clone());
         let taken = restricted(&provider, &request);
-        let shaped = shape(&provider, "m", &taken).unwrap();
+        let traits = provider.model_traits("m");
+        let shaped = shape(&provider, "m", &traits, &taken).unwrap();
         assert_eq!(shaped.form.wrapped, wrapped);
         let Some(ResponseFormat::JsonSchema { json_schema }) = &shaped.request.response_format
         else {

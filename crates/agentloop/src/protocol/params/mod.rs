@@ -14,7 +14,7 @@ use std::borrow::Cow;
 pub(in crate::protocol) use writer::{Extra, ParamWriter};
 
 use super::codec;
-use crate::chat::{ChatRequest, Warning, WarningKind};
+use crate::chat::{ChatRequest, Draft, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::{Param, Provider, Rule, Ruling};
 
@@ -111,11 +111,7 @@ impl Provider {
 /// # Errors
 ///
 /// When a parameter cannot have its default. Providers of a client are checked when it is built.
-pub(crate) fn set_defaults<'r>(
-    provider: &Provider,
-    request: &'r ChatRequest,
-) -> Result<Cow<'r, ChatRequest>> {
-    let mut request = Cow::Borrowed(request);
+pub(crate) fn set_defaults(provider: &Provider, request: &mut Draft<'_>) -> Result<()> {
     // The last default counts.
     for rule in provider.rules.iter().rev() {
         if let Rule::Default(name, value) = rule
@@ -128,7 +124,7 @@ pub(crate) fn set_defaults<'r>(
             })?;
         }
     }
-    Ok(request)
+    Ok(())
 }
 
 /// Applies the rules of a provider to a request, and returns a warning for each parameter that is not sent as it was
@@ -137,10 +133,7 @@ pub(crate) fn set_defaults<'r>(
 /// # Errors
 ///
 /// When a number of the request is infinite or not a number.
-pub(crate) fn apply(
-    provider: &Provider,
-    request: &mut Cow<'_, ChatRequest>,
-) -> Result<Vec<Warning>> {
+pub(crate) fn apply(provider: &Provider, request: &mut Draft<'_>) -> Result<Vec<Warning>> {
     let mut warnings = Vec::new();
     for param in Param::ALL.iter().copied() {
         if !request.has(param) || (param == Param::Stop && !request.is_set(param)) {

@@ -10,6 +10,7 @@ use super::{Place, path, place};
 use crate::chat::{ChatMessage, ChatRequest, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::ObjectWriter;
+use crate::provider::model::ModelTraits;
 use crate::provider::{Param, Provider, Rule};
 
 /// What `extra_body` does to a field that the library writes.
@@ -27,6 +28,8 @@ pub(in crate::protocol) enum Extra {
 /// what the library adds.
 pub(in crate::protocol) struct ParamWriter<'a> {
     provider: &'a Provider,
+    /// What is known of the model.
+    traits: &'a ModelTraits,
     extra: &'a Map<String, Value>,
     mode: Extra,
     /// The fields that no field of the caller replaces.
@@ -42,12 +45,14 @@ pub(in crate::protocol) struct ParamWriter<'a> {
 impl<'a> ParamWriter<'a> {
     pub(in crate::protocol) fn new(
         provider: &'a Provider,
+        traits: &'a ModelTraits,
         extra: &'a Map<String, Value>,
         mode: Extra,
         fixed: &'static [&'static str],
     ) -> Self {
         Self {
             provider,
+            traits,
             extra,
             mode,
             fixed,
@@ -60,6 +65,11 @@ impl<'a> ParamWriter<'a> {
 
     pub(in crate::protocol) fn provider(&self) -> &'a Provider {
         self.provider
+    }
+
+    /// Returns what is known of the model.
+    pub(in crate::protocol) fn traits(&self) -> &'a ModelTraits {
+        self.traits
     }
 
     /// Returns whether a rule gives the parameter another name.
@@ -190,7 +200,9 @@ impl<'a> ParamWriter<'a> {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<()> {
         let provider = self.provider;
-        for param in Param::ALL.iter().copied() {
+        // Most providers rename nothing.
+        let renames = provider.rules.iter().any(|rule| matches!(rule, Rule::Rename(..)));
+        for param in Param::ALL.iter().copied().filter(|_| renames) {
             if place(provider, param) == Place::Nowhere
                 && provider.ruling(param).name.is_some_and(|name| is_wanted(outer(name)))
             {

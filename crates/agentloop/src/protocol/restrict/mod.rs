@@ -11,7 +11,8 @@ mod tools;
 use std::borrow::Cow;
 
 use crate::chat::{
-    ChatRequest, Effort, OutputStrategy, ResponseFormat, Thinking, ToolChoice, Warning, WarningKind,
+    ChatRequest, Draft, Effort, OutputStrategy, ResponseFormat, Thinking, ToolChoice, Warning,
+    WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Order;
@@ -20,7 +21,7 @@ use crate::provider::{Action, Provider, Restriction};
 /// A request as its provider takes it for its model.
 #[derive(Debug)]
 pub(crate) struct Restricted<'r> {
-    pub(crate) request: Cow<'r, ChatRequest>,
+    pub(crate) request: Draft<'r>,
     /// The name of the model to send; empty sends none.
     pub(crate) model: Cow<'r, str>,
     /// Why JSON is asked for in the instructions only, where it is.
@@ -43,7 +44,7 @@ pub(crate) fn apply<'r>(
     request: &'r ChatRequest,
 ) -> Result<Restricted<'r>> {
     let mut state = Restricted {
-        request: Cow::Borrowed(request),
+        request: Draft::new(request),
         model: Cow::Borrowed(model),
         words: None,
         say_json: false,

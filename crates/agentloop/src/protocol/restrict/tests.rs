@@ -18,7 +18,7 @@ fn a_request_that_keeps_to_the_table_is_not_copied() {
         .when([Condition::Set(Param::Temperature)]);
     let request = ask().top_p(0.5);
     let restricted = apply(&lab(row), "m", &request).unwrap();
-    assert!(matches!(restricted.request, Cow::Borrowed(_)));
+    assert!(restricted.request.is_unchanged());
     assert!(restricted.warnings.is_empty());
 }
 

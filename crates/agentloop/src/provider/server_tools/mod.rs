@@ -8,14 +8,12 @@
 mod raw;
 mod wire;
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
 use super::Provider;
 use super::quirks::WebSearchForm;
 use crate::chat::{
-    ChatRequest, Protocol, ServerTool, ToolDefinition, ToolDialect, Warning, WarningKind,
+    ChatRequest, Draft, Protocol, ServerTool, ToolDefinition, ToolDialect, Warning, WarningKind,
 };
 use crate::error::{Error, ErrorKind, Result};
 
@@ -44,16 +42,17 @@ fn is_plain(request: &ChatRequest) -> bool {
 /// # Errors
 ///
 /// In strict mode, if a tool cannot be sent.
-pub(crate) fn resolve<'r>(
+pub(crate) fn resolve(
     provider: &Provider,
     model: &str,
-    request: &'r ChatRequest,
+    request: &mut Draft<'_>,
     warnings: &mut Vec<Warning>,
-) -> Result<Cow<'r, ChatRequest>> {
+) -> Result<()> {
     if is_plain(request) {
-        return Ok(Cow::Borrowed(request));
+        return Ok(());
     }
-    let mut changed = request.clone();
+    let is_strict = request.strict;
+    let changed = request.to_mut();
     if let Some(options) = changed.provider_options.remove(provider.name.as_ref()) {
         // What is meant for one provider is more exact than what is meant for all.
         merge(&mut changed.extra_body, options);
@@ -69,7 +68,7 @@ pub(crate) fn resolve<'r>(
             Fate::Body(name, value) => {
                 changed.extra_body.entry(name).or_insert(value);
             }
-            Fate::Goes(why) if request.strict => {
+            Fate::Goes(why) if is_strict => {
                 return Err(Error::new(ErrorKind::Unsupported, format!("{subject}: {why}"))
                     .with_provider(provider.name.as_ref())
                     .with_hint("leave the tool out, or leave `strict` unset to have it left out"));
@@ -86,7 +85,7 @@ pub(crate) fn resolve<'r>(
         }
     }
     changed.tools = tools;
-    Ok(Cow::Owned(changed))
+    Ok(())
 }
 
 /// Adds fields to others; objects are merged, and the added fields win.

@@ -34,7 +34,6 @@ use bytes::Bytes;
 pub use self::builder::HttpTransportBuilder;
 use self::compression::Decompressed;
 use self::dial::Dialer;
-pub(crate) use self::origin::is_this_machine;
 use self::pool::Pool;
 use self::proxy::Proxies;
 use self::reach::Reach;

@@ -1,12 +1,12 @@
 //! The scheme, host and port of a request.
 
 use std::fmt;
-use std::net::IpAddr;
 
 use ::http::Uri;
 use ::http::uri::Scheme;
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::provider::address::is_this_machine;
 
 /// Scheme, host and port. Connections are shared, and secrets are sent, within one origin only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,15 +71,6 @@ impl Origin {
             (true, 443) | (false, 80) => self.host.clone(),
             (_, port) => format!("{}:{port}", self.host),
         }
-    }
-}
-
-/// Returns whether the host of a URL is this machine.
-pub(crate) fn is_this_machine(host: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-    match host.parse::<IpAddr>() {
-        Ok(address) => address.is_loopback(),
-        Err(_) => host == "localhost" || host.ends_with(".localhost"),
     }
 }
 
