@@ -21,7 +21,7 @@ use std::pin::pin;
 use std::process::Command;
 use std::task::{Context, Poll, Waker};
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, Protocol};
 use hostile::{SHAPES, Sent, Shape};
 
@@ -73,7 +73,7 @@ fn decode(ai: &AgentLoop, sent: &Sent) {
     options.model = Some(sent.model.to_owned());
     options.stream = sent.stream;
     options.protocol = sent.responses.then_some(Protocol::OpenAiResponses);
-    let mut answer = RawAnswer::new(bytes::Bytes::new());
+    let mut answer = HttpResponse::new(bytes::Bytes::new());
     answer.pieces.clone_from(&sent.pieces);
     let Ok(mut stream) = inspect::decode(ai, &options, answer) else { return };
     loop {

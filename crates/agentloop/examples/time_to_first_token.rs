@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use agentloop::middleware::{Answer, Middleware, Next, Request};
+use agentloop::middleware::{Middleware, Next, Request, Response};
 use agentloop::{AgentLoop, BoxFuture, ChatRequest, ChatStream, ChatStreamEvent, Result};
 
 /// What was measured of one call.
@@ -22,14 +22,14 @@ struct Measured {
 struct FirstToken(Arc<Mutex<Vec<Measured>>>);
 
 impl Middleware for FirstToken {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let model = request.model().to_owned();
             let began = Instant::now();
             // `run` returns with the first content event, so this is the time to the first token.
             let answer = next.run(request).await?;
             let first_token = began.elapsed();
-            let Answer::Events(events) = answer else { return Ok(answer) };
+            let Response::Events(events) = answer else { return Ok(answer) };
             let kept = Arc::clone(&self.0);
             let events = ChatStream::inspect(events, move |event| {
                 if let ChatStreamEvent::MessageDone { response } = event {
@@ -40,12 +40,12 @@ impl Middleware for FirstToken {
                     }
                 }
             });
-            Ok(Answer::Events(events))
+            Ok(Response::Events(events))
         })
     }
 
     // Embeddings have no first token, and a complete response arrives as a whole.
-    fn concerns(&self, request: &Request) -> bool {
+    fn applies_to(&self, request: &Request) -> bool {
         matches!(request, Request::Stream(_))
     }
 }

@@ -1,4 +1,4 @@
-//! Two faces for looking inside: what would be sent, and what an answer would be read as. No network is used.
+//! Shows what would be sent for a request, and how a response would be read, without a network.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,17 +27,17 @@ use crate::transport::Body;
 pub struct EncodedRequest {
     /// The HTTP method.
     pub method: String,
-    /// The address.
+    /// The URL.
     pub url: String,
     /// The headers.
     pub headers: BTreeMap<String, String>,
     /// The body.
     pub body: Box<RawValue>,
-    /// What was changed or left out.
+    /// Warnings about parameters that were changed or left out.
     pub warnings: Vec<Warning>,
 }
 
-/// Encodes a request as `ai` would send it. Media that are named by address are not fetched for it.
+/// Encodes a request as `ai` would send it. Media with URLs are not downloaded.
 ///
 /// ```
 /// use agentloop::{AgentLoop, ChatRequest, Provider, inspect};
@@ -51,7 +51,7 @@ pub struct EncodedRequest {
 ///
 /// # Errors
 ///
-/// When the request could not be sent; a missing key is no reason.
+/// Fails if the request cannot be sent. A missing key is not an error.
 pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<EncodedRequest> {
     if let Some(refusal) = depth::refusal(request) {
         return Err(refusal);
@@ -74,7 +74,7 @@ pub fn encode(ai: &AgentLoop, request: &ChatRequest, stream: bool) -> Result<Enc
 ///
 /// # Errors
 ///
-/// When the request could not be sent; a missing key is no reason.
+/// Fails if the request cannot be sent. A missing key is not an error.
 pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<EncodedRequest>> {
     if let Some(refusal) = depth::refusal_of_fields("extra_body", &request.extra_body) {
         return Err(refusal);
@@ -92,7 +92,7 @@ pub fn encode_embed(ai: &AgentLoop, request: &EmbedRequest) -> Result<Vec<Encode
     batches.into_iter().map(batch).collect()
 }
 
-/// A request as it may be shown: without the key.
+/// Returns a request without its key.
 fn shown(
     ai: &AgentLoop,
     provider: &Provider,
@@ -114,7 +114,7 @@ fn shown(
             (name.to_string(), mask::header(name.as_str(), &value))
         })
         .collect();
-    // Where a key must be, its place is shown also while it is missing; where it may be, only if it is there.
+    // A required key is shown as `***` even if it is missing, an optional one only if it is set.
     let has_key = match provider.key {
         _ if has_own => true,
         KeySource::None => false,
@@ -130,23 +130,23 @@ fn shown(
         url: mask::url(&join(&base_url, &encoded.path)),
         headers,
         body: RawValue::from_string(body).map_err(|error| {
-            Error::new(ErrorKind::InvalidRequest, "the body is no JSON").with_source(error)
+            Error::new(ErrorKind::InvalidRequest, "the body is not JSON").with_source(error)
         })?,
         warnings: encoded.warnings,
     })
 }
 
-/// An answer of a provider, as its bytes.
+/// The response of a provider, as bytes.
 ///
 /// ```
-/// use agentloop::inspect::RawAnswer;
+/// use agentloop::inspect::HttpResponse;
 ///
-/// let answer = RawAnswer::new("data: [DONE]").cut(4);
-/// assert_eq!(answer.pieces.len(), 3);
+/// let response = HttpResponse::new("data: [DONE]").cut(4);
+/// assert_eq!(response.pieces.len(), 3);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct RawAnswer {
+pub struct HttpResponse {
     /// The HTTP status.
     pub status: u16,
     /// The HTTP headers.
@@ -155,13 +155,13 @@ pub struct RawAnswer {
     pub pieces: Vec<Bytes>,
 }
 
-impl RawAnswer {
-    /// An answer of status 200 whose body comes in one piece.
+impl HttpResponse {
+    /// Creates a response of status 200 whose body arrives in one piece.
     pub fn new(body: impl Into<Bytes>) -> Self {
         Self { status: 200, headers: HeaderMap::new(), pieces: vec![body.into()] }
     }
 
-    /// The same, cut into pieces of so many bytes.
+    /// Cuts the body into pieces of `size` bytes.
     #[must_use]
     pub fn cut(mut self, size: usize) -> Self {
         let size = size.max(1);
@@ -184,28 +184,28 @@ impl RawAnswer {
     }
 }
 
-/// How an answer is to be read.
+/// How to decode a response.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct DecodeOptions {
     /// The provider that sent it.
     pub provider: String,
-    /// The protocol; absent means the one of the provider's that the answer is written in, as far as that can be seen.
+    /// The protocol. `None` detects which of the provider's protocols the response is written in.
     pub protocol: Option<Protocol>,
-    /// The model that was asked.
+    /// The requested model.
     pub model: Option<String>,
-    /// Whether a stream was asked for.
+    /// Whether the request was for a stream.
     pub stream: bool,
 }
 
 impl DecodeOptions {
-    /// An answer of that provider.
+    /// Creates options for a response of this provider.
     pub fn new(provider: impl Into<String>) -> Self {
         Self { provider: provider.into(), ..Self::default() }
     }
 }
 
-/// Reads an answer to a chat as `ai` would.
+/// Decodes a response to a chat request as `ai` would.
 ///
 /// ```
 /// use agentloop::AgentLoop;
@@ -222,31 +222,35 @@ impl DecodeOptions {
 ///
 /// # Errors
 ///
-/// When the answer says that the call failed.
-pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Result<ChatStream> {
-    let provider = provider(ai, options, &answer)?;
-    if let Some(error) = answer.error(&provider, options.model.as_deref()) {
+/// Returns the error that the response reports.
+pub fn decode(
+    ai: &AgentLoop,
+    options: &DecodeOptions,
+    response: HttpResponse,
+) -> Result<ChatStream> {
+    let provider = provider(ai, options, &response)?;
+    if let Some(error) = response.error(&provider, options.model.as_deref()) {
         return Err(error);
     }
-    let content_type = answer
+    let content_type = response
         .headers
         .get(http::header::CONTENT_TYPE)
         .and_then(|kind| kind.to_str().ok())
         .unwrap_or_default();
     let reading = Reading::of(content_type, options.stream);
     let emitter =
-        Emitter::new(provider.name.clone(), protocol::request_id(&answer.headers), Vec::new())
+        Emitter::new(provider.name.clone(), protocol::request_id(&response.headers), Vec::new())
             .reproducibly();
     let target = options.model.as_ref();
     let target = target.map(|model| Arc::new(Target::new(Arc::clone(&provider), model)));
     let context = DecodeContext { provider, target, audio_format: None };
-    let body = Body::stream(Pieces(answer.pieces.into_iter()));
+    let body = Body::stream(Pieces(response.pieces.into_iter()));
     let decoder = ChatDecoder::new(context);
     let reply = Reply::new(body, reading, decoder, Box::new(emitter));
     Ok(ChatStream::new(Box::new(reply).with_model(options.model.as_deref())))
 }
 
-/// Reads an answer to an embeddings call as `ai` would.
+/// Decodes a response to an embeddings request as `ai` would.
 ///
 /// ```
 /// use agentloop::AgentLoop;
@@ -260,33 +264,37 @@ pub fn decode(ai: &AgentLoop, options: &DecodeOptions, answer: RawAnswer) -> Res
 ///
 /// # Errors
 ///
-/// When the answer says that the call failed, or cannot be understood.
+/// Returns the error that the response reports, or an error if it cannot be decoded.
 pub fn decode_embed(
     ai: &AgentLoop,
     options: &DecodeOptions,
-    answer: &RawAnswer,
+    response: &HttpResponse,
 ) -> Result<EmbedResponse> {
-    let provider = provider(ai, options, answer)?;
-    if let Some(error) = answer.error(&provider, options.model.as_deref()) {
+    let provider = provider(ai, options, response)?;
+    if let Some(error) = response.error(&provider, options.model.as_deref()) {
         return Err(error);
     }
-    let embedded = codec(provider.protocol).decode_embed(&provider, &answer.pieces.concat())?;
+    let embedded = codec(provider.protocol).decode_embed(&provider, &response.pieces.concat())?;
     let model = embedded.model.or_else(|| options.model.clone()).unwrap_or_default();
-    let mut response = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
-    response.usage = embedded.usage;
+    let mut decoded = EmbedResponse::new(model, provider.name.as_ref(), embedded.vectors);
+    decoded.usage = embedded.usage;
     let (cost, invalid) = embedded.cost.split();
-    response.cost = cost;
-    response.warnings.extend(invalid);
-    response.request_id = protocol::request_id(&answer.headers);
-    Ok(response)
+    decoded.cost = cost;
+    decoded.warnings.extend(invalid);
+    decoded.request_id = protocol::request_id(&response.headers);
+    Ok(decoded)
 }
 
-/// The row of the options, as it is when the protocol of the answer is spoken.
-fn provider(ai: &AgentLoop, options: &DecodeOptions, answer: &RawAnswer) -> Result<Arc<Provider>> {
+/// Returns the provider of the options, with the rules of the protocol that the response is written in.
+fn provider(
+    ai: &AgentLoop,
+    options: &DecodeOptions,
+    response: &HttpResponse,
+) -> Result<Arc<Provider>> {
     let provider = ai.inner().registry.provider(&options.provider)?;
     let seen = || {
         let one = provider.endpoints.is_empty();
-        let seen = if one { None } else { protocol::protocol_of(&answer.pieces.concat()) };
+        let seen = if one { None } else { protocol::protocol_of(&response.pieces.concat()) };
         seen.filter(|seen| provider.protocols().any(|spoken| spoken == *seen))
     };
     Ok(match options.protocol.or_else(seen) {

@@ -1,20 +1,21 @@
 //! One interface to every LLM provider.
 //!
-//! You write `"provider/model"` and get back one shape from all of them: a list of typed [parts](ResponsePart), whole
-//! or as a [stream](ChatStream) of [events](ChatStreamEvent), with one [error](Error) and one meaning of [usage](Usage).
+//! Name a model as `"provider/model"` and get the same types back from every provider: a list of typed
+//! [parts](ResponsePart), complete or as a [stream](ChatStream) of [events](ChatStreamEvent), with one [error](Error)
+//! type and one definition of [usage](Usage).
 //!
 //! ```no_run
 //! # async fn example() -> agentloop::Result<()> {
 //! use agentloop::{AgentLoop, ChatRequest};
 //!
 //! let ai = AgentLoop::from_env();
-//! let answer = ai.chat(ChatRequest::new("groq/openai/gpt-oss-120b").user("Hello")).await?;
-//! println!("{}", answer.text());
+//! let response = ai.chat(ChatRequest::new("groq/openai/gpt-oss-120b").user("Hello")).await?;
+//! println!("{}", response.text());
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # The way of a call
+//! # The path of a call
 //!
 //! ```text
 //! ChatRequest → AgentLoop → middleware… → encode (pure) → transport (I/O)
@@ -22,41 +23,41 @@
 //!                                                                  → fold → caller of chat()
 //! ```
 //!
-//! - [`AgentLoop`] is the front door: [`chat`](AgentLoop::chat), [`stream`](AgentLoop::stream),
+//! - [`AgentLoop`] is the client: [`chat`](AgentLoop::chat), [`stream`](AgentLoop::stream),
 //!   [`embed`](AgentLoop::embed), [`models`](AgentLoop::models).
-//! - [`ChatRequest`] is what is asked. What a host does not take becomes a [`Warning`] on the response, or an error
+//! - [`ChatRequest`] is a request. What a provider does not support becomes a [`Warning`] on the response, or an error
 //!   before anything is sent.
-//! - [`ChatResponse`] is the [fold](Fold) of its events and of nothing else, so that `chat` and `stream` cannot
-//!   disagree. [`ChatResponse::into_message`] appends it to a conversation without losing anything.
+//! - [`ChatResponse`] is the [fold](Fold) of its events, so `chat` and `stream` always agree.
+//!   [`ChatResponse::into_message`] turns it into a message for the conversation without losing anything.
 #![cfg_attr(
     feature = "structured",
-    doc = "- [`chat_structured`](AgentLoop::chat_structured) gives an answer of a type of yours."
+    doc = "- [`chat_structured`](AgentLoop::chat_structured) returns a response of a type of yours."
 )]
 #![cfg_attr(
     not(feature = "structured"),
-    doc = "- With the feature `structured`, `chat_structured` gives an answer of a type of yours."
+    doc = "- With the feature `structured`, `chat_structured` returns a response of a type of yours."
 )]
 #![cfg_attr(
     feature = "agent",
-    doc = "- [`Agent`](agent::Agent) runs the tools that a model calls, until it has answered."
+    doc = "- [`Agent`](agent::Agent) runs the tools that a model calls until it has a final response."
 )]
 #![cfg_attr(
     not(feature = "agent"),
-    doc = "- With the feature `agent`, an `Agent` runs the tools that a model calls, until it has answered."
+    doc = "- With the feature `agent`, an `Agent` runs the tools that a model calls until it has a final response."
 )]
 #![cfg_attr(feature = "blocking", doc = "- [`blocking::AgentLoop`] is the client without `async`.")]
 #![cfg_attr(
     not(feature = "blocking"),
     doc = "- With the feature `blocking`, `blocking::AgentLoop` is the client without `async`."
 )]
-//! - [`Provider`] is a row of data: who serves, where, and how they bend the [protocol](Protocol) they speak. Any
-//!   compatible endpoint is one more row.
-//! - [`middleware`] wraps every call, [`transport`] does all I/O, [`inspect`] looks inside without a network.
+//! - [`Provider`] describes a provider as data: its URL, its key, and how it differs from the [protocol](Protocol) that
+//!   it uses. Any compatible endpoint can be added the same way.
+//! - [`middleware`] wraps every call, [`transport`] does all I/O, [`inspect`] encodes and decodes without a network.
 //!
-//! # When something fails
+//! # Errors
 //!
-//! [`Error::kind`] is what programs match on, [`Error::is_retryable`] whether to try again, [`Error::hint`] what a person
-//! can do. A stream that breaks off is an error, never a short answer, and [`Error::partial`] is what had arrived.
+//! Match on [`Error::kind`]. [`Error::is_retryable`] is whether to try again, and [`Error::hint`] what a person can do.
+//! A stream that is cut off is an error, never a short response; [`Error::partial`] has the part that arrived.
 
 // docs.rs builds with a nightly compiler and shows which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -166,32 +167,32 @@ pub use transport::BoxFuture;
 #[doc = include_str!("../../../docs/middleware.md")]
 struct MiddlewareExamples;
 
-/// The examples of the guide to agents run.
+/// Runs the examples of the guide to agents.
 #[cfg(all(doctest, feature = "agent"))]
 #[doc = include_str!("../../../docs/agent.md")]
 struct AgentExamples;
 
-/// The examples of the page about the cache run.
+/// Runs the examples of the page about the cache.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/cache.md")]
 struct CacheExamples;
 
-/// The examples of the page about models run.
+/// Runs the examples of the page about models.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/models.md")]
 struct ModelExamples;
 
-/// The agent of the tour compiles.
+/// Compiles the agent of the tour.
 #[cfg(all(doctest, feature = "agent"))]
 #[doc = include_str!("../../../docs/tour.md")]
 struct TourExamples;
 
-/// The same, of the tools of MCP servers.
+/// Runs the examples of the guide to MCP.
 #[cfg(all(doctest, feature = "mcp"))]
 #[doc = include_str!("../../../docs/mcp.md")]
 struct McpExamples;
 
-/// The README's examples compile.
+/// Compiles the examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct ReadmeExamples;

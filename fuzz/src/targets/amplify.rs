@@ -2,7 +2,7 @@
 //! event of a stream comes many times. An input of a few kilobytes cannot show what grows out of proportion.
 
 use agentloop::Protocol;
-use agentloop::inspect::{DecodeOptions, RawAnswer};
+use agentloop::inspect::{DecodeOptions, HttpResponse};
 use agentloop::limits::{MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_RESPONSE_BYTES};
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ pub(super) fn check(bytes: &[u8]) {
     let Some(body) = body else { return };
     let length = body.len();
     let counted = allocation_counter::measure(|| {
-        read_through(&options, RawAnswer::new(body));
+        read_through(&options, HttpResponse::new(body));
     });
     let most = (length * MAX_HELD_PER_BYTE + MAX_HELD_FREE_BYTES).min(MAX_RESPONSE_BYTES);
     assert!(

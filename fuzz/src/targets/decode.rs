@@ -1,6 +1,6 @@
 //! Answers to a chat: a whole body or a stream, of any provider that speaks the protocol, in pieces of any size.
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{ChatMessage, ChatRequest, ChatStreamEvent, Protocol};
 
 use super::laws::{self, client, decode};
@@ -28,7 +28,7 @@ pub(super) fn check(protocol: Protocol, bytes: &[u8]) {
     let mut options = DecodeOptions::new(provider);
     options.protocol = Some(protocol);
     options.stream = how & 1 == 1;
-    let mut answer = RawAnswer::new(bytes.to_vec());
+    let mut answer = HttpResponse::new(bytes.to_vec());
     answer.status = STATUSES[usize::from(how >> 1) % STATUSES.len()];
     let whole = decode(&options, answer.clone());
     whole.keeps_the_laws(bytes.len());

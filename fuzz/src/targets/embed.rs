@@ -1,7 +1,7 @@
 //! Requests for embeddings, and answers to them.
 
 use agentloop::EmbedRequest;
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 
 use super::laws::{client, rows};
 use crate::seeds::{input, parts};
@@ -34,7 +34,7 @@ pub(super) fn check(bytes: &[u8]) {
             serde_json::from_str::<serde_json::Value>(batch.body.get()).unwrap();
         }
     }
-    let mut answer = RawAnswer::new(bytes.to_vec());
+    let mut answer = HttpResponse::new(bytes.to_vec());
     answer.status = if how & 2 == 0 { 200 } else { 500 };
     match inspect::decode_embed(client(), &DecodeOptions::new(provider), &answer) {
         Ok(response) => {

@@ -1,6 +1,6 @@
 //! Requests as JSON, as on the command's standard input, to every provider in every protocol that it speaks.
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{
     AgentLoop, ChatMessage, ChatRequest, ChatStreamEvent, ErrorKind, Protocol, Provider,
 };
@@ -31,7 +31,7 @@ pub(super) fn histories() -> Vec<Value> {
         options.protocol = Some(*protocol);
         for (stream, bytes) in fixtures(*protocol).into_iter().filter(|(stream, _)| !stream) {
             options.stream = stream;
-            let decoded = decode(&options, RawAnswer::new(bytes));
+            let decoded = decode(&options, HttpResponse::new(bytes));
             let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() else {
                 continue;
             };

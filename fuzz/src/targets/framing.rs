@@ -1,7 +1,7 @@
 //! Streams whose lines end in one way or another, with comments and empty lines between: the same events.
 
 use agentloop::Protocol;
-use agentloop::inspect::{DecodeOptions, RawAnswer};
+use agentloop::inspect::{DecodeOptions, HttpResponse};
 
 use super::laws::{Decoded, decode, speakers};
 use crate::seeds::{fixtures, input, parts};
@@ -29,7 +29,7 @@ pub(super) fn check(bytes: &[u8]) {
     options.stream = true;
     let read = |bytes: Vec<u8>, size: u8| -> Decoded {
         let length = bytes.len();
-        let read = decode(&options, RawAnswer::new(bytes).cut(usize::from(size)));
+        let read = decode(&options, HttpResponse::new(bytes).cut(usize::from(size)));
         read.keeps_the_laws(length);
         read
     };

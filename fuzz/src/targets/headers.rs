@@ -1,6 +1,6 @@
 //! Responses with any status and any headers: lines of headers, a blank line, and the body.
 
-use agentloop::inspect::{DecodeOptions, RawAnswer};
+use agentloop::inspect::{DecodeOptions, HttpResponse};
 use agentloop::{Protocol, limits};
 use http::{HeaderName, HeaderValue};
 
@@ -31,7 +31,7 @@ pub(super) fn check(bytes: &[u8]) {
     options.protocol = Some(protocol);
     options.stream = how & 1 == 1;
     let end = bytes.windows(2).position(|pair| pair == b"\n\n").unwrap_or(bytes.len());
-    let mut answer = RawAnswer::new(bytes.get(end + 2..).unwrap_or_default().to_vec());
+    let mut answer = HttpResponse::new(bytes.get(end + 2..).unwrap_or_default().to_vec());
     answer.status = if status == 0 { 200 } else { 400 + u16::from(status) };
     for line in bytes[..end].split(|byte| *byte == b'\n') {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };

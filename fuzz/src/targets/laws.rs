@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Wake, Waker};
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::limits::{POLL_STEP_BYTES, POLL_WORK_BYTES};
 use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{
@@ -101,7 +101,7 @@ pub(crate) struct Decoded {
     pub(crate) error: Option<Error>,
 }
 
-pub(crate) fn decode(options: &DecodeOptions, answer: RawAnswer) -> Decoded {
+pub(crate) fn decode(options: &DecodeOptions, answer: HttpResponse) -> Decoded {
     match inspect::decode(client(), options, answer) {
         Ok(mut stream) => collected(&mut stream),
         Err(error) => Decoded { events: Vec::new(), error: Some(error) },
@@ -109,7 +109,7 @@ pub(crate) fn decode(options: &DecodeOptions, answer: RawAnswer) -> Decoded {
 }
 
 /// Reads a response event by event and keeps none of them.
-pub(crate) fn read_through(options: &DecodeOptions, answer: RawAnswer) {
+pub(crate) fn read_through(options: &DecodeOptions, answer: HttpResponse) {
     if let Ok(mut stream) = inspect::decode(client(), options, answer) {
         while let Some(Ok(_)) = now(stream.next()) {}
     }

@@ -1,6 +1,6 @@
 //! The other side: requests in each protocol's own words, and answers written in them.
 
-use agentloop::inspect::{DecodeOptions, RawAnswer, encode};
+use agentloop::inspect::{DecodeOptions, HttpResponse, encode};
 use agentloop::protocol::serve::{StreamWriter, read_chat, read_embed, write_body};
 use agentloop::{ChatRequest, ChatResponse, ChatStream, ChatStreamEvent, Protocol};
 
@@ -24,7 +24,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
         options.protocol = Some(*protocol);
         for (_, body) in fixtures(*protocol).into_iter().filter(|(stream, _)| !stream) {
             if let Some(ChatStreamEvent::MessageDone { response }) =
-                decode(&options, RawAnswer::new(body)).events.last()
+                decode(&options, HttpResponse::new(body)).events.last()
             {
                 seeds.push(input(at, 1, serde_json::to_string(response).unwrap()));
             }
@@ -49,7 +49,7 @@ pub(super) fn check(bytes: &[u8]) {
         options.protocol = Some(protocol);
         let body = write_body(protocol, &response);
         let length = body.len();
-        decode(&options, RawAnswer::new(body)).keeps_the_laws(length);
+        decode(&options, HttpResponse::new(body)).keeps_the_laws(length);
         options.stream = true;
         let mut writer = StreamWriter::new(protocol, true);
         let mut stream = ChatStream::from_response(&response);
@@ -60,6 +60,6 @@ pub(super) fn check(bytes: &[u8]) {
             written.extend_from_slice(&writer.write(&event));
         }
         let length = written.len();
-        decode(&options, RawAnswer::new(written)).keeps_the_laws(length);
+        decode(&options, HttpResponse::new(written)).keeps_the_laws(length);
     }
 }

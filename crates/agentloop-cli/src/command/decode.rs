@@ -2,7 +2,7 @@
 
 use std::io;
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatStreamEvent, ErrorKind, Protocol};
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
@@ -86,12 +86,12 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
 }
 
 /// Reads the response from stdin, and the options from the command line.
-fn read_input(args: Args) -> Result<(DecodeOptions, RawAnswer), Failure> {
+fn read_input(args: Args) -> Result<(DecodeOptions, HttpResponse), Failure> {
     let mut options = DecodeOptions::new(args.provider);
     options.protocol = args.protocol;
     options.model = args.model;
     options.stream = args.stream;
-    let mut response = RawAnswer::new(input::read_bytes()?);
+    let mut response = HttpResponse::new(input::read_bytes()?);
     response.status = args.status;
     for (name, value) in args.headers {
         response.headers.append(name, value);
@@ -122,7 +122,7 @@ fn print_result<T: Serialize>(
 async fn print_events(
     client: &AgentLoop,
     options: &DecodeOptions,
-    response: RawAnswer,
+    response: HttpResponse,
     output: &mut Output,
 ) -> io::Result<Option<agentloop::Error>> {
     let fail = |error: agentloop::Error, output: &mut Output| {

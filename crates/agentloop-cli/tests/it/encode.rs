@@ -90,7 +90,7 @@ fn the_error_for_invalid_json_has_line_and_column() {
 fn a_request_that_is_nested_too_deeply_is_an_error() {
     // Deeper than the limits of encoding, of parsing, and of the stack.
     let refusals = [
-        (113, "extra_body: JSON that nests deeper than 112 levels"),
+        (113, "extra_body: JSON is nested deeper than 112 levels"),
         (200, "stdin is not a ChatRequest as JSON: recursion limit exceeded"),
         (1 << 20, "stdin is not a ChatRequest as JSON: recursion limit exceeded"),
     ];
@@ -129,10 +129,10 @@ fn a_request_without_messages_is_an_error() {
     insta::assert_snapshot!(run, @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"invalid_request","message":"the request has no messages","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"add at least one, with `.user(…)`","raw":null,"partial":null}}
+    {"error":{"kind":"invalid_request","message":"the request has no messages","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"add at least one message with `.user(…)`","raw":null,"partial":null}}
     --- stderr
     error: openai: the request has no messages
-    hint: add at least one, with `.user(…)`
+    hint: add at least one message with `.user(…)`
     "#);
 }
 
@@ -144,10 +144,10 @@ fn an_unknown_provider_is_an_error_with_the_closest_name() {
     insta::assert_snapshot!(run.replace(&names.join(", "), "[built-in providers]"), @r#"
     exit 2
     --- stdout
-    {"error":{"kind":"unknown_provider","message":"no provider is called `opnai`","provider":null,"model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known are [built-in providers], sim","raw":null,"partial":null}}
+    {"error":{"kind":"unknown_provider","message":"unknown provider `opnai`","provider":null,"model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"did you mean `openai`? known providers: [built-in providers], sim","raw":null,"partial":null}}
     --- stderr
-    error: no provider is called `opnai`
-    hint: did you mean `openai`? known are [built-in providers], sim
+    error: unknown provider `opnai`
+    hint: did you mean `openai`? known providers: [built-in providers], sim
     "#);
 }
 

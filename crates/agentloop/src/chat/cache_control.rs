@@ -63,7 +63,7 @@ impl<'de> Deserialize<'de> for CacheControl {
                 Ok(Self::EphemeralHour)
             }
             ("ephemeral" | "ephemeral_1h", Some(other)) => Err(de::Error::custom(format!(
-                "unknown ttl `{other}` in cache_control; known are 5m and 1h"
+                "unknown ttl `{other}` in cache_control; use 5m or 1h"
             ))),
             (other, _) => Err(de::Error::custom(format!(
                 "unknown type `{other}` in cache_control; known is ephemeral"

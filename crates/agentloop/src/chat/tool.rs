@@ -305,7 +305,7 @@ impl<'de> Deserialize<'de> for ToolChoice {
                 "required" | "any" => Ok(Self::Required),
                 "none" => Ok(Self::None),
                 other => Err(de::Error::custom(format!(
-                    "unknown tool_choice `{other}`; known are auto, required, none and \
+                    "unknown tool_choice `{other}`; known values: auto, required, none and \
                      {{\"type\":\"function\",\"function\":{{\"name\":…}}}}"
                 ))),
             },

@@ -86,7 +86,9 @@ pub(crate) fn takes_key(provider: &Provider) -> Result<()> {
         Some(_) => Ok(()),
         None => Err(Error::new(ErrorKind::Config, "the provider takes no key")
             .with_provider(provider.name.as_ref())
-            .with_hint("set `auth` of the provider, or no key")),
+            .with_hint(
+                "remove the key, or set `auth` of the provider to the header that takes it",
+            )),
     }
 }
 
@@ -102,13 +104,13 @@ fn no_key(
         KeySource::None if !has_key => Ok((None, None)),
         KeySource::None | KeySource::EnvIfSet(_) => {
             let message =
-                format!("the client's key is not sent to {place}, which is another origin");
+                format!("the client's key is not sent to {place}, because that is not the provider's own origin");
             let warning = Warning::new(WarningKind::Dropped, "key", message);
             Ok((None, has_key.then_some(warning)))
         }
         _ => Err(Error::new(
             ErrorKind::MissingKey,
-            format!("the client's key is not sent to {place}, which is another origin"),
+            format!("the client's key is not sent to {place}, because that is not the provider's own origin"),
         )
         .with_provider(provider.name.as_ref())
         .with_hint("set the key of the request as well: `request.key(provider, key)`")),

@@ -1,4 +1,4 @@
-//! Sets a client up.
+//! Builds a client.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -12,16 +12,16 @@ use crate::chat::MediaOptions;
 use crate::config::Config;
 use crate::error::Result;
 use crate::middleware::order::Configured;
-use crate::middleware::{Answer, FromFn, Limits, Middleware, Next, Request, Retry};
+use crate::middleware::{FromFn, Limits, Middleware, Next, Request, Response, Retry};
 use crate::models::ModelCatalog;
 use crate::provider::{Provider, Registry, restrict};
 use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use crate::transport::{HttpTransport, Transport};
 
-/// Sets up an [`AgentLoop`].
+/// Builds an [`AgentLoop`].
 ///
-/// The built-in providers are there from the start. An error of one step is told by [`build`](Self::build).
+/// The built-in providers are registered from the start. Invalid settings are reported by [`build`](Self::build).
 ///
 /// ```
 /// use std::time::Duration;
@@ -77,7 +77,7 @@ impl AgentLoopBuilder {
         }
     }
 
-    /// Adds a provider, in place of the one of the same name.
+    /// Adds a provider. It replaces a provider of the same name.
     pub fn provider(mut self, provider: Provider) -> Self {
         match self.providers.iter_mut().find(|known| known.name == provider.name) {
             Some(known) => *known = provider,
@@ -86,9 +86,9 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// Sets the key of a provider, in place of the one from the environment.
+    /// Sets the key of a provider. It replaces the one from the environment.
     ///
-    /// A provider that is not known is an error of [`build`](Self::build).
+    /// An unknown provider is an error of [`build`](Self::build).
     ///
     /// ```
     /// use agentloop::{AgentLoop, ErrorKind};
@@ -105,8 +105,8 @@ impl AgentLoopBuilder {
 
     /// Applies the settings of a configuration file.
     ///
-    /// Its middlewares come after those that are given in code, whatever is called first, and in this order: fallback,
-    /// retry.
+    /// Its middlewares run inside those that are added in code, whichever is called first. [Their
+    /// order](crate::middleware) does not depend on the order of the file.
     #[cfg(feature = "config")]
     pub fn config(mut self, config: &Config) -> Self {
         for provider in &config.providers {
@@ -149,7 +149,7 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// What is known of models, in place of what the library carries, for every provider.
+    /// Replaces the model data that the library ships with, for every provider.
     ///
     /// ```
     /// use agentloop::{AgentLoop, ModelCatalog};
@@ -166,25 +166,25 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// Another name for a model.
+    /// Adds an alias: another name for a model.
     pub fn alias(mut self, name: impl Into<String>, model: impl Into<String>) -> Self {
         self.aliases.insert(name.into(), model.into());
         self
     }
 
-    /// The provider of models whose name begins with no provider.
+    /// Sets the provider of models whose names have no provider prefix.
     pub fn default_provider(mut self, name: impl Into<String>) -> Self {
         self.default_provider = Some(name.into());
         self
     }
 
-    /// The model of requests that name none.
+    /// Sets the model of requests that do not name one.
     pub fn default_model(mut self, model: impl Into<String>) -> Self {
         self.default_model = Some(model.into());
         self
     }
 
-    /// Sets a variable of the environment for this client alone, over the process's own.
+    /// Sets an environment variable for this client only. It overrides the variable of the process.
     pub fn env(mut self, variable: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.insert(variable.into(), value.into());
         self
@@ -197,7 +197,7 @@ impl AgentLoopBuilder {
     ///
     /// let ai = AgentLoop::builder()
     ///     .middleware(|request, next| async move {
-    ///         println!("asking {}", request.model());
+    ///         println!("calling {}", request.model());
     ///         let events = next.run(request).await?;
     ///         Ok(events)
     ///     })
@@ -207,7 +207,7 @@ impl AgentLoopBuilder {
     pub fn middleware<F, Fut>(self, middleware: F) -> Self
     where
         F: Fn(Request, Next) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Answer>> + Send + 'static,
+        Fut: Future<Output = Result<Response>> + Send + 'static,
     {
         self.layer(FromFn(middleware))
     }
@@ -218,45 +218,45 @@ impl AgentLoopBuilder {
         self
     }
 
-    /// What may go to each provider. It stands inside every other middleware, wherever this is called, so that it
-    /// counts what is really sent.
+    /// Sets the limits for what is sent to each provider. They apply inside every other middleware, wherever this is
+    /// called, so retries and fallbacks are counted.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
         self
     }
 
-    /// Sends through another transport.
+    /// Sets the transport that requests are sent through.
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Whether and how media that requests name by address are fetched for hosts that need their bytes. Nothing is
-    /// fetched by default.
+    /// Sets whether and how media that a request names by URL are downloaded for providers that need the bytes. By
+    /// default nothing is downloaded.
     pub fn media(mut self, media: MediaOptions) -> Self {
         self.media = media;
         self
     }
 
-    /// Fetches media through another transport, which then decides by itself which addresses it reaches. It never
-    /// sees a key.
+    /// Sets the transport that media are downloaded through. It decides by itself which URLs it allows. It never
+    /// receives a key.
     pub fn media_transport(mut self, transport: impl Transport + 'static) -> Self {
         self.media_transport = Some(Arc::new(transport));
         self
     }
 
-    /// How long to wait.
+    /// Sets the timeouts of calls.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
         self
     }
 
-    /// The client.
+    /// Builds the client.
     ///
     /// # Errors
     ///
-    /// When the default provider or one that has limits or a key is not known, an alias leads nowhere, or a provider's name or
-    /// address cannot be used.
+    /// Fails if the default provider, or a provider with limits or a key, is not known, if an alias cannot be resolved,
+    /// or if the name or the base URL of a provider is invalid.
     pub fn build(self) -> Result<AgentLoop> {
         let limits = self.limits.clone();
         let inner = self.into_inner();

@@ -1,4 +1,4 @@
-//! The innermost service: encodes, sends, reads.
+//! The innermost service: encodes a request, sends it and reads the response.
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -12,8 +12,8 @@ use http::{
 };
 use tokio::time::Instant;
 
-use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
+use super::secrets::RequestSecrets;
 use super::{Inner, Reading, Reply, encode, prepare_embed};
 use crate::chat::{
     Access, ChatRequest, ChatResponse, EmbedRequest, ExtraHeaders, Protocol, RawParts, Warning,
@@ -21,7 +21,7 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
-use crate::middleware::{Answer, Dispatch, Middleware, Request};
+use crate::middleware::{Dispatch, Middleware, Request, Response};
 use crate::models::Pricing;
 use crate::protocol::{
     self, AnswerForm, Call, ChatDecoder, DecodeContext, Emitter, Encoded, codec,
@@ -43,7 +43,8 @@ pub(crate) fn prepare_chat(
     Ok((Arc::unwrap_or_clone(target), encoded, form))
 }
 
-/// The provider and the model, in the protocol that the request is sent in; `known` is where its model leads.
+/// Returns the provider and the model of a request, in the protocol that the request uses. `known` is what its model
+/// resolves to, if that is known.
 fn resolve(
     registry: &Registry,
     request: &ChatRequest,
@@ -53,7 +54,7 @@ fn resolve(
         Some(known) => known,
         None => registry.resolve(&request.model)?,
     };
-    let protocol = target.provider.spoken(&target.model, request);
+    let protocol = target.provider.protocol_for(&target.model, request);
     codec(protocol)
         .check_compiled()
         .map_err(|error| error.with_provider(target.provider.name.as_ref()))?;
@@ -83,7 +84,7 @@ impl Dispatch for Inner {
         &self,
         request: Request,
         target: Option<Arc<Target>>,
-    ) -> BoxFuture<'_, Result<Answer>> {
+    ) -> BoxFuture<'_, Result<Response>> {
         // Boxed: otherwise the future of every middleware around it would be as large as the call itself.
         Box::pin(self.call_provider(request, target))
     }
@@ -109,7 +110,7 @@ impl Dispatch for Inner {
     }
 
     fn embed_calls(&self, request: &EmbedRequest) -> usize {
-        // What cannot be sent fails further in.
+        // An invalid request fails later, when it is sent.
         prepare_embed(&self.registry, request).map_or(1, |(_, batches)| batches.len())
     }
 }
@@ -120,25 +121,25 @@ impl Inner {
         &self,
         request: Request,
         target: Option<Arc<Target>>,
-    ) -> Result<Answer> {
+    ) -> Result<Response> {
         let (request, stream) = match request {
             Request::Chat(request) => (request, false),
             Request::Stream(request) => (request, true),
             Request::Embed(request) => {
                 // Boxed, so a chat does not make room for it (`tests/it/shortcuts.rs` bounds the size of a call).
                 let response = Box::pin(self.embed(&request)).await?;
-                return Ok(Answer::Embedding(Box::new(response)));
+                return Ok(Response::Embedding(Box::new(response)));
             }
         };
-        self.chat(&request, stream, target).await.map(Answer::Events)
+        self.chat(&request, stream, target).await.map(Response::Events)
     }
 
-    /// Asks where no middleware is, and waits for the whole answer.
-    pub(crate) async fn answer(&self, request: &ChatRequest) -> Result<ChatResponse> {
-        self.begun(request, false, None).await?.into_response()
+    /// Sends a chat request past the middleware and waits for the complete response.
+    pub(crate) async fn complete(&self, request: &ChatRequest) -> Result<ChatResponse> {
+        self.open_reply(request, false, None).await?.into_response()
     }
 
-    /// Streams where no middleware is.
+    /// Sends a chat request past the middleware and returns the response as a stream.
     pub(crate) async fn stream(&self, request: &ChatRequest) -> Result<ChatStream> {
         self.chat(request, true, None).await
     }
@@ -149,15 +150,15 @@ impl Inner {
         stream: bool,
         target: Option<Arc<Target>>,
     ) -> Result<ChatStream> {
-        let reply = self.begun(request, stream, target).await?;
+        let reply = self.open_reply(request, stream, target).await?;
         Ok(match stream {
             true => ChatStream::boxed(Box::into_pin(reply)),
-            false => ChatStream::whole(reply.into_read()),
+            false => ChatStream::whole(reply.into_events()),
         })
     }
 
-    /// An answer of which as much is read as there must be before it is handed on.
-    async fn begun(
+    /// Sends the request and reads the response up to its first content event, or to its end if it is not streamed.
+    async fn open_reply(
         &self,
         request: &ChatRequest,
         stream: bool,
@@ -166,10 +167,10 @@ impl Inner {
         let target = resolve(&self.registry, request, target)?;
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
         let began = Instant::now();
-        // Boxed, so a call without media does not make room for it.
+        // Boxed, so a call without media does not reserve space for it.
         let fetched = match self.fetcher.is_off(request) {
             true => None,
-            false => Some(Box::pin(self.fetched(request, &target.provider, &timeouts)).await?),
+            false => Some(Box::pin(self.fetch_media(request, &target.provider, &timeouts)).await?),
         };
         let (request, fetched) = match &fetched {
             None => (request, Vec::new()),
@@ -179,31 +180,31 @@ impl Inner {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
         let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
-        let whole = || Limit::new("the whole answer", timeouts.total).since(began);
+        let complete = || Limit::new("the complete response", timeouts.total).since(began);
         let limit = match (timeouts.first_content, left) {
-            (Some(first), Some(left)) if first >= left => whole(),
-            (None, _) => whole(),
+            (Some(first), Some(left)) if first >= left => complete(),
+            (None, _) => complete(),
             (first, _) if stream => Limit::new("the first content", first),
-            (first, _) => Limit::new("the answer", first),
+            (first, _) => Limit::new("the response", first),
         };
-        let (sent, emitter, hidden) =
-            self.sent(&target, request, stream, fetched, &timeouts, limit.deadline())?;
-        // In its place: every move of it would be one more copy of it in the call.
+        let (response, emitter, secrets) =
+            self.send_chat(&target, request, stream, fetched, &timeouts, limit.deadline())?;
+        // Pinned in place, because every move would add a copy of it to the future of the call.
         let first = std::pin::pin!(async {
-            let response = sent.await.map_err(|error| hidden.hide(error))?;
-            let raw = request.include_raw.then(|| raw_parts(&response, &hidden));
+            let response = response.await.map_err(|error| secrets.hide(error))?;
+            let raw = request.include_raw.then(|| raw_parts(&response, &secrets));
             let emitter = emitter.with_raw(raw);
             let reply = self.reply(&target, request, response, stream, emitter);
-            let mut reply = reply.with_timeouts(&timeouts, began).hiding(hidden);
-            reply.prime(!stream).await?;
+            let mut reply = reply.with_timeouts(&timeouts, began).with_secrets(secrets);
+            reply.read_ahead(!stream).await?;
             Ok(reply)
         });
         limit.within(first).await.map_err(named)
     }
 
-    /// Encodes a chat and gives it to the transport, with what will read its answer. No part of an `async` function, which
-    /// would carry all that is needed on the way for as long as it waits for the answer.
-    fn sent<'a>(
+    /// Encodes a chat request, passes it to the transport, and creates the emitter for its response. Not `async`: the
+    /// future of an `async` function would keep the values that only the encoding needs until the response arrives.
+    fn send_chat<'a>(
         &'a self,
         target: &'a Target,
         request: &ChatRequest,
@@ -214,7 +215,7 @@ impl Inner {
     ) -> Result<(
         impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a>,
         Box<Emitter>,
-        Hidden,
+        RequestSecrets,
     )> {
         let provider = target.provider.as_ref();
         let (mut encoded, form) = encode_chat(target, request, stream)?;
@@ -225,28 +226,28 @@ impl Inner {
             .map_err(|error| {
                 error.with_provider(provider.name.as_ref()).with_model(&target.model)
             })?;
-        warnings.extend(unused_fallbacks(&request.fallbacks));
-        // Boxed where it is made: it is large, and on its way into the reply it would be copied at every step.
-        // A whole answer may pass nobody on its way who would look at its steps.
-        let seen = || self.middleware.iter().any(|layer| layer.sees_steps());
+        warnings.extend(warn_unused_fallbacks(&request.fallbacks));
+        // Boxed where it is created: it is large, and would be copied at every step on its way into the reply. A
+        // complete response needs no events if no middleware reads them.
+        let needs_events = || self.middleware.iter().any(|each| each.needs_events());
         let emitter = Box::new(Emitter::new(provider.name.clone(), None, warnings))
-            .quietly(!stream && !seen())
+            .quietly(!stream && !needs_events())
             .with_names(names)
             .with_pricing(self.pricing(target, provider.service_tier(request)))
             .with_form(form);
-        let hidden = Hidden::of(&http);
-        Ok((self.send(provider, http, timeouts, deadline), emitter, hidden))
+        let secrets = RequestSecrets::of(&http);
+        Ok((self.send(provider, http, timeouts, deadline), emitter, secrets))
     }
 
-    /// Returns what a call is paid with.
+    /// Returns the prices that apply to a call.
     pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
         let Target { provider, model, .. } = target;
         let model = self.prices.model(&provider.catalog, &provider.name, model);
         Pricing { model, tier: tier.map(str::to_owned), when: None }
     }
 
-    /// The request with the media that its provider cannot fetch by itself.
-    async fn fetched<'r>(
+    /// Downloads the media that the provider cannot fetch itself, and returns the request with their bytes.
+    async fn fetch_media<'r>(
         &self,
         request: &'r ChatRequest,
         provider: &Provider,
@@ -276,7 +277,7 @@ impl Inner {
         };
         let emitter = emitter.with_request_id(protocol::request_id(&head.headers));
         let decoder = ChatDecoder::new(context);
-        // The name of the model is added to what fails before the answer is handed on.
+        // An error before the first content gets the name of the model from `open_reply`.
         let model = stream.then_some(target.model.as_str());
         Box::new(Reply::new(body, reading, decoder, emitter)).with_model(model)
     }
@@ -289,17 +290,17 @@ impl Inner {
         let (request, _) = self.fetcher.fetch(request, provider).await?;
         let request = request.as_ref();
         if !provider.supports(Feature::TokenCount) {
-            let message = format!("{} does not count tokens", provider.name);
+            let message = format!("{} has no API that counts tokens", provider.name);
             return Err(named(Error::new(ErrorKind::Unsupported, message)));
         }
         let (encoded, _) = encode::encode_chat(Call::Count, &target, request).map_err(named)?;
         let (http, _) = self
             .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(named)?;
-        let hidden = Hidden::of(&http);
-        let named = |error: Error| named(hidden.hide(error));
+        let secrets = RequestSecrets::of(&http);
+        let named = |error: Error| named(secrets.hide(error));
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
-        let limit = Limit::new("the count", shorter(timeouts.first_content, timeouts.total));
+        let limit = Limit::new("the token count", shorter(timeouts.first_content, timeouts.total));
         let counting = async {
             let response = self.send(provider, http, &timeouts, limit.deadline()).await?;
             response.into_body().collect(MAX_BODY_BYTES).await
@@ -308,7 +309,8 @@ impl Inner {
         codec(provider.protocol.facts().counted_in).decode_count(provider, &body).map_err(named)
     }
 
-    /// Adds the URL and the key to an encoded request. `extra_headers` are the headers that the caller adds.
+    /// Creates the HTTP request: adds the URL and the key to an encoded request. `extra_headers` are the headers that
+    /// the caller adds.
     pub(super) fn http_request(
         &self,
         provider: &Provider,
@@ -318,12 +320,12 @@ impl Inner {
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
         let route = self.route(provider, access)?;
         let mut request = HttpRequest::new(encoded.body);
-        let (uri, is_readable) = self.registry.address(&route.base_url, &encoded.path)?;
+        let (uri, is_readable) = self.registry.url(&route.base_url, &encoded.path)?;
         *request.uri_mut() = uri;
         *request.method_mut() = encoded.method;
         *request.headers_mut() = encoded.headers;
         if route.is_foreign {
-            keep_secrets(request.headers_mut(), extra_headers);
+            remove_secret_headers(request.headers_mut(), extra_headers);
         }
         let mut warnings = encoded.warnings;
         warnings.extend(route.warning);
@@ -332,18 +334,22 @@ impl Inner {
         {
             let value = HeaderValue::try_from(provider.auth.value(key.expose()));
             let mut value = value.map_err(|_| {
-                Error::new(ErrorKind::MissingKey, "the key has characters that no header can hold")
+                Error::new(
+                    ErrorKind::MissingKey,
+                    "the key contains characters that are not allowed in an HTTP header",
+                )
             })?;
             value.set_sensitive(true);
             request.headers_mut().insert(name, value);
-            warnings.extend(is_readable.then(|| unencrypted(request.uri())));
+            warnings.extend(is_readable.then(|| warn_unencrypted(request.uri())));
         }
         Ok((request, warnings))
     }
 
-    /// Sends the request and returns its response, or the error that its status reports. The request goes to the transport at once,
-    /// so the future that waits for the response does not carry it. Reading the body of an
-    /// error ends by `deadline`, the end of the time that the caller waits.
+    /// Sends the request and returns its response, or the error that its status reports.
+    ///
+    /// The request is passed to the transport at once, so the future that waits for the response does not hold it.
+    /// Reading the body of an error response ends at `deadline`.
     pub(super) fn send<'a>(
         &'a self,
         provider: &'a Provider,
@@ -353,20 +359,21 @@ impl Inner {
     ) -> impl Future<Output = Result<HttpResponse<Body>>> + Send + use<'a> {
         let transport = provider.transport.as_ref().unwrap_or(&self.transport);
         let options = SendOptions { connect_timeout: timeouts.connect };
-        let answer = transport.send(request, options);
+        let response = transport.send(request, options);
         let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
         async move {
-            let refused = match accepted(provider, answer.await?, wait, deadline) {
+            let error = match check_status(provider, response.await?, wait, deadline) {
                 Ok(response) => return Ok(response),
-                Err(refused) => refused,
+                Err(error) => error,
             };
-            Err(refused.await)
+            Err(error.await)
         }
     }
 }
 
-/// Returns the response if its status is a success, else a future of its error. Boxed, so a call that succeeds carries nothing of it.
-fn accepted(
+/// Returns the response if its status is a success, else a future that reads its error. The future is boxed, so a call
+/// that succeeds does not reserve space for it.
+fn check_status(
     provider: &Provider,
     response: HttpResponse<Body>,
     wait: Duration,
@@ -374,20 +381,20 @@ fn accepted(
 ) -> Result<HttpResponse<Body>, BoxFuture<'_, Error>> {
     match response.status().is_success() {
         true => Ok(response),
-        false => Err(Box::pin(refusal(provider, response, deadline.min(Instant::now() + wait)))),
+        false => Err(Box::pin(read_error(provider, response, deadline.min(Instant::now() + wait)))),
     }
 }
 
 /// Reads the body of an error response. The status decides the kind of the error, whether or not the body arrives.
-async fn refusal(provider: &Provider, response: HttpResponse<Body>, deadline: Instant) -> Error {
+async fn read_error(provider: &Provider, response: HttpResponse<Body>, deadline: Instant) -> Error {
     let (head, body) = response.into_parts();
     let body = body.head(MAX_ERROR_BODY_BYTES, deadline).await;
     let status = head.status.as_u16();
     codec(provider.protocol).decode_error(&provider.name, status, &head.headers, &body)
 }
 
-/// Removes the provider's headers that hold secrets. Those of the caller stay.
-fn keep_secrets(headers: &mut HeaderMap, extra_headers: &ExtraHeaders) {
+/// Removes the headers of the provider that hold secrets. Headers that the caller added stay.
+fn remove_secret_headers(headers: &mut HeaderMap, extra_headers: &ExtraHeaders) {
     let is_extra = |name: &HeaderName| {
         extra_headers.keys().any(|extra| extra.eq_ignore_ascii_case(name.as_str()))
     };
@@ -401,25 +408,25 @@ fn keep_secrets(headers: &mut HeaderMap, extra_headers: &ExtraHeaders) {
     }
 }
 
-/// Begins to keep the response as it arrives.
-pub(super) fn raw_parts(response: &HttpResponse<Body>, hidden: &Hidden) -> RawParts {
-    let secrets = hidden.echoes().collect();
+/// Starts the record of the raw response.
+pub(super) fn raw_parts(response: &HttpResponse<Body>, secrets: &RequestSecrets) -> RawParts {
+    let secrets = secrets.echoes().collect();
     RawParts::new(response.status().as_u16(), response.headers(), secrets)
 }
 
 /// Returns the warning about a key that goes to another machine without encryption.
-fn unencrypted(uri: &Uri) -> Warning {
+fn warn_unencrypted(uri: &Uri) -> Warning {
     let host = uri.host().unwrap_or_default();
     let message = format!(
-        "the key is sent to {host} over http, where anyone on the way can read it; use https"
+        "the key is sent to {host} over http, which is not encrypted; use https"
     );
     Warning::new(WarningKind::Insecure, "base_url", message)
 }
 
-/// What is said of other models that nobody will ask.
-pub(super) fn unused_fallbacks(models: &[String]) -> Option<Warning> {
+/// Returns a warning if the request names fallbacks and no middleware handles them.
+pub(super) fn warn_unused_fallbacks(models: &[String]) -> Option<Warning> {
     (!models.is_empty()).then(|| {
-        let message = "no fallback middleware is set up, so that no other model would be asked";
+        let message = "the fallbacks are ignored, because the client has no fallback middleware";
         Warning::new(WarningKind::Dropped, "fallbacks", message)
     })
 }

@@ -1,4 +1,4 @@
-//! Embeddings: split into calls, a few of them at once, put together in order.
+//! Embeddings: splits the texts into calls, runs a few of them at once, and joins the results in order.
 
 mod at_once;
 
@@ -6,9 +6,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::Inner;
-use super::call::{raw_parts, unused_fallbacks};
-use super::hidden::Hidden;
+use super::call::{raw_parts, warn_unused_fallbacks};
 use super::limit::Limit;
+use super::secrets::RequestSecrets;
 use crate::chat::{
     Cost, EmbedRequest, EmbedResponse, EmbedUsage, RawResponse, Usage, Usd, Warning,
 };
@@ -20,7 +20,7 @@ use crate::provider::quirks::EmbeddingQuirks;
 use crate::provider::{Registry, Target};
 use crate::timeouts::Timeouts;
 
-/// Who is asked, and which texts go together into a call.
+/// Returns the provider and the model of a request, and its texts split into batches.
 pub(crate) fn prepare_embed(
     registry: &Registry,
     request: &EmbedRequest,
@@ -32,21 +32,24 @@ pub(crate) fn prepare_embed(
     if !provider.serves.embeddings {
         let serving = registry.providers().filter(|row| row.serves.embeddings);
         let names: Vec<&str> = serving.map(|row| row.name.as_ref()).collect();
-        let message = format!("{} serves no embeddings", provider.name);
+        let message = format!("{} has no embeddings API", provider.name);
         return Err(named(
             Error::new(ErrorKind::Unsupported, message)
-                .with_hint(format!("ask one that does: {}", names.join(", "))),
+                .with_hint(format!("use a provider that has one: {}", names.join(", "))),
         ));
     }
     let texts = request.input.as_slice();
     if texts.is_empty() {
-        return Err(named(Error::new(ErrorKind::InvalidRequest, "there is no text to embed")));
+        return Err(named(Error::new(
+            ErrorKind::InvalidRequest,
+            "the request has no texts to embed",
+        )));
     }
     let batches = batches(texts, &provider.quirks.embeddings);
     Ok((target, batches))
 }
 
-/// Texts that go together: in order, each in exactly one batch, as many in one as the host takes.
+/// Splits the texts into batches: in order, each text in exactly one batch, as few batches as the provider allows.
 fn batches(texts: &[String], quirks: &EmbeddingQuirks) -> Vec<Range<usize>> {
     let most = quirks.batch.unwrap_or(EMBED_BATCH).max(1);
     let most_bytes = quirks.batch_bytes.unwrap_or(EMBED_BATCH_BYTES);
@@ -65,7 +68,7 @@ fn batches(texts: &[String], quirks: &EmbeddingQuirks) -> Vec<Range<usize>> {
     batches
 }
 
-/// What came of one call.
+/// The result of one call.
 struct Batch {
     model: Option<String>,
     vectors: Vec<Vec<f32>>,
@@ -81,17 +84,17 @@ impl Inner {
         let (target, batches) = prepare_embed(&self.registry, request)?;
         let texts = request.input.as_slice();
         let timeouts = request.timeouts.unwrap_or(self.timeouts);
-        let all = Limit::new("all vectors", timeouts.total);
+        let all = Limit::new("the embeddings", timeouts.total);
         let call = |at: usize| {
             let (target, timeouts, range) = (&target, &timeouts, batches[at].clone());
             let several = batches.len() > 1;
             async move {
                 let batch = self.embed_batch(target, request, &texts[range.clone()], timeouts, all);
-                let said = |error: Error| match several {
+                let with_range = |error: Error| match several {
                     true => error.about(&format!("input[{}..{}]", range.start, range.end)),
                     false => error,
                 };
-                batch.await.map_err(said)
+                batch.await.map_err(with_range)
             }
         };
         let mut sum = Sum::new(&target, &batches, texts.len());
@@ -103,11 +106,11 @@ impl Inner {
         all.within(calls).await.map_err(|error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         })?;
-        // Each batch has one length, but another may have another.
+        // The decoder has checked the lengths within each batch. This compares the batches.
         protocol::check_lengths(&sum.response.embeddings).map_err(|error| {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         })?;
-        sum.response.warnings.extend(unused_fallbacks(&request.fallbacks));
+        sum.response.warnings.extend(warn_unused_fallbacks(&request.fallbacks));
         Ok(sum.response(&self.pricing(&target, None)))
     }
 
@@ -128,23 +131,23 @@ impl Inner {
             request.access.as_deref(),
             &request.extra_headers,
         )?;
-        let hidden = Hidden::of(&http);
-        let limit = Limit::new("the vectors", timeouts.first_content);
+        let secrets = RequestSecrets::of(&http);
+        let limit = Limit::new("the embeddings", timeouts.first_content);
         let deadline = limit.deadline().min(all.deadline());
         let embedding = async {
             let response = self.send(provider, http, timeouts, deadline).await?;
             let request_id = protocol::request_id(response.headers());
-            let raw = request.include_raw.then(|| raw_parts(&response, &hidden));
+            let raw = request.include_raw.then(|| raw_parts(&response, &secrets));
             Ok((request_id, raw, response.into_body().collect(MAX_BODY_BYTES).await?))
         };
         let (request_id, raw, body) =
-            limit.within(embedding).await.map_err(|error| hidden.hide(error))?;
+            limit.within(embedding).await.map_err(|error| secrets.hide(error))?;
         let named =
-            |error: Error| hidden.hide(error.with_request_id(request_id.clone()).with_began(true));
+            |error: Error| secrets.hide(error.with_request_id(request_id.clone()).with_began(true));
         let embedded = codec(provider.protocol).decode_embed(provider, &body).map_err(named)?;
         if embedded.vectors.len() != texts.len() {
             let (sent, came) = (texts.len(), embedded.vectors.len());
-            let message = format!("{sent} texts were sent, {came} vectors came");
+            let message = format!("the provider returned {came} vectors for {sent} texts");
             return Err(named(Error::new(ErrorKind::Protocol, message)));
         }
         let protocol::Embedded { model, vectors, usage, cost } = embedded;
@@ -160,14 +163,14 @@ impl Inner {
     }
 }
 
-/// The response while its batches come in, in whatever order.
+/// The response while its batches arrive, in any order.
 struct Sum<'a> {
     batches: &'a [Range<usize>],
     response: EmbedResponse,
-    /// A sum of which a part is not known is not known.
+    /// `None` as soon as one batch reports no usage.
     usage: Option<EmbedUsage>,
     cost: Option<Cost>,
-    /// The batch that the response has its model from, and the one that it has its id from.
+    /// The batch whose model is reported, and the one whose request id is reported.
     first: usize,
     last: usize,
 }

@@ -1,4 +1,4 @@
-//! Writes a chat request in the protocol of its provider.
+//! Encodes a chat request in the protocol of its provider.
 
 use crate::chat::{ChatRequest, ContentPart, Draft, Warning, WarningKind};
 use crate::error::Result;
@@ -6,21 +6,21 @@ use crate::history;
 use crate::protocol::{AnswerForm, Call, Encoded, codec, output, params, restrict};
 use crate::provider::{Target, server_tools};
 
-/// Writes a call of a chat request, in these steps:
+/// Encodes a chat request, in these steps:
 ///
-/// 1. the defaults of the provider are set;
-/// 2. server tools get the form that the provider takes;
-/// 3. the restrictions of the model are applied;
-/// 4. the response format becomes one that the provider can be asked for;
-/// 5. the provider's rules about parameters are applied;
-/// 6. the conversation is repaired;
-/// 7. the codec of the protocol writes the rest.
+/// 1. set the defaults of the provider;
+/// 2. translate server tools to the form that the provider takes;
+/// 3. apply the restrictions of the model;
+/// 4. turn the response format into one that the provider supports;
+/// 5. apply the provider's rules for parameters;
+/// 6. repair the conversation;
+/// 7. encode the rest with the codec of the protocol.
 ///
-/// Whatever a step changes or leaves out is a warning.
+/// Every change and every parameter that is left out is a warning.
 ///
 /// # Errors
 ///
-/// When the request cannot be written. In strict mode, also when a parameter would be changed or left out.
+/// Fails if the request cannot be encoded. In strict mode, also fails if a parameter would be changed or left out.
 pub(crate) fn encode_chat(
     call: Call,
     target: &Target,
@@ -44,7 +44,7 @@ pub(crate) fn encode_chat(
     let shows = |part: &ContentPart| codec.shows(part, provider);
     let prepared = history::prepare(&shaped.request, &rules, &shows)?;
     let mut encoded = codec.encode(call, provider, model, &shaped, prepared)?;
-    // A number that the model refuses was not sent as another one.
+    // A parameter that the codec dropped was not clamped.
     ruled.retain(|warning| {
         let is_dropped = |other: &Warning| {
             other.kind == WarningKind::Dropped && other.subject == warning.subject
@@ -54,7 +54,7 @@ pub(crate) fn encode_chat(
     shaped.warnings.append(&mut ruled);
     prepend(&mut encoded.warnings, std::mem::take(&mut shaped.warnings));
     if call == Call::Count {
-        // Most parameters are not part of a count, and a count has no place for warnings: the chat itself reports them.
+        // A count leaves out most parameters and has no place for warnings. The chat itself reports them.
         encoded.warnings.clear();
         return Ok((encoded, std::mem::take(&mut shaped.form)));
     }
@@ -99,7 +99,8 @@ mod tests {
         let responses = Provider::responses_compatible("lab", "http://lab.invalid")
             .quirks(|q| q.token_count = TokenCount::InputTokens);
         let anthropic = Provider::anthropic_compatible("lab", "http://lab.invalid");
-        let asked = ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
+        let request =
+            ChatRequest::new("m").user("Hello").temperature(0.5).max_tokens(9).stop("END");
         let items = r#"{"model":"m","input":[{"type":"message","role":"user","content":"Hello"}]}"#;
         let messages = r#"{"model":"m","messages":[{"role":"user","content":"Hello"}]}"#;
         for (provider, path, body) in [
@@ -107,7 +108,7 @@ mod tests {
             (responses, "/responses/input_tokens", items),
             (anthropic, "/messages/count_tokens", messages),
         ] {
-            let encoded = count(&provider, &asked.clone().extra("background", true));
+            let encoded = count(&provider, &request.clone().extra("background", true));
             assert_eq!((encoded.path.as_str(), &encoded.body[..]), (path, body.as_bytes()));
             assert!(encoded.warnings.is_empty(), "{:?}", encoded.warnings);
         }
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn every_codec_reads_a_count_and_an_error_in_its_place() {
+    fn every_codec_decodes_a_count_and_an_error_in_its_place() {
         for (provider, number, error) in [
             (
                 Provider::responses_compatible("lab", "http://lab.invalid"),

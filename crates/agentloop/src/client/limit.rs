@@ -1,4 +1,4 @@
-//! Until when a stage of a call may take.
+//! Time limits of the stages of a call.
 
 use std::future::Future;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::error::{Error, ErrorKind, Result};
 
-/// A time limit of one stage of a call. It begins when it is made.
+/// A time limit for one stage of a call. It starts when it is created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limit {
     stage: &'static str,
@@ -25,9 +25,9 @@ impl Limit {
         Self { began, ..self }
     }
 
-    /// Returns when it ends.
+    /// Returns when the limit ends.
     pub(super) fn deadline(&self) -> Instant {
-        // What never ends in practice ends in a hundred years.
+        // A limit of a hundred years stands for none, so the deadline can be computed.
         const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);
         let limit = self.limit.unwrap_or(NEVER).min(NEVER);
         self.began.checked_add(limit).unwrap_or(self.began)
@@ -40,15 +40,19 @@ impl Limit {
         };
         match tokio::time::timeout_at(self.deadline(), future).await {
             Ok(result) => result,
-            Err(_) => Err(Error::new(
-                ErrorKind::Timeout,
-                format!("{} did not come within {} s", self.stage, limit.as_secs_f64()),
-            )),
+            Err(_) => Err(timed_out(self.stage, limit)),
         }
     }
 }
 
-/// Returns the shorter of two limits; an absent one is no limit.
+/// Returns the shorter of two limits. `None` means no limit.
 pub(super) fn shorter(one: Option<Duration>, other: Option<Duration>) -> Option<Duration> {
     one.into_iter().chain(other).min()
+}
+
+/// Returns the error for a stage that took longer than `limit`.
+pub(super) fn timed_out(stage: &str, limit: Duration) -> Error {
+    // In milliseconds, because a remainder such as 0.9997 s is confusing to read.
+    let seconds = (limit.as_secs_f64() * 1000.0).round() / 1000.0;
+    Error::new(ErrorKind::Timeout, format!("timed out after {seconds} s waiting for {stage}"))
 }

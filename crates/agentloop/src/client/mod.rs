@@ -1,4 +1,4 @@
-//! The front door.
+//! The client.
 
 mod access;
 mod builder;
@@ -6,10 +6,10 @@ mod call;
 mod download;
 mod embed;
 mod encode;
-mod hidden;
 mod limit;
 mod models;
 mod reply;
+mod secrets;
 mod shared;
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ use self::download::Fetcher;
 use crate::chat::{ChatRequest, ChatResponse, EmbedRequest, EmbedResponse};
 use crate::error::{Error, ErrorKind, Result};
 use crate::history::depth;
-use crate::middleware::{Answer, Dispatch, Middleware, Next, Request};
+use crate::middleware::{Dispatch, Middleware, Next, Request, Response};
 use crate::models::ModelInfo;
 use crate::models::{ModelCatalog, PriceBook};
 use crate::provider::{Provider, Registry, Target};
@@ -36,18 +36,18 @@ use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::Transport;
 
-/// One interface to every provider.
+/// A client for every provider.
 ///
-/// It is cheap to clone, and every clone shares its connections. The caller owns the runtime: calls run on the
-/// tokio runtime that they are awaited on, and nothing runs on after them.
+/// It is cheap to clone, and clones share their connections. The caller owns the runtime: calls run on the tokio
+/// runtime that they are awaited on, and nothing keeps running after them.
 ///
 /// ```no_run
 /// # async fn example() -> agentloop::Result<()> {
 /// use agentloop::{AgentLoop, ChatRequest};
 ///
 /// let ai = AgentLoop::from_env();
-/// let answer = ai.chat(ChatRequest::new("groq/openai/gpt-oss-120b").user("Hello")).await?;
-/// println!("{}", answer.text());
+/// let response = ai.chat(ChatRequest::new("groq/openai/gpt-oss-120b").user("Hello")).await?;
+/// println!("{}", response.text());
 /// # Ok(())
 /// # }
 /// ```
@@ -57,13 +57,13 @@ pub struct AgentLoop(Arc<Inner>);
 #[derive(Clone)]
 pub(crate) struct Inner {
     pub(crate) registry: Arc<Registry>,
-    /// Keys in place of those of the providers, by the name of the provider.
+    /// Keys that replace those of the providers, by provider name.
     pub(crate) keys: BTreeMap<String, Secret>,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) timeouts: Timeouts,
     pub(crate) models: ModelCatalog,
-    /// The models that were asked, with their prices.
+    /// The prices of the models that were called.
     pub(crate) prices: Arc<PriceBook>,
     pub(crate) fetcher: Arc<Fetcher>,
 }
@@ -78,16 +78,17 @@ impl AgentLoop {
         Self(Arc::new(AgentLoopBuilder::new().retrying().into_inner()))
     }
 
-    /// A client to be set up.
+    /// Returns a builder for a client with other settings.
     pub fn builder() -> AgentLoopBuilder {
         AgentLoopBuilder::new()
     }
 
     /// Returns a client with one more middleware, which wraps all others.
     ///
-    /// The new client shares the connections, the providers, and the state of the middleware of this one. It is cheap: a service
-    /// can make one for each of its users. The middleware is the outermost, so it runs once per call, also for a call
-    /// that a [cache](crate::middleware::Cache) answers or that is retried. After `ai.with(a).with(b)`, `b` wraps `a`.
+    /// The new client shares the connections, the providers and the state of the middleware with this one. It is cheap:
+    /// a service can create one for each of its users. The new middleware is the outermost, so it runs once per call,
+    /// also for calls that are retried or that a [cache](crate::middleware::Cache) handles. After `ai.with(a).with(b)`,
+    /// `b` wraps `a`.
     ///
     /// ```
     /// use agentloop::{AgentLoop, middleware};
@@ -104,10 +105,10 @@ impl AgentLoop {
 
     /// Returns a client with another key for one provider.
     ///
-    /// The new client shares everything else with this one, as with [`with`](Self::with); this one keeps its keys. A
-    /// [cache](crate::middleware::Cache) does not share responses between such keys.
-    /// [`Limits`](crate::middleware::Limits) and [`Costs`](crate::middleware::Costs) count all clients that share them
-    /// together; tags tell users apart.
+    /// The new client shares everything else with this one, which keeps its keys. A [cache](crate::middleware::Cache)
+    /// does not share responses between keys. [`Limits`](crate::middleware::Limits) and
+    /// [`Costs`](crate::middleware::Costs) count all clients that share them together; use tags to count users
+    /// separately.
     ///
     /// ```
     /// use agentloop::AgentLoop;
@@ -119,7 +120,7 @@ impl AgentLoop {
     ///
     /// # Errors
     ///
-    /// Fails if the provider is not known or takes no key. The error lists the known providers.
+    /// Fails if the provider is not known or takes no key. The error of an unknown provider lists the known ones.
     pub fn with_key(&self, provider: &str, key: impl Into<Secret>) -> Result<Self> {
         access::takes_key(self.0.registry.provider(provider)?.as_ref())?;
         let mut inner = Inner::clone(&self.0);
@@ -133,7 +134,7 @@ impl AgentLoop {
     ///
     /// # Errors
     ///
-    /// When there is no response, or it is not complete. What did arrive is in [`Error::partial`].
+    /// Fails if there is no response or it is incomplete. [`Error::partial`] has the part that arrived.
     pub fn chat<'r>(
         &self,
         request: impl Into<SharedRequest<'r>>,
@@ -141,32 +142,32 @@ impl AgentLoop {
         let mut request = request.into();
         async move {
             request.check()?;
-            // A client without middleware does not share the request, and makes no events of the response. That saves two copies
-            // of the response (`tests/it/shortcuts.rs` counts them).
+            // A client without middleware does not share the request and creates no events. That saves two copies of
+            // the response (`tests/it/shortcuts.rs` counts them).
             if self.0.middleware.is_empty() {
-                return self.0.answer(&request).await;
+                return self.0.complete(&request).await;
             }
             match self.run(Request::Chat(request.into_arc())).await? {
-                Answer::Events(events) => events.response().await,
-                Answer::Embedding(_) => Err(wrong_answer()),
+                Response::Events(events) => events.response().await,
+                Response::Embedding(_) => Err(wrong_response()),
             }
         }
     }
 
     /// Sends a chat request and returns the response as a stream of events.
     ///
-    /// Returns when the first content has arrived: what fails before that fails the call. Takes a request, a reference to one, or an
-    /// [`Arc`] of one; see [`SharedRequest`].
+    /// Returns when the first content has arrived, so an error before that fails the call and not the stream. Takes a
+    /// request, a reference to one, or an [`Arc`] of one; see [`SharedRequest`].
     ///
     /// # Errors
     ///
-    /// When the response never began.
+    /// Fails if an error occurs before the first content.
     pub fn stream<'r>(
         &self,
         request: impl Into<SharedRequest<'r>>,
     ) -> impl Future<Output = Result<ChatStream>> + Send {
         let mut request = request.into();
-        // Held apart from here on: the future that waits for the stream does not carry the request.
+        // Behind a pointer from here on, so the future that waits for the stream does not hold the request itself.
         let request = request.check().map(|()| request.into_held());
         async move {
             match request? {
@@ -174,8 +175,8 @@ impl AgentLoop {
                     Box::pin(self.0.stream(request)).await
                 }
                 held => match self.run(Request::Stream(held.into_arc())).await? {
-                    Answer::Events(events) => Ok(events),
-                    Answer::Embedding(_) => Err(wrong_answer()),
+                    Response::Events(events) => Ok(events),
+                    Response::Embedding(_) => Err(wrong_response()),
                 },
             }
         }
@@ -183,18 +184,18 @@ impl AgentLoop {
 
     /// Turns texts into vectors, in the order of the texts.
     ///
-    /// Texts that the host does not take in one call go in several, a few at once. The first call that fails ends the
-    /// others, and the error says which texts it was about: `input[96..192]: …`.
+    /// Texts that do not fit into one call of the provider are sent in several, a few at once. The first call that
+    /// fails cancels the others, and its error states the texts: `input[96..192]: …`.
     ///
     /// # Errors
     ///
-    /// When there is no text, the provider has no embeddings, a call fails, a vector is missing, or the vectors have
-    /// different lengths.
+    /// Fails if there are no texts, the provider has no embeddings API, a call fails, a vector is missing, or the
+    /// vectors have different lengths.
     pub async fn embed(&self, mut request: EmbedRequest) -> Result<EmbedResponse> {
         depth::check_fields("extra_body", &mut request.extra_body)?;
         match self.run(Request::Embed(Arc::new(request))).await? {
-            Answer::Embedding(response) => Ok(*response),
-            Answer::Events(_) => Err(wrong_answer()),
+            Response::Embedding(response) => Ok(*response),
+            Response::Events(_) => Err(wrong_response()),
         }
     }
 
@@ -205,17 +206,17 @@ impl AgentLoop {
     ///
     /// # Errors
     ///
-    /// When the provider is not known, has no such list, does not respond in time, or the list is too large
+    /// Fails if the provider is not known, has no list, does not respond in time, or the list is too large
     /// ([`MAX_MODEL_LIST_BYTES`](crate::limits::MAX_MODEL_LIST_BYTES), [`MAX_MODELS`](crate::limits::MAX_MODELS)).
     pub async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
         self.0.models(provider).await
     }
 
-    /// How many tokens a chat would read, in the provider's own count. Nothing is generated.
+    /// Returns how many tokens the prompt of a request has, as the provider counts them. Nothing is generated.
     ///
     /// # Errors
     ///
-    /// When the provider does not count, or does not answer.
+    /// Fails if the provider has no API that counts tokens, or if the call fails.
     pub async fn count_tokens(&self, request: &ChatRequest) -> Result<u64> {
         match depth::refusal(request) {
             Some(refusal) => Err(refusal),
@@ -223,63 +224,64 @@ impl AgentLoop {
         }
     }
 
-    /// What is known of models: their limits, abilities and prices. Nothing is asked of anybody.
+    /// Returns the model data: limits, abilities and prices. Sends nothing.
     pub fn catalog(&self) -> &ModelCatalog {
         &self.0.models
     }
 
-    /// The providers that this client knows, in order.
+    /// Returns the providers that this client knows, in order.
     pub fn providers(&self) -> impl Iterator<Item = &Provider> {
         self.0.registry.providers()
     }
 
-    /// Whether a call to this provider would have a key: `Ok(true)` if there is one, `Ok(false)` if none is needed.
+    /// Returns whether a call to this provider has a key: `Ok(true)` if there is one, `Ok(false)` if none is needed.
     ///
     /// # Errors
     ///
-    /// When one is needed and there is none; the error says where it is looked for.
+    /// Fails if a key is needed and there is none. The error states where keys are looked up.
     pub fn check_key(&self, provider: &str) -> Result<bool> {
         let provider = self.0.registry.provider(provider)?;
         Ok(self.0.key(&provider)?.is_some())
     }
 
-    /// The address that calls to this provider go to, with what the environment says.
+    /// Returns the base URL of a provider, with the variables of the environment filled in.
     ///
     /// # Errors
     ///
-    /// When the provider is not known, or its address names a variable that is not set; the error says which.
+    /// Fails if the provider is not known, or if its base URL names a variable that is not set. The error names the
+    /// variable.
     pub fn base_url(&self, provider: &str) -> Result<String> {
         let provider = self.0.registry.provider(provider)?;
         Ok(self.0.registry.base_url(&provider)?.into_owned())
     }
 
-    /// Which provider and model the name of a model leads to.
+    /// Returns the provider and the model that a model name stands for.
     ///
     /// # Errors
     ///
-    /// When it leads to none.
+    /// Fails if the name cannot be resolved.
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.0.registry.resolve(model).map(Arc::unwrap_or_clone)
     }
 
-    /// The events of a chat: as they come, or all at once.
+    /// Returns the events of a chat, streamed or from a complete response.
     #[cfg(feature = "agent")]
     pub(crate) async fn events(
         &self,
         request: Arc<ChatRequest>,
         streamed: bool,
     ) -> Result<ChatStream> {
-        // A whole answer may come without its steps; here they are wanted.
+        // A complete response may arrive as its last event alone, but here all events are needed.
         if !streamed && self.0.middleware.is_empty() {
-            return Ok(ChatStream::from_response(&self.0.answer(&request).await?));
+            return Ok(ChatStream::from_response(&self.0.complete(&request).await?));
         }
         let request = if streamed { Request::Stream(request) } else { Request::Chat(request) };
         match self.run(request).await? {
-            Answer::Events(events) if !streamed => {
+            Response::Events(events) if !streamed => {
                 Ok(ChatStream::from_response(&events.response().await?))
             }
-            Answer::Events(events) => Ok(events),
-            Answer::Embedding(_) => Err(wrong_answer()),
+            Response::Events(events) => Ok(events),
+            Response::Embedding(_) => Err(wrong_response()),
         }
     }
 
@@ -287,7 +289,7 @@ impl AgentLoop {
         &self.0
     }
 
-    async fn run(&self, request: Request) -> Result<Answer> {
+    async fn run(&self, request: Request) -> Result<Response> {
         if self.0.middleware.is_empty() {
             // Boxed, because the caller holds this future for as long as it waits (`tests/it/shortcuts.rs` bounds its size).
             return Box::pin(self.0.call_provider(request, None)).await;
@@ -297,9 +299,9 @@ impl AgentLoop {
     }
 }
 
-/// A middleware answered a chat with vectors, or the other way round.
-fn wrong_answer() -> Error {
-    Error::new(ErrorKind::Other, "a middleware answered with something that was not asked for")
+/// Returns the error for a middleware that returns vectors for a chat, or events for embeddings.
+fn wrong_response() -> Error {
+    Error::new(ErrorKind::Other, "a middleware returned a response of the wrong kind")
 }
 
 impl fmt::Debug for AgentLoop {

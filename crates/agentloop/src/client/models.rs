@@ -1,8 +1,8 @@
-//! The models that a provider serves.
+//! The list of the models that a provider serves.
 
 use super::Inner;
-use super::hidden::Hidden;
 use super::limit::{Limit, shorter};
+use super::secrets::RequestSecrets;
 use crate::chat::ExtraHeaders;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIST_TIMEOUT};
@@ -18,11 +18,11 @@ impl Inner {
         if !provider.serves.models {
             return Err(named(Error::new(
                 ErrorKind::Unsupported,
-                format!("{} has no list of its models", provider.name),
+                format!("{} has no API that lists its models", provider.name),
             )));
         }
         let all = shorter(self.timeouts.total, Some(MODEL_LIST_TIMEOUT));
-        let all = Limit::new("the list of models", all);
+        let all = Limit::new("the model list", all);
         all.within(self.model_pages(&provider, all)).await.map_err(named)
     }
 
@@ -34,8 +34,8 @@ impl Inner {
         for _ in 0..MAX_MODEL_PAGES {
             let encoded = codec.encode_models(provider, next.as_deref())?;
             let (http, _) = self.http_request(provider, encoded, None, &ExtraHeaders::default())?;
-            let hidden = Hidden::of(&http);
-            let limit = Limit::new("a page of the list of models", self.timeouts.first_content);
+            let secrets = RequestSecrets::of(&http);
+            let limit = Limit::new("a page of the model list", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());
             let page = async {
                 let response = self.send(provider, http, &self.timeouts, deadline).await?;
@@ -44,9 +44,9 @@ impl Inner {
                     _ => error,
                 })
             };
-            let body = limit.within(page).await.map_err(|error| hidden.hide(error))?;
+            let body = limit.within(page).await.map_err(|error| secrets.hide(error))?;
             bytes_left -= body.len();
-            let page = codec.decode_models(provider, &body).map_err(|error| hidden.hide(error))?;
+            let page = codec.decode_models(provider, &body).map_err(|error| secrets.hide(error))?;
             models.extend(page.models);
             if models.len() > MAX_MODELS {
                 return Err(too_large(&format!("{MAX_MODELS} models")));
@@ -62,5 +62,5 @@ impl Inner {
 }
 
 fn too_large(limit: &str) -> Error {
-    Error::new(ErrorKind::TooLarge, format!("the list of models has more than {limit}"))
+    Error::new(ErrorKind::TooLarge, format!("the model list has more than {limit}"))
 }

@@ -1,4 +1,4 @@
-//! Reads an answer: bytes in, events out.
+//! Reads a response: bytes in, events out.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -8,7 +8,8 @@ use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use tokio::time::{Instant, Sleep};
 
-use super::hidden::Hidden;
+use super::limit::timed_out;
+use super::secrets::RequestSecrets;
 use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
 use crate::framing::{Guess, Guesser, JsonArrayReader, SseReader};
@@ -19,23 +20,23 @@ use crate::stream::ended_early;
 use crate::timeouts::Timeouts;
 use crate::transport::Body;
 
-/// How the bytes of an answer are read.
+/// How the bytes of a response are read.
 #[derive(Debug)]
 pub(crate) enum Reading {
     /// As server-sent events.
     Stream(SseReader),
-    /// As a list whose elements are events.
+    /// As a JSON array whose elements are events.
     List(JsonArrayReader),
-    /// As one JSON body.
+    /// As one JSON value.
     Whole(Pieces),
-    /// As whatever the first bytes look like.
+    /// As the first bytes suggest.
     Unknown(BytesMut, Guesser),
 }
 
-/// How many bytes of a stream are read in one step. A piece that is larger is read in several.
+/// How many bytes of a stream are decoded in one step. A larger piece is decoded in several.
 const STEP: usize = 64 << 10;
 
-/// The bytes of one body. Most come in one piece, which is then not copied.
+/// The bytes of a body. Most bodies arrive in one piece, which is not copied.
 #[derive(Debug, Default)]
 pub(crate) struct Pieces {
     first: Bytes,
@@ -49,7 +50,7 @@ impl Pieces {
                 self.first = bytes;
                 return;
             }
-            // A body in pieces is likely to have more of them.
+            // A body that arrives in pieces probably has more of them.
             self.all.reserve(2 * (self.first.len() + bytes.len()));
             self.all.extend_from_slice(&std::mem::take(&mut self.first));
         }
@@ -62,7 +63,8 @@ impl Pieces {
 }
 
 impl Reading {
-    /// From what the answer says it is: a host may stream unasked, or answer whole when asked to stream.
+    /// Chooses by the content type of the response. A provider may stream although it was not requested, or send a
+    /// complete response to a streaming request.
     pub(crate) fn of(content_type: &str, stream: bool) -> Self {
         let kind = content_type.split(';').next().unwrap_or_default().trim_ascii();
         if kind.eq_ignore_ascii_case("text/event-stream") {
@@ -70,41 +72,41 @@ impl Reading {
         } else if stream && !kind.eq_ignore_ascii_case("text/html") {
             Self::Unknown(BytesMut::new(), Guesser::default())
         } else {
-            // Also a login page or a proxy's own: no stream of ours looks like that.
+            // Includes HTML, for example a login page or the error page of a proxy: no stream looks like that.
             Self::Whole(Pieces::default())
         }
     }
 }
 
-/// An answer while it is read.
+/// A response while it is read.
 pub(crate) struct Reply {
     body: Body,
-    /// What is left of the last piece of the body.
+    /// The rest of the last piece of the body.
     rest: Bytes,
     pace: Pace,
     /// How many bytes have been read since the last event.
-    silent: usize,
+    bytes_without_event: usize,
     reading: Reading,
     decoder: ChatDecoder,
     emitter: Box<Emitter>,
     state: State,
     model: Option<String>,
-    /// What no error shows.
-    hidden: Hidden,
-    /// Whether content has been handed on: from then on the call cannot be repeated unseen.
-    handed_on: bool,
+    /// The secrets that errors must not show.
+    secrets: RequestSecrets,
+    /// Whether content has been returned to the caller. From then on the call cannot be retried.
+    has_returned_content: bool,
     idle: Option<Duration>,
     idle_timer: Option<Pin<Box<Sleep>>>,
-    last_life: Instant,
+    last_received: Instant,
     total: Option<(Duration, Pin<Box<Sleep>>)>,
 }
 
 #[derive(Debug)]
 enum State {
     Reading,
-    /// The decoder has seen the end; what is queued is all there is.
+    /// The decoder has seen the end. The queued events are the last ones.
     Ended,
-    /// It failed; the error follows what is queued.
+    /// Reading failed. The error follows the queued events.
     Failed(Option<Error>),
 }
 
@@ -119,17 +121,17 @@ impl Reply {
             body,
             rest: Bytes::new(),
             pace: Pace::new(),
-            silent: 0,
+            bytes_without_event: 0,
             reading,
             decoder,
             emitter,
             state: State::Reading,
             model: None,
-            hidden: Hidden::default(),
-            handed_on: false,
+            secrets: RequestSecrets::default(),
+            has_returned_content: false,
             idle: None,
             idle_timer: None,
-            last_life: Instant::now(),
+            last_received: Instant::now(),
             total: None,
         }
     }
@@ -139,9 +141,9 @@ impl Reply {
         self
     }
 
-    /// The same, whose errors do not show what the request showed to the provider.
-    pub(crate) fn hiding(mut self: Box<Self>, hidden: Hidden) -> Box<Self> {
-        self.hidden = hidden;
+    /// Sets the secrets that errors must not show.
+    pub(crate) fn with_secrets(mut self: Box<Self>, secrets: RequestSecrets) -> Box<Self> {
+        self.secrets = secrets;
         self
     }
 
@@ -152,15 +154,16 @@ impl Reply {
     ) -> Box<Self> {
         self.idle = timeouts.idle;
         self.total = timeouts.total.and_then(|total| {
-            // A limit past the end of the clock is none.
+            // A limit beyond the range of the clock never ends.
             let end = began.checked_add(total)?;
             Some((total, Box::pin(tokio::time::sleep_until(end))))
         });
         self
     }
 
-    /// Reads until the first content is there, or `all`: what fails before fails the call. The events stay where they are.
-    pub(crate) async fn prime(&mut self, all: bool) -> Result<()> {
+    /// Reads up to the first content event, or to the end with `all`. An error before that fails the call. The events
+    /// stay queued.
+    pub(crate) async fn read_ahead(&mut self, all: bool) -> Result<()> {
         let mut seen = 0;
         std::future::poll_fn(|context| {
             loop {
@@ -183,12 +186,12 @@ impl Reply {
         .await
     }
 
-    /// The events that were read ahead.
-    pub(crate) fn into_read(self) -> Vec<ChatStreamEvent> {
+    /// Returns the queued events.
+    pub(crate) fn into_events(self) -> Vec<ChatStreamEvent> {
         self.emitter.into_events()
     }
 
-    /// The answer, which was read ahead as a whole.
+    /// Returns the complete response, after [`read_ahead`](Self::read_ahead) has read all of it.
     pub(crate) fn into_response(mut self) -> Result<ChatResponse> {
         match self.emitter.pop_last() {
             Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
@@ -209,15 +212,15 @@ impl Reply {
         }
     }
 
-    /// Reads the next bytes. What comes of them is in the emitter, or in the state.
+    /// Reads the next bytes. The result is in the emitter or in the state.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let step = match self.poll_bytes(context) {
             Poll::Ready(Some(Ok(bytes))) => {
-                self.last_life = Instant::now();
+                self.last_received = Instant::now();
                 // The timer itself is only polled when there is nothing to read.
                 match &self.total {
-                    Some((limit, timer)) if self.last_life >= timer.deadline() => {
-                        Err(late("the whole answer", *limit))
+                    Some((limit, timer)) if self.last_received >= timer.deadline() => {
+                        Err(timed_out("the complete response", *limit))
                     }
                     _ => self.bytes(bytes),
                 }
@@ -236,12 +239,13 @@ impl Reply {
             if let Some(partial) = self.emitter.partial() {
                 error = error.with_partial(partial);
             }
-            self.state = State::Failed(Some(self.hidden.hide(error)));
+            self.state = State::Failed(Some(self.secrets.hide(error)));
         }
         Poll::Ready(())
     }
 
-    /// Returns what is left of the last piece, then the next one. Control returns to the runtime after a bounded number of bytes.
+    /// Returns the rest of the last piece, then the next piece. Returns control to the runtime after a bounded number
+    /// of bytes.
     fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
         if self.rest.is_empty() {
             let piece = ready!(Pin::new(&mut self.body).poll_next(context));
@@ -260,7 +264,7 @@ impl Reply {
         if let Reading::Unknown(begin, guesser) = &mut self.reading {
             begin.extend_from_slice(&bytes);
             let Some(guess) = guesser.guess(begin) else {
-                return self.count_silent(bytes.len());
+                return self.count_bytes_without_event(bytes.len());
             };
             bytes = std::mem::take(begin).freeze();
             self.reading = match guess {
@@ -290,23 +294,23 @@ impl Reply {
         let flow = match reading {
             Reading::Stream(reader) => reader.feed(&bytes, &mut take)?,
             Reading::List(reader) => reader.feed(&bytes, &mut take)?,
-            // These were dealt with above.
+            // Both are handled above.
             Reading::Whole(_) | Reading::Unknown(..) => Flow::Continue,
         };
         if flow == Flow::Done {
             self.state = State::Ended;
         }
         if self.emitter.progress() != before {
-            self.silent = 0;
+            self.bytes_without_event = 0;
             return Ok(());
         }
-        self.count_silent(bytes.len())
+        self.count_bytes_without_event(bytes.len())
     }
 
-    /// Counts bytes that led to no event.
-    fn count_silent(&mut self, bytes: usize) -> Result<()> {
-        self.silent = self.silent.saturating_add(bytes);
-        if self.silent <= MAX_BYTES_WITHOUT_EVENT {
+    /// Counts bytes that produced no event.
+    fn count_bytes_without_event(&mut self, bytes: usize) -> Result<()> {
+        self.bytes_without_event = self.bytes_without_event.saturating_add(bytes);
+        if self.bytes_without_event <= MAX_BYTES_WITHOUT_EVENT {
             return Ok(());
         }
         Err(Error::new(
@@ -322,7 +326,7 @@ impl Reply {
                 match reader.finish(&mut |frame| decoder.frame(&frame, emitter)) {
                     Ok(Flow::Done) => Ok(()),
                     Ok(Flow::Continue) => decoder.finish(emitter),
-                    // An event without its end that cannot be read was cut off.
+                    // A last event that is incomplete and cannot be parsed was cut off.
                     Err(error) if error.kind() == ErrorKind::Protocol => Err(Error::new(
                         ErrorKind::IncompleteStream,
                         "the stream ended in the middle of an event",
@@ -332,10 +336,10 @@ impl Reply {
                 }
             }
             Reading::List(reader) => reader.finish().and_then(|()| decoder.finish(emitter)),
-            Reading::Unknown(body, _) => whole(body, decoder, emitter),
-            Reading::Whole(body) => whole(body.bytes(), decoder, emitter),
+            Reading::Unknown(body, _) => decode_body(body, decoder, emitter),
+            Reading::Whole(body) => decode_body(body.bytes(), decoder, emitter),
         };
-        // A body that is an error fails the call, whatever precedes the error in it: the caller has seen nothing.
+        // A body that is an error fails the call, even if content precedes the error: the caller has not seen it.
         if done.is_err() && matches!(reading, Reading::Unknown(..) | Reading::Whole(_)) {
             emitter.discard_events();
         }
@@ -344,23 +348,23 @@ impl Reply {
         Ok(())
     }
 
-    /// Whether a wait has taken too long. The idle timer is set again only when it has run out, not at every piece.
+    /// Returns the error if a time limit has passed. The idle timer is reset only when it expires, not at every piece.
     fn poll_timers(&mut self, context: &mut Context<'_>) -> Poll<Error> {
         if let Some((limit, timer)) = &mut self.total
             && timer.as_mut().poll(context).is_ready()
         {
-            return Poll::Ready(late("the whole answer", *limit));
+            return Poll::Ready(timed_out("the complete response", *limit));
         }
         let Some(limit) = self.idle else {
             return Poll::Pending;
         };
-        let Some(due) = self.last_life.checked_add(limit) else {
+        let Some(due) = self.last_received.checked_add(limit) else {
             return Poll::Pending;
         };
         let timer = self.idle_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));
         while timer.as_mut().poll(context).is_ready() {
             if Instant::now() >= due {
-                return Poll::Ready(late("the next piece of the answer", limit));
+                return Poll::Ready(timed_out("the next part of the response", limit));
             }
             timer.as_mut().reset(due);
         }
@@ -368,15 +372,11 @@ impl Reply {
     }
 }
 
-fn whole(body: &[u8], decoder: &mut ChatDecoder, emitter: &mut Emitter) -> Result<()> {
+fn decode_body(body: &[u8], decoder: &mut ChatDecoder, emitter: &mut Emitter) -> Result<()> {
     if body.trim_ascii().is_empty() {
-        return Err(Error::new(ErrorKind::IncompleteStream, "the answer is empty"));
+        return Err(Error::new(ErrorKind::IncompleteStream, "the response is empty"));
     }
     decoder.body(body, emitter)
-}
-
-fn late(what: &str, limit: Duration) -> Error {
-    Error::new(ErrorKind::Timeout, format!("{what} did not come within {} s", limit.as_secs_f64()))
 }
 
 impl Stream for Reply {
@@ -385,11 +385,11 @@ impl Stream for Reply {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         match self.poll_event(context) {
             Poll::Ready(Some(Ok(event))) => {
-                self.handed_on |= event.is_content();
+                self.has_returned_content |= event.is_content();
                 Poll::Ready(Some(Ok(event)))
             }
-            // What the consumer has seen cannot be repeated unseen.
-            Poll::Ready(Some(Err(error))) if self.handed_on => {
+            // An error is not retryable once the caller has seen content.
+            Poll::Ready(Some(Err(error))) if self.has_returned_content => {
                 Poll::Ready(Some(Err(error.with_retryable(false))))
             }
             item => item,

@@ -10,10 +10,10 @@ use crate::history::depth;
 /// A request as [`AgentLoop::chat`](crate::AgentLoop::chat) and [`AgentLoop::stream`](crate::AgentLoop::stream) take it: a
 /// [`ChatRequest`], a reference to one, or an [`Arc`] of one.
 ///
-/// A loop that makes one call after another keeps its request and passes a reference, so the conversation and the tools are not
-/// copied. Middleware shares the request with whoever asks for it later, so a client that has some needs an [`Arc`] and copies a
-/// request that it only has a reference to. Pass an [`Arc`] to such a client; [`Arc::make_mut`] changes the request between calls
-/// without a copy.
+/// A loop that makes one call after another can keep its request and pass a reference, so the conversation and the
+/// tools are not copied. A client with middleware needs an [`Arc`], because middleware may keep the request, and copies
+/// a request that it gets by reference. Pass an [`Arc`] to such a client; [`Arc::make_mut`] changes the request between
+/// calls without a copy.
 ///
 /// ```no_run
 /// # async fn example(ai: agentloop::AgentLoop) -> agentloop::Result<()> {
@@ -30,21 +30,22 @@ use crate::history::depth;
 #[non_exhaustive]
 #[expect(
     clippy::large_enum_variant,
-    reason = "it exists once per call; a box would be one more allocation"
+    reason = "there is one per call; a box would be one more allocation"
 )]
 pub enum SharedRequest<'r> {
-    /// The call's own.
+    /// A request that the call owns.
     Owned(ChatRequest),
-    /// The caller's.
+    /// A request that the caller keeps.
     Borrowed(&'r ChatRequest),
-    /// Held by several.
+    /// A request that is shared.
     Shared(Arc<ChatRequest>),
 }
 
 impl SharedRequest<'_> {
     /// Checks that nothing in the request is nested too deeply.
     pub(super) fn check(&mut self) -> Result<()> {
-        // What the call owns is also levelled, because dropping what is too deep would overflow the stack.
+        // A request that the call owns is also flattened, because dropping a value that is nested too deeply would
+        // overflow the stack.
         let owned = match self {
             Self::Owned(request) => Some(request),
             Self::Shared(request) => Arc::get_mut(request),
@@ -56,7 +57,7 @@ impl SharedRequest<'_> {
         }
     }
 
-    /// Returns the request in a form that several can hold. Only one that is borrowed is copied.
+    /// Returns the request in an [`Arc`]. Only a borrowed request is copied.
     pub(super) fn into_arc(self) -> Arc<ChatRequest> {
         match self {
             Self::Owned(request) => Arc::new(request),
@@ -75,7 +76,7 @@ impl<'r> SharedRequest<'r> {
     }
 }
 
-/// A request that whatever holds it has at hand, but not inside.
+/// A request behind a pointer, borrowed or shared.
 pub(super) enum Held<'r> {
     Borrowed(&'r ChatRequest),
     Shared(Arc<ChatRequest>),

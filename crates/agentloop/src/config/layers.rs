@@ -58,7 +58,7 @@ impl ConfigReader {
     pub fn untrusted(mut self, text: &str, folder: impl AsRef<Path>) -> Result<Self> {
         let mut table = read(text, folder.as_ref())?;
         self.restricted.extend(restrict(&mut table));
-        drop_unaddressed(&mut table, &self.table);
+        remove_providers_without_url(&mut table, &self.table);
         let is_limited = self.table.get("cost").is_some_and(|cost| cost.get("limit").is_some());
         if is_limited && let Some(cost) = table.remove("cost") {
             self.restricted.push(RestrictedSetting {
@@ -105,8 +105,8 @@ fn read(text: &str, folder: &Path) -> Result<Table> {
     Ok(table)
 }
 
-/// A provider that is not built in and lost its address cannot be used: the rest of its table would only be an error.
-fn drop_unaddressed(table: &mut Table, base: &Table) {
+/// Removes a provider that is not built in and has lost its base URL: the rest of its table would only be an error.
+fn remove_providers_without_url(table: &mut Table, base: &Table) {
     let Some(Value::Table(providers)) = table.get_mut("providers") else { return };
     let known = |name: &str| {
         let set_before = base.get("providers").and_then(|table| table.get(name)).is_some();

@@ -84,7 +84,7 @@ pub struct Config {
     pub cost: Option<Costs>,
     /// Whether failed calls are retried.
     pub retry: Option<Retry>,
-    /// Whether other models are asked when a call fails.
+    /// Whether other models are called when a call fails.
     pub fallback: Option<Fallback>,
     /// The cache. All clients of this configuration share it.
     pub cache: Option<Cache>,
@@ -192,7 +192,7 @@ enum Range {
     Between([f64; 2]),
 }
 
-/// Timeouts in seconds; 0 is no timeout.
+/// Timeouts in seconds; 0 means no timeout.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct TimeoutsTable {
@@ -411,7 +411,7 @@ impl Row {
             Param::from_name(word).ok_or_else(|| {
                 let known: Vec<&str> = Param::ALL.iter().map(|param| param.name()).collect();
                 wrong(format!("`{word}` is not a parameter"))
-                    .with_hint(format!("known are {}", known.join(", ")))
+                    .with_hint(format!("known names: {}", known.join(", ")))
             })
         };
         for (header, value) in self.headers {
@@ -436,7 +436,7 @@ impl Row {
         for (field, value) in self.defaults {
             provider = provider.default_field(field, value);
         }
-        // What the file strips is stripped, whatever else it has about the parameter.
+        // The parameters that the file strips are removed last, whatever its other settings for them.
         provider = provider.strip(self.strip);
         if let Some(changes) = self.quirks {
             let mut all = provider.all_quirks();

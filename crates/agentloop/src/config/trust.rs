@@ -23,18 +23,18 @@ const fn trusted(path: &'static str, risk: &'static str) -> Setting {
     Setting { path, risk: Some(risk) }
 }
 
-const ADDRESS: &str = "chooses where prompts and keys are sent";
+const URL: &str = "chooses where prompts and keys are sent";
 const KEY: &str = "chooses which key is sent";
 const REQUEST: &str = "changes what is sent";
 const COSTS: &str = "changes what calls are taken to cost";
-const FETCH: &str = "lets this machine fetch addresses that a conversation names";
+const FETCH: &str = "lets this machine download URLs that a conversation contains";
 
 /// Every setting, with its class. One that is not listed needs trust, and a test fails.
 pub(super) const SETTINGS: &[Setting] = &[
     free("default_provider"),
     free("default_model"),
     free("aliases"),
-    trusted("providers.*.base_url", ADDRESS),
+    trusted("providers.*.base_url", URL),
     trusted("providers.*.protocol", REQUEST),
     trusted("providers.*.auth", KEY),
     trusted("providers.*.key_env", "reads an environment variable and sends it as the key"),

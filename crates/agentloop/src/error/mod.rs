@@ -1,4 +1,4 @@
-//! The one error type.
+//! The error type of the library.
 
 mod record;
 
@@ -12,14 +12,14 @@ pub use crate::chat::ErrorKind;
 use crate::limits::MAX_ERROR_RAW_BYTES;
 use crate::secret::echo::Echo;
 
-/// Why a call failed: what happened, to which provider, and what to do next.
+/// The error of a call: what happened, at which provider, and what to do next.
 ///
-/// - [`kind`](Self::kind) is what programs match on; it says what can be done about it.
+/// - [`kind`](Self::kind) is what programs match on. It determines what can be done about the error.
 /// - [`is_retryable`](Self::is_retryable) is whether the same call may succeed later.
-/// - [`partial`](Self::partial) is what had arrived when a stream failed.
-/// - [`raw`](Self::raw) is the provider's body, for what no field has.
-/// - The text is for people; nothing is promised about it. `{}` is one line (with the errors of other attempts below it),
-///   `{:?}` adds the hint, the request id and the sources, and `{:#?}` shows all fields.
+/// - [`partial`](Self::partial) is the part of the response that arrived before a stream failed.
+/// - [`raw`](Self::raw) is the body that the provider sent, for details that have no field.
+/// - The text is for people and may change between versions. `{}` is one line (with the errors of other attempts below
+///   it), `{:?}` adds the hint, the request id and the sources, and `{:#?}` shows all fields.
 ///
 /// ```
 /// use agentloop::{Error, ErrorKind};
@@ -50,11 +50,11 @@ struct Inner {
     partial: Option<Box<ChatResponse>>,
     causes: Vec<Error>,
     source: Option<Arc<dyn StdError + Send + Sync>>,
-    /// Whether the provider had begun to answer, where that is known.
+    /// Whether the provider had started to respond, if that is known.
     began: Option<bool>,
 }
 
-/// `Ok` or an [`Error`].
+/// A `Result` whose error is an [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
@@ -80,32 +80,32 @@ impl Error {
         }))
     }
 
-    /// What happened, for programs.
+    /// Returns the kind of the error, for programs to match on.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// What happened, in the provider's words where it had some.
+    /// Returns what happened, in the words of the provider if it sent any.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The provider that failed; `None` when the call never got to one.
+    /// Returns the provider that failed, or `None` if the call did not reach one.
     pub fn provider(&self) -> Option<&str> {
         self.0.provider.as_deref()
     }
 
-    /// The model that was asked.
+    /// Returns the model that was called.
     pub fn model(&self) -> Option<&str> {
         self.0.model.as_deref()
     }
 
-    /// The HTTP status, also when the provider named it inside an answer of status 200.
+    /// Returns the HTTP status. Some providers report it inside a response of status 200.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// The provider's own code for it.
+    /// Returns the provider's own error code.
     pub fn code(&self) -> Option<&str> {
         self.0.code.as_deref()
     }
@@ -115,69 +115,70 @@ impl Error {
         self.0.param.as_deref()
     }
 
-    /// Whether the same call may succeed later.
+    /// Returns whether the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         self.0.retryable
     }
 
-    /// How long the provider asks to wait before the next try.
+    /// Returns how long to wait before the next attempt, as the provider requests.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// The id by which the provider's support knows the call.
+    /// Returns the request id, which the provider's support asks for.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// What to do about it.
+    /// Returns what to do about the error.
     pub fn hint(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// Returns the body of the response as it came, or the bytes that could not be understood; at most
+    /// Returns the body of the response, or the bytes that could not be parsed: at most
     /// [`MAX_ERROR_RAW_BYTES`](crate::limits::MAX_ERROR_RAW_BYTES) of them. Keys are replaced by `***`.
     pub fn raw(&self) -> Option<&str> {
         self.0.raw.as_deref()
     }
 
-    /// What had arrived before a stream failed; the whole answer where it arrived but was not what it should be.
+    /// Returns the part of the response that arrived before a stream failed, or the complete response if it arrived but
+    /// was not acceptable.
     pub fn partial(&self) -> Option<&ChatResponse> {
         self.0.partial.as_deref()
     }
 
-    /// The errors of the other tries, when several were made: those of all models of an
-    /// [`AllFailed`](ErrorKind::AllFailed), else those that came before this one, oldest first.
+    /// Returns the errors of the other attempts, if there were several: those of all models for
+    /// [`AllFailed`](ErrorKind::AllFailed), else those that preceded this one, oldest first.
     pub fn causes(&self) -> &[Error] {
         &self.0.causes
     }
 
-    /// Whether the provider had begun to answer, and may have to be paid; `None` when nobody knows.
+    /// Returns whether the provider had started to respond, which may cost money. `None` if that is not known.
     pub(crate) fn began(&self) -> Option<bool> {
         self.0.began
     }
 
-    /// The same, of a call whose provider had begun to answer, or never got it.
+    /// Sets whether the provider had started to respond.
     pub(crate) fn with_began(mut self, began: bool) -> Self {
         self.0.began = Some(began);
         self
     }
 
-    /// The same, of that provider (unless one is known already).
+    /// Sets the provider, unless one is set already.
     #[must_use]
     pub fn with_provider(mut self, provider: impl Into<String>) -> Self {
         self.0.provider.get_or_insert_with(|| provider.into());
         self
     }
 
-    /// The same, of that model (unless one is known already).
+    /// Sets the model, unless one is set already.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.0.model.get_or_insert_with(|| model.into());
         self
     }
 
-    /// The same, saying what of the request it is about.
+    /// Adds the part of the request that the error is about, before the message.
     #[must_use]
     pub(crate) fn about(mut self, what: &str) -> Self {
         self.0.message = format!("{what}: {}", self.0.message);
@@ -201,14 +202,14 @@ impl Error {
         inner.causes.iter_mut().for_each(|cause| cause.hide(secret));
     }
 
-    /// The same, with an HTTP status.
+    /// Sets the HTTP status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
         self
     }
 
-    /// The same, with the provider's code.
+    /// Sets the provider's error code.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<String>) -> Self {
         self.0.code = Some(code.into());
@@ -230,7 +231,7 @@ impl Error {
         self
     }
 
-    /// The same, retryable or not.
+    /// Sets whether the error is retryable.
     #[must_use]
     pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = retryable;
@@ -244,7 +245,7 @@ impl Error {
         self
     }
 
-    /// The same, with the provider's request id.
+    /// Sets the provider's request id.
     #[must_use]
     pub fn with_request_id(mut self, id: Option<String>) -> Self {
         if id.is_some() {
@@ -253,19 +254,19 @@ impl Error {
         self
     }
 
-    /// The same, with what to do about it.
+    /// Sets what to do about the error.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Sets the bytes that caused it. Only the first
-    /// [`MAX_ERROR_RAW_BYTES`](crate::limits::MAX_ERROR_RAW_BYTES) are kept.
+    /// Sets the bytes that caused the error. Only the first [`MAX_ERROR_RAW_BYTES`](crate::limits::MAX_ERROR_RAW_BYTES)
+    /// are kept.
     #[must_use]
     pub fn with_raw(mut self, raw: &[u8]) -> Self {
         let mut text = String::from_utf8_lossy(&raw[..raw.len().min(MAX_ERROR_RAW_BYTES)]);
-        // The cut may fall into a character, and what is not UTF-8 grows when it is replaced.
+        // The cut may be inside a character, and bytes that are not UTF-8 become longer when they are replaced.
         if text.len() > MAX_ERROR_RAW_BYTES || raw.len() > MAX_ERROR_RAW_BYTES {
             let mut end = text.len().min(MAX_ERROR_RAW_BYTES);
             while !text.is_char_boundary(end) {
@@ -278,21 +279,21 @@ impl Error {
         self
     }
 
-    /// The same, with what had arrived by then.
+    /// Sets the part of the response that arrived.
     #[must_use]
     pub fn with_partial(mut self, partial: ChatResponse) -> Self {
         self.0.partial = Some(Box::new(partial));
         self
     }
 
-    /// The same, with the errors of the other tries.
+    /// Sets the errors of the other attempts.
     #[must_use]
     pub fn with_causes(mut self, causes: Vec<Error>) -> Self {
         self.0.causes = causes;
         self
     }
 
-    /// The same, caused by another error.
+    /// Sets the error that caused this one.
     #[must_use]
     pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.0.source = Some(Arc::new(source));
@@ -381,7 +382,7 @@ impl StdError for Error {
 }
 
 impl PartialEq for Error {
-    /// Equal if they say the same; sources are not compared.
+    /// Compares everything except the sources.
     fn eq(&self, other: &Self) -> bool {
         let (a, b) = (&*self.0, &*other.0);
         a.kind == b.kind

@@ -1,4 +1,4 @@
-//! The trees of JSON in a request.
+//! The JSON trees in a request.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_REQUEST_DEPTH;
 use crate::nesting::{dismantle, is_deeper};
 
-/// Calls `$each` with every tree of a part, which may be changed or not.
+/// Calls `$each` with every tree of a part, mutable or not.
 macro_rules! trees_of {
     ($part:expr, $each:expr, $iter:ident, $($mut:tt)?) => {
         match $part {
@@ -69,7 +69,7 @@ pub(crate) fn each_tree(message: &mut ChatMessage, each: &mut dyn FnMut(&mut Val
     }
 }
 
-/// Returns whether that holds of any tree in the parts of a message.
+/// Returns whether `holds` is true for any tree in the parts of a message.
 pub(crate) fn any_tree(message: &ChatMessage, holds: fn(&Value) -> bool) -> bool {
     let mut any = false;
     let mut each = |tree: &Value| any = any || holds(tree);
@@ -81,18 +81,18 @@ fn is_too_deep(tree: &Value) -> bool {
     is_deeper(tree, MAX_REQUEST_DEPTH)
 }
 
-/// Returns an object is a level of its own.
+/// Returns whether fields are nested too deeply. The object itself is one level.
 fn are_too_deep(fields: &Map<String, Value>) -> bool {
     fields.values().any(|field| is_deeper(field, MAX_REQUEST_DEPTH - 1))
 }
 
 fn too_deep(place: &str) -> Error {
-    let message = format!("{place}: JSON that nests deeper than {MAX_REQUEST_DEPTH} levels");
+    let message = format!("{place}: JSON is nested deeper than {MAX_REQUEST_DEPTH} levels");
     Error::new(ErrorKind::InvalidRequest, message)
-        .with_hint("make it flatter, or put what lies deep into it as text")
+        .with_hint("make it flatter, or send the deeper parts as text")
 }
 
-/// Returns why a request cannot be walked over, if it cannot.
+/// Returns the error if a request is nested too deeply to be processed.
 pub(crate) fn refusal(request: &ChatRequest) -> Option<Error> {
     for (at, tool) in request.tools.iter().enumerate() {
         let deep = match tool {
@@ -135,7 +135,8 @@ pub(crate) fn refusal(request: &ChatRequest) -> Option<Error> {
     Some(too_deep(place))
 }
 
-/// Refuses a request that nests too deep, and takes apart what does: its owner could not even drop it.
+/// Checks that a request is not nested too deeply. A tree that is too deep is dropped here, because dropping it in the
+/// usual way would overflow the stack.
 pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
     let Some(error) = refusal(request) else { return Ok(()) };
     for tool in &mut request.tools {
@@ -165,19 +166,19 @@ pub(crate) fn check(request: &mut ChatRequest) -> Result<()> {
     Err(error)
 }
 
-/// Returns why fields are not taken, if they nest too deep.
+/// Returns the error if fields are nested too deeply.
 pub(crate) fn refusal_of_fields(place: &str, fields: &Map<String, Value>) -> Option<Error> {
     are_too_deep(fields).then(|| too_deep(place))
 }
 
-/// The same as [`check`], of fields alone.
+/// Checks fields like [`check`].
 pub(crate) fn check_fields(place: &str, fields: &mut Map<String, Value>) -> Result<()> {
     let Some(error) = refusal_of_fields(place, fields) else { return Ok(()) };
     fields.values_mut().for_each(level);
     Err(error)
 }
 
-/// The same, of a schema alone.
+/// Checks a schema like [`check`].
 #[cfg(feature = "structured")]
 pub(crate) fn check_schema(place: &str, schema: &mut Value) -> Result<()> {
     match is_too_deep(schema) {

@@ -1,44 +1,44 @@
-//! Removes what one provider made and another cannot read.
+//! Removes parts that one provider made and another cannot read.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::Turn;
+use super::Entry;
 use crate::chat::{
     ChatMessage, CodeExecutionPart, CodeOutcome, CodeResultPart, ContentPart, MessageContent,
     ProviderState, Role, Warning, WarningKind,
 };
 use crate::protocol::{Rules, is_item};
 
-/// What becomes of a part.
+/// What happens to a part.
 enum Fate {
     Stays,
-    /// It stays, without the state of another provider, which that provider does not need.
+    /// It is kept without the state of another provider, which it does not need.
     Stripped,
-    /// Text that loses its citations.
+    /// It is text, and loses its citations.
     Uncited,
     Text(String),
     Goes,
 }
 
-/// Leaves out of a message what another provider than the target made, or what the target made in another protocol;
-/// `None` if nothing is left of it.
+/// Removes the parts of a message that another provider made, or that the target made in another protocol. Returns
+/// `None` if nothing remains.
 pub(super) fn degrade<'a>(
-    mut turn: Turn<'a>,
+    mut entry: Entry<'a>,
     rules: &Rules<'_>,
     warnings: &mut Vec<Warning>,
-) -> Option<Turn<'a>> {
+) -> Option<Entry<'a>> {
     let provider = rules.provider.name.as_ref();
     let fates: Vec<Fate> =
-        turn.message.parts().iter().map(|part| fate(part, &turn.message, rules)).collect();
+        entry.message.parts().iter().map(|part| fate(part, &entry.message, rules)).collect();
     if fates.iter().all(|fate| matches!(fate, Fate::Stays)) {
-        return Some(turn);
+        return Some(entry);
     }
-    let at = turn.at;
-    let from = turn.message.origin.as_ref().map(|origin| origin.provider.clone());
-    let message = turn.message.to_mut();
-    let Some(MessageContent::Parts(parts)) = &mut message.content else { return Some(turn) };
+    let at = entry.at;
+    let from = entry.message.origin.as_ref().map(|origin| origin.provider.clone());
+    let message = entry.message.to_mut();
+    let Some(MessageContent::Parts(parts)) = &mut message.content else { return Some(entry) };
     let (mut kept, mut cited, mut gone) = (Vec::with_capacity(parts.len()), false, false);
     for (number, (mut part, fate)) in std::mem::take(parts).into_iter().zip(fates).enumerate() {
         let subject = format!("messages[{at}].content[{number}]");
@@ -78,10 +78,10 @@ pub(super) fn degrade<'a>(
     let blank = |part: &ContentPart| matches!(part, ContentPart::Text(text) if text.text.trim().is_empty() && text.provider_state.is_none());
     let empty = gone && kept.iter().all(blank);
     message.content = Some(MessageContent::Parts(kept));
-    (!empty).then_some(turn)
+    (!empty).then_some(entry)
 }
 
-/// Returns who made a part, as far as that is known: its state says so, else its message.
+/// Returns the provider that made a part, if that is known from its state or its message.
 fn owner<'a>(part: &'a ContentPart, from: Option<&'a str>) -> Option<&'a str> {
     let own = match part {
         ContentPart::Opaque(part) => Some(part.provider.as_str()).filter(|name| !name.is_empty()),
@@ -102,8 +102,8 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
     let answer = message.role == Role::Assistant;
     let own = match owner(part, from) {
         Some(owner) => owner == rules.provider.name,
-        // What only its maker understands is taken for another provider's. Thinking without a signature is text, which
-        // every provider that takes thinking back as text understands.
+        // Parts that only their provider understands count as foreign if the provider is not known. Thinking without a
+        // signature is plain text, which every provider that takes thinking as text understands.
         None => match part {
             ContentPart::Thinking(part) => rules.thinking_as_text && part.signature.is_none(),
             ContentPart::RedactedThinking(_)
@@ -147,13 +147,13 @@ fn fate(part: &ContentPart, message: &ChatMessage, rules: &Rules<'_>) -> Fate {
     }
 }
 
-/// Returns whether that is an item that says nothing to the provider's other protocols; a call of a tool without a
-/// schema is known in two of them.
+/// Returns whether an item means nothing in the other protocols of its provider. A call of a tool without a schema
+/// exists in two of them.
 fn is_foreign_item(data: &Value) -> bool {
     is_item(data) && data["type"] != "custom_tool_call"
 }
 
-/// Calls `$body` with `$part` bound to whatever the part holds, for the kinds that carry state.
+/// Calls `$body` with `$part` bound to the contents of the part, for the kinds that carry state.
 macro_rules! each_with_state {
     ($of:expr, $part:ident => $body:expr, $other:expr) => {
         match $of {
@@ -200,7 +200,7 @@ fn result_text(result: &CodeResultPart) -> String {
     format!("{ended}{}", fenced("", &printed))
 }
 
-/// Puts code on lines of its own between fences, which are longer than any run of backticks inside.
+/// Puts code on its own lines between fences, which are longer than any run of backticks inside.
 fn fenced(language: &str, code: &str) -> String {
     let (mut longest, mut run) = (0, 0);
     for byte in code.bytes() {

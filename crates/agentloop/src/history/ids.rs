@@ -1,13 +1,13 @@
-//! Gives tool calls ids that the target takes, on the call and on its result alike.
+//! Replaces ids of tool calls that the provider does not accept, on the call and on its result.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Turn, hash};
+use super::{Entry, hash};
 use crate::chat::{ContentPart, MessageContent};
 use crate::protocol::IdPattern;
 
 impl IdPattern {
-    /// Returns whether an id can be sent as it is.
+    /// Returns whether an id can be sent unchanged.
     pub(super) fn fits(self, id: &str, longest: Option<usize>) -> bool {
         if longest.is_some_and(|longest| id.len() > longest) {
             return false;
@@ -22,42 +22,42 @@ impl IdPattern {
         }
     }
 
-    /// Returns an id that fits in place of one that does not, or that is taken.
-    fn id(self, original: &str, turn: usize, longest: Option<usize>) -> String {
+    /// Returns a valid id in place of one that is invalid or already used.
+    fn id(self, original: &str, attempt: usize, longest: Option<usize>) -> String {
         let longest = longest.unwrap_or(usize::MAX);
         match self {
-            Self::NineAlphanumeric => hash::short(original, turn, 9),
-            Self::Word => hash::tidy(original, turn, longest.min(64), |c| {
+            Self::NineAlphanumeric => hash::short(original, attempt, 9),
+            Self::Word => hash::tidy(original, attempt, longest.min(64), |c| {
                 c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
             }),
             // Other characters may be longer than a byte.
             Self::Any if longest < usize::MAX => {
-                hash::tidy(original, turn, longest, |c| c.is_ascii_graphic())
+                hash::tidy(original, attempt, longest, |c| c.is_ascii_graphic())
             }
-            Self::Any => hash::tidy(original, turn, usize::MAX, |_| true),
+            Self::Any => hash::tidy(original, attempt, usize::MAX, |_| true),
         }
     }
 }
 
-/// Gives every call an id of its own that fits, and its result the same. Each call must be followed by its results.
+/// Gives every call a valid id of its own, and its result the same. Each call must be followed by its results.
 ///
-/// The calls are taken in their order, so a conversation that grows changes no id that was sent before. The second use
-/// of an id becomes a new id.
-pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern, longest: Option<usize>) {
+/// The calls are handled in order, so a conversation that grows does not change an id that was sent before. The second
+/// use of an id gets a new id.
+pub(super) fn map(entries: &mut [Entry<'_>], pattern: IdPattern, longest: Option<usize>) {
     let mut taken = Taken { pattern, longest, ids: HashSet::new(), attempts: HashMap::new() };
     let mut at = 0;
-    while at < turns.len() {
-        let turn = &turns[at];
-        let place = turn.at;
-        let ids: Vec<String> = turn
+    while at < entries.len() {
+        let entry = &entries[at];
+        let place = entry.at;
+        let ids: Vec<String> = entry
             .calls()
             .enumerate()
             .map(|(number, call)| taken.choose(&call.id, place, number))
             .collect();
-        if turns[at].calls().zip(&ids).any(|(call, id)| call.id != *id) {
-            rename(&mut turns[at], &ids);
+        if entries[at].calls().zip(&ids).any(|(call, id)| call.id != *id) {
+            rename(&mut entries[at], &ids);
         }
-        for (result, id) in turns[at + 1..].iter_mut().zip(&ids) {
+        for (result, id) in entries[at + 1..].iter_mut().zip(&ids) {
             if result.message.tool_call_id.as_ref() != Some(id) {
                 result.message.to_mut().tool_call_id = Some(id.clone());
             }
@@ -66,20 +66,20 @@ pub(super) fn map(turns: &mut [Turn<'_>], pattern: IdPattern, longest: Option<us
     }
 }
 
-/// The ids that the calls before have.
+/// The ids of the earlier calls.
 struct Taken {
     pattern: IdPattern,
     longest: Option<usize>,
     ids: HashSet<String>,
-    /// For each id that was replaced, how many replacements were tried. Ids are never given back, so the search for the
-    /// next replacement goes on from there. Starting from the first would cost the square of the number of calls.
+    /// For each id that was replaced, the number of replacements that were tried. Ids are never released, so the search
+    /// for the next replacement continues from there. Starting again each time would take quadratic time.
     attempts: HashMap<String, usize>,
 }
 
 impl Taken {
     /// Returns the id to send for the call with this number in the message at `place`.
     fn choose(&mut self, id: &str, place: usize, number: usize) -> String {
-        // A call that came without an id is known by its place.
+        // A call without an id is identified by its position.
         let by_place;
         let wanted = if id.is_empty() {
             by_place = format!("call_{place}_{number}");
@@ -112,8 +112,8 @@ impl Taken {
     }
 }
 
-fn rename(turn: &mut Turn<'_>, ids: &[String]) {
-    let Some(MessageContent::Parts(parts)) = &mut turn.message.to_mut().content else { return };
+fn rename(entry: &mut Entry<'_>, ids: &[String]) {
+    let Some(MessageContent::Parts(parts)) = &mut entry.message.to_mut().content else { return };
     let calls = parts.iter_mut().filter_map(|part| match part {
         ContentPart::ToolCall(call) => Some(call),
         _ => None,

@@ -1,11 +1,16 @@
 //! Repairs and translates a conversation before it is encoded: pure, idempotent, deterministic.
 //!
-//! One step per file: tool calls beside the content move into it; what another provider made is left out or becomes
-//! text ([`foreign`]); what was too deep to be kept as a tree is one again; every call gets one result, behind its
-//! message ([`results`]); what results show is where it can be seen ([`shown`]); messages are in an order that the
-//! target takes ([`order`]); ids and names become ones that the target takes ([`ids`], [`names`]). Each step looks at
-//! what came before and never at what follows, so a conversation that grows only adds to what was sent; but for one
-//! case: a call that was sent as interrupted, whose result arrives after all.
+//! Each step has its own file:
+//! - tool calls beside the content move into it;
+//! - parts of other providers are removed or become text ([`foreign`]);
+//! - JSON that was kept as text because of its depth becomes a tree again;
+//! - every call gets one result, directly after its message ([`results`]);
+//! - media in results move to where the provider takes them ([`shown`]);
+//! - messages get an order that the provider accepts ([`order`]);
+//! - ids and names become valid for the provider ([`ids`], [`names`]).
+//!
+//! Each step looks only at earlier messages, so a conversation that grows only appends to what was sent. The one
+//! exception is a call that was sent as interrupted and whose result arrives later.
 
 pub(crate) mod depth;
 mod foreign;
@@ -32,16 +37,16 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::nesting;
 use crate::protocol::{Prepared, Rules, ToolNames};
 
-/// The result of a call that has none.
+/// The result of a call without one.
 pub(crate) const INTERRUPTED: &str = "interrupted: the call has no result";
 
 /// A message with its index in the request.
-struct Turn<'a> {
+struct Entry<'a> {
     at: usize,
     message: Cow<'a, ChatMessage>,
 }
 
-impl Turn<'_> {
+impl Entry<'_> {
     fn calls(&self) -> impl Iterator<Item = &ToolCallPart> {
         let parts = match self.message.role {
             Role::Assistant => self.message.parts(),
@@ -58,8 +63,8 @@ impl Turn<'_> {
 ///
 /// # Errors
 ///
-/// In strict mode, when there is anything to repair; always, when a tool's message does not say which call it answers,
-/// and when nothing is left of the conversation.
+/// Fails if a tool's message does not name its call, or if nothing remains of the conversation. In strict mode, also
+/// fails if there is anything to repair.
 pub(crate) fn prepare<'a>(
     request: &'a ChatRequest,
     rules: &Rules<'_>,
@@ -67,7 +72,7 @@ pub(crate) fn prepare<'a>(
 ) -> Result<Prepared<'a>> {
     if request.messages.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
-            .with_hint("add at least one, with `.user(…)`"));
+            .with_hint("add at least one message with `.user(…)`"));
     }
     let mut warnings = Vec::new();
     if is_plain(request) {
@@ -76,49 +81,49 @@ pub(crate) fn prepare<'a>(
     }
     let names = ToolNames::new(request, rules.names);
     names.warnings(request, &mut warnings);
-    let turns = request.messages.iter().enumerate();
-    let turns: Vec<Turn<'_>> = turns
-        .map(|(at, message)| Turn { at, message: gather(message) })
-        .filter_map(|turn| {
-            let turn = foreign::degrade(turn, rules, &mut warnings)?;
-            Some(deepen(turn, &mut warnings))
+    let entries = request.messages.iter().enumerate();
+    let entries: Vec<Entry<'_>> = entries
+        .map(|(at, message)| Entry { at, message: gather(message) })
+        .filter_map(|entry| {
+            let entry = foreign::degrade(entry, rules, &mut warnings)?;
+            Some(deepen(entry, &mut warnings))
         })
         .collect();
-    let turns = results::pair(turns, request.strict, &mut warnings)?;
+    let entries = results::pair(entries, request.strict, &mut warnings)?;
     // In strict mode nothing is moved. The encoder reports what the provider does not take.
-    let mut turns = match request.strict {
-        true => turns,
-        false => shown::place(turns, shows, &mut warnings),
+    let mut entries = match request.strict {
+        true => entries,
+        false => shown::place(entries, shows, &mut warnings),
     };
-    if turns.is_empty() {
+    if entries.is_empty() {
         return Err(empty(&warnings));
     }
     if let Some(reason) = &rules.order.assistant_after_tool {
-        turns = order::separate(turns, reason, request.strict, &mut warnings)?;
+        entries = order::separate(entries, reason, request.strict, &mut warnings)?;
     }
     if let Some((most, reason)) = &rules.order.longest_id {
-        order::warn_of_long_ids(&turns, *most, reason, &mut warnings);
+        order::warn_of_long_ids(&entries, *most, reason, &mut warnings);
     }
     let longest = rules.order.longest_id.as_ref().map(|(most, _)| *most);
-    ids::map(&mut turns, rules.ids, longest);
+    ids::map(&mut entries, rules.ids, longest);
     if !names.is_empty() {
-        turns.iter_mut().for_each(|turn| rename(turn, &names));
+        entries.iter_mut().for_each(|entry| rename(entry, &names));
     }
-    let same = turns.len() == request.messages.len()
-        && turns
+    let same = entries.len() == request.messages.len()
+        && entries
             .iter()
             .enumerate()
-            .all(|(at, turn)| turn.at == at && matches!(turn.message, Cow::Borrowed(_)));
+            .all(|(at, entry)| entry.at == at && matches!(entry.message, Cow::Borrowed(_)));
     if same {
         let messages = Cow::Borrowed(&request.messages[..]);
         return Ok(Prepared { messages, names, warnings, places: None });
     }
-    let places = Some(turns.iter().map(|turn| turn.at).collect());
-    let messages = turns.into_iter().map(|turn| turn.message.into_owned()).collect();
+    let places = Some(entries.iter().map(|entry| entry.at).collect());
+    let messages = entries.into_iter().map(|entry| entry.message.into_owned()).collect();
     Ok(Prepared { messages: Cow::Owned(messages), names, warnings, places })
 }
 
-/// Returns whether the request has only text and no tools. Nothing has to be repaired then.
+/// Returns whether the request has only text and no tools, so nothing has to be repaired.
 fn is_plain(request: &ChatRequest) -> bool {
     let text = |message: &ChatMessage| {
         message.role != Role::Tool
@@ -134,12 +139,12 @@ fn empty(warnings: &[Warning]) -> Error {
     let why: Vec<&str> = warnings.iter().map(|warning| warning.message.as_str()).collect();
     Error::new(
         ErrorKind::InvalidRequest,
-        format!("nothing is left of the conversation: {}", why.join("; ")),
+        format!("no message of the conversation can be sent: {}", why.join("; ")),
     )
     .with_hint("add at least one message of the user")
 }
 
-/// Moves tool calls beside the content, which is OpenAI's form, into the content.
+/// Moves tool calls beside the content (OpenAI's form) into the content.
 fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
     if message.role != Role::Assistant || message.tool_calls.is_empty() {
         return Cow::Borrowed(message);
@@ -168,24 +173,24 @@ fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
 }
 
 /// Restores JSON that was too deep to be kept as a tree, for the provider that made it.
-fn deepen<'a>(mut turn: Turn<'a>, warnings: &mut Vec<Warning>) -> Turn<'a> {
-    if !depth::any_tree(&turn.message, nesting::has_text) {
-        return turn;
+fn deepen<'a>(mut entry: Entry<'a>, warnings: &mut Vec<Warning>) -> Entry<'a> {
+    if !depth::any_tree(&entry.message, nesting::has_text) {
+        return entry;
     }
     let mut whole = true;
-    depth::each_tree(turn.message.to_mut(), &mut |tree| whole &= nesting::restore(tree));
+    depth::each_tree(entry.message.to_mut(), &mut |tree| whole &= nesting::restore(tree));
     if !whole {
-        let subject = format!("messages[{}].content", turn.at);
-        let why = format!("{subject}: JSON that nests too deep to be read is sent as text");
+        let subject = format!("messages[{}].content", entry.at);
+        let why = format!("{subject}: JSON that is nested too deeply to be parsed is sent as text");
         warnings.push(Warning::new(WarningKind::Converted, subject, why));
     }
-    turn
+    entry
 }
 
-fn rename(turn: &mut Turn<'_>, names: &ToolNames) {
+fn rename(entry: &mut Entry<'_>, names: &ToolNames) {
     let other = |name: &str| names.sent(name) != name;
-    if turn.calls().any(|call| other(&call.name))
-        && let Some(MessageContent::Parts(parts)) = &mut turn.message.to_mut().content
+    if entry.calls().any(|call| other(&call.name))
+        && let Some(MessageContent::Parts(parts)) = &mut entry.message.to_mut().content
     {
         for part in parts {
             if let ContentPart::ToolCall(call) = part {
@@ -193,8 +198,8 @@ fn rename(turn: &mut Turn<'_>, names: &ToolNames) {
             }
         }
     }
-    if turn.message.role == Role::Tool && turn.message.name.as_deref().is_some_and(other) {
-        let message = turn.message.to_mut();
+    if entry.message.role == Role::Tool && entry.message.name.as_deref().is_some_and(other) {
+        let message = entry.message.to_mut();
         message.name = message.name.as_deref().map(|name| names.sent(name).to_owned());
     }
 }

@@ -1,4 +1,4 @@
-//! Gives tools names that the target takes.
+//! Replaces tool names that the provider does not accept.
 
 use std::collections::HashSet;
 
@@ -27,33 +27,33 @@ impl NamePattern {
         self != Self::Dotted128 || c.is_ascii_alphabetic() || c == '_'
     }
 
-    /// Returns whether a name can be sent as it is.
+    /// Returns whether a name can be sent unchanged.
     pub(super) fn fits(self, name: &str) -> bool {
         name.len() <= self.longest()
             && name.chars().all(|c| self.allows(c))
             && name.starts_with(|c| self.begins(c))
     }
 
-    /// Returns a name that fits in place of one that does not, or that is taken.
-    fn name(self, original: &str, turn: usize) -> String {
-        let named = hash::tidy(original, turn, self.longest() - 1, |c| self.allows(c));
-        // The hash follows a `_`, so only the first character can be wrong.
+    /// Returns a valid name in place of one that is invalid or already used.
+    fn name(self, original: &str, attempt: usize) -> String {
+        let named = hash::tidy(original, attempt, self.longest() - 1, |c| self.allows(c));
+        // The hash follows a `_`, so only the first character can be invalid.
         if named.starts_with(|c| self.begins(c)) { named } else { format!("_{named}") }
     }
 }
 
 impl ToolNames {
-    /// Returns the names of a request, for a target that takes `pattern`.
+    /// Returns the names of a request, for a provider that accepts `pattern`.
     ///
-    /// No two names become one. What the tools are called is settled first, then the conversation in its order, so
-    /// that a conversation that grows changes no name that was sent before.
+    /// Names stay distinct. The tools are named first, then the calls in the order of the conversation, so a
+    /// conversation that grows does not change a name that was sent before.
     pub(crate) fn new(request: &ChatRequest, pattern: NamePattern) -> Self {
         let mut known = Known { pattern, taken: HashSet::new(), seen: HashSet::new() };
         for name in request.tools.iter().filter_map(providers_own) {
             known.keep(name);
         }
         let defined: Vec<&str> = request.tools.iter().filter_map(ToolDefinition::name).collect();
-        // A name that fits keeps itself, wherever it is in the list.
+        // A valid name is kept, wherever it is in the list.
         for name in defined.iter().filter(|name| pattern.fits(name)) {
             known.keep(name);
         }
@@ -62,8 +62,8 @@ impl ToolNames {
             Some(ToolChoice::Function(name)) => Some(name.as_str()),
             _ => None,
         };
-        let spoken = request.messages.iter().flat_map(spoken);
-        for name in defined.into_iter().chain(chosen).chain(spoken) {
+        let names_in = request.messages.iter().flat_map(names_in);
+        for name in defined.into_iter().chain(chosen).chain(names_in) {
             known.add(name, &mut changed);
         }
         changed
@@ -75,7 +75,9 @@ impl ToolNames {
             let sent = self.sent(name);
             if sent != name {
                 let subject = format!("tools.{name}");
-                let message = format!("{subject}: the host takes no such name; sent as `{sent}`");
+                let message = format!(
+                    "{subject}: the provider does not accept this name; it is sent as `{sent}`"
+                );
                 warnings.push(Warning::new(WarningKind::Renamed, subject, message));
             }
         }
@@ -101,11 +103,11 @@ impl<'a> Known<'a> {
         if self.pattern.fits(name) && !self.taken.contains(name) {
             return self.keep(name);
         }
-        let mut turn = 0;
-        let mut sent = self.pattern.name(name, turn);
+        let mut attempt = 0;
+        let mut sent = self.pattern.name(name, attempt);
         while self.taken.contains(&sent) {
-            turn += 1;
-            sent = self.pattern.name(name, turn);
+            attempt += 1;
+            sent = self.pattern.name(name, attempt);
         }
         changed.replace(name, &sent);
         self.taken.insert(sent);
@@ -113,7 +115,7 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Returns the name of a provider's own tool, which is sent untouched.
+/// Returns the name of a provider's own tool, which is sent unchanged.
 fn providers_own(tool: &ToolDefinition) -> Option<&str> {
     let fields = match tool {
         ToolDefinition::Function { .. } => return None,
@@ -124,8 +126,8 @@ fn providers_own(tool: &ToolDefinition) -> Option<&str> {
     fields.get("name").or_else(|| inner?.get("name")).and_then(Value::as_str)
 }
 
-/// Returns the tools that a message names.
-fn spoken(message: &ChatMessage) -> impl Iterator<Item = &str> {
+/// Returns the names of the tools that a message refers to.
+fn names_in(message: &ChatMessage) -> impl Iterator<Item = &str> {
     let (parts, beside, result) = match message.role {
         Role::Assistant => (message.parts(), &message.tool_calls[..], None),
         Role::Tool => (&[][..], &[][..], message.name.as_deref()),

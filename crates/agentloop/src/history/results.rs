@@ -1,18 +1,18 @@
-//! Gives every call one result, after its message.
+//! Makes sure that every tool call is followed by exactly one result.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{INTERRUPTED, Turn};
+use super::{Entry, INTERRUPTED};
 use crate::chat::{ChatMessage, Role, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
 
-/// A message with calls, and where their results stand.
+/// A message with calls, and the positions of their results.
 struct Round<'t> {
-    turn: usize,
+    entry: usize,
     calls: Vec<Call<'t>>,
-    /// How many calls were answered in their order, before any other was.
-    answered: usize,
+    /// How many calls have their results in order, from the first call on.
+    in_order: usize,
 }
 
 struct Call<'t> {
@@ -22,79 +22,79 @@ struct Call<'t> {
     result: Option<usize>,
 }
 
-/// Something that is not as it should be.
-struct Hole {
+/// A defect of the conversation.
+struct Defect {
     at: usize,
     what: String,
-    /// What is done about it, where that is allowed.
-    mended: &'static str,
+    /// What is done about it, if that is allowed.
+    repair: &'static str,
 }
 
-/// Puts the results of each message behind it, in the order of its calls.
+/// Moves the results of each message directly behind it, in the order of its calls.
 ///
 /// # Errors
 ///
-/// In strict mode, when a result is missing, is elsewhere or answers nothing; always, when a result does not say
-/// what it answers.
+/// Fails if a result does not name its call. In strict mode, also fails if a result is missing, is at the wrong place
+/// or belongs to no call.
 pub(super) fn pair<'a>(
-    turns: Vec<Turn<'a>>,
+    entries: Vec<Entry<'a>>,
     strict: bool,
     warnings: &mut Vec<Warning>,
-) -> Result<Vec<Turn<'a>>> {
+) -> Result<Vec<Entry<'a>>> {
     let mut calls = Calls::default();
-    let mut holes: Vec<Hole> = Vec::new();
+    let mut defects: Vec<Defect> = Vec::new();
     let mut speaker = None;
-    for (index, turn) in turns.iter().enumerate() {
-        if turn.message.role != Role::Tool {
+    for (index, entry) in entries.iter().enumerate() {
+        if entry.message.role != Role::Tool {
             speaker = Some(index);
-            calls.open(index, turn);
+            calls.open(index, entry);
             continue;
         }
-        let id = turn.message.tool_call_id.as_deref().unwrap_or_default();
-        match calls.answer(id, turn.message.name.as_deref(), index) {
+        let id = entry.message.tool_call_id.as_deref().unwrap_or_default();
+        match calls.add_result(id, entry.message.name.as_deref(), index) {
             Some(asked) if speaker == Some(asked) => {}
             Some(_) => {
-                let what = format!("the result of `{id}` does not stand behind its call");
-                holes.push(Hole { at: turn.at, what, mended: "it is moved there" });
+                let what = format!("the result of `{id}` is not directly after its call");
+                defects.push(Defect { at: entry.at, what, repair: "it is moved" });
             }
-            None if turn.message.tool_call_id.is_none() => return Err(nameless(turn.at)),
+            None if entry.message.tool_call_id.is_none() => return Err(missing_call_id(entry.at)),
             None => {
                 let what = match calls.is_known(id) {
                     true => format!("a second result of `{id}`"),
-                    false => format!("a result of `{id}`, which no turn before it calls"),
+                    false => format!("a result of `{id}`, which no earlier message calls"),
                 };
-                holes.push(Hole { at: turn.at, what, mended: "it is left out" });
+                defects.push(Defect { at: entry.at, what, repair: "it is left out" });
             }
         }
     }
     for round in &calls.rounds {
         for call in round.calls.iter().filter(|call| call.result.is_none()) {
             let what = format!("the call `{}` of `{}` has no result", call.id, call.name);
-            let mended = "it is sent as interrupted";
-            holes.push(Hole { at: turns[round.turn].at, what, mended });
+            let repair = "it is sent as interrupted";
+            defects.push(Defect { at: entries[round.entry].at, what, repair });
         }
     }
-    report(holes, strict, warnings)?;
+    report(defects, strict, warnings)?;
     let results = calls.results();
-    Ok(order(turns, results))
+    Ok(order(entries, results))
 }
 
 /// The calls of a conversation so far.
 #[derive(Default)]
 struct Calls<'t> {
     rounds: Vec<Round<'t>>,
-    /// Made when a result does not answer the next call of the last round, which nearly all do.
+    /// Created when a result does not belong to the next call of the last round. Nearly all do.
     index: Option<Index<'t>>,
 }
 
-/// Where the calls stand that have no result yet, by their ids. An id stays known when all its calls are answered.
+/// The positions of the calls without a result, by id. An id stays known when all its calls have results.
 #[derive(Default)]
 struct Index<'t>(HashMap<&'t str, Vec<Open<'t>>>);
 
 /// The calls of one round that share an id and have no result yet.
 struct Open<'t> {
     round: usize,
-    /// For each call its tool.
+    /// The tool of each call.
     calls: BTreeMap<usize, &'t str>,
     /// Calls without ids can only be distinguished by their tools.
     by_name: HashMap<&'t str, BTreeSet<usize>>,
@@ -102,38 +102,38 @@ struct Open<'t> {
 
 impl<'t> Calls<'t> {
     /// Adds the calls of a message.
-    fn open(&mut self, index: usize, turn: &'t Turn<'_>) {
-        let calls: Vec<Call<'t>> = turn
+    fn open(&mut self, index: usize, entry: &'t Entry<'_>) {
+        let calls: Vec<Call<'t>> = entry
             .calls()
             .map(|call| Call { id: &call.id, name: &call.name, result: None })
             .collect();
         if calls.is_empty() {
             return;
         }
-        let round = Round { turn: index, calls, answered: 0 };
+        let round = Round { entry: index, calls, in_order: 0 };
         if let Some(index) = &mut self.index {
             index.add(self.rounds.len(), &round);
         }
         self.rounds.push(round);
     }
 
-    /// Notes the message of a result with the call that it answers, and returns the message of the call. That is the
-    /// latest call of this id without a result, and the first among several in one message.
-    fn answer(&mut self, id: &str, name: Option<&str>, result: usize) -> Option<usize> {
+    /// Records the message of a result at its call, and returns the message of the call. That is the latest call of
+    /// this id without a result, or the first of several in one message.
+    fn add_result(&mut self, id: &str, name: Option<&str>, result: usize) -> Option<usize> {
         if self.index.is_none()
             && let Some(round) = self.rounds.last_mut()
-            && let Some(call) = round.calls.get_mut(round.answered)
+            && let Some(call) = round.calls.get_mut(round.in_order)
             && call.id == id
             && name.is_none_or(|name| name == call.name)
         {
             call.result = Some(result);
-            round.answered += 1;
-            return Some(round.turn);
+            round.in_order += 1;
+            return Some(round.entry);
         }
         let (at, call) = self.index().take(id, name)?;
         let round = self.rounds.get_mut(at)?;
         round.calls.get_mut(call)?.result = Some(result);
-        Some(round.turn)
+        Some(round.entry)
     }
 
     /// Returns whether any message calls this id.
@@ -150,10 +150,10 @@ impl<'t> Calls<'t> {
         })
     }
 
-    /// For each round its message and the messages of its results.
+    /// Returns the message of each round and the messages of its results.
     fn results(self) -> Vec<(usize, Vec<Option<usize>>)> {
         let of = |round: Round<'_>| {
-            (round.turn, round.calls.into_iter().map(|call| call.result).collect())
+            (round.entry, round.calls.into_iter().map(|call| call.result).collect())
         };
         self.rounds.into_iter().map(of).collect()
     }
@@ -176,7 +176,7 @@ impl<'t> Index<'t> {
         }
     }
 
-    /// Takes the call that a result answers out: its round and its number there.
+    /// Removes the call that a result belongs to, and returns its round and its index there.
     fn take(&mut self, id: &str, name: Option<&str>) -> Option<(usize, usize)> {
         let rounds = self.0.get_mut(id)?;
         let open = rounds.last_mut()?;
@@ -192,51 +192,51 @@ impl<'t> Index<'t> {
     }
 }
 
-fn nameless(at: usize) -> Error {
+fn missing_call_id(at: usize) -> Error {
     Error::new(
         ErrorKind::InvalidRequest,
-        format!("messages[{at}] is a tool's turn without `tool_call_id`"),
+        format!("messages[{at}] has the role `tool` but no `tool_call_id`"),
     )
-    .with_hint("make it with `ChatMessage::tool(call.id, result)`")
+    .with_hint("create it with `ChatMessage::tool(call.id, result)`")
 }
 
-fn report(mut holes: Vec<Hole>, strict: bool, warnings: &mut Vec<Warning>) -> Result<()> {
-    holes.sort_by_key(|hole| hole.at);
-    if strict && let Some(Hole { at, what, .. }) = holes.first() {
+fn report(mut defects: Vec<Defect>, strict: bool, warnings: &mut Vec<Warning>) -> Result<()> {
+    defects.sort_by_key(|hole| hole.at);
+    if strict && let Some(Defect { at, what, .. }) = defects.first() {
         return Err(Error::new(ErrorKind::InvalidRequest, format!("messages[{at}]: {what}"))
             .with_hint(
-                "give each tool call one result, behind its turn, or leave `strict` unset to have it mended",
+                "put one result for each tool call after the message with the calls, or unset `strict` to have it repaired",
             ));
     }
-    warnings.extend(holes.into_iter().map(|Hole { at, what, mended }| {
+    warnings.extend(defects.into_iter().map(|Defect { at, what, repair }| {
         let subject = format!("messages[{at}]");
-        let message = format!("{subject}: {what}; {mended}");
+        let message = format!("{subject}: {what}; {repair}");
         Warning::new(WarningKind::Repaired, subject, message)
     }));
     Ok(())
 }
 
-fn order(turns: Vec<Turn<'_>>, rounds: Vec<(usize, Vec<Option<usize>>)>) -> Vec<Turn<'_>> {
-    let mut ordered = Vec::with_capacity(turns.len());
-    let mut turns: Vec<Option<Turn<'_>>> = turns.into_iter().map(Some).collect();
+fn order(entries: Vec<Entry<'_>>, rounds: Vec<(usize, Vec<Option<usize>>)>) -> Vec<Entry<'_>> {
+    let mut ordered = Vec::with_capacity(entries.len());
+    let mut entries: Vec<Option<Entry<'_>>> = entries.into_iter().map(Some).collect();
     let mut rounds = rounds.into_iter().peekable();
-    for index in 0..turns.len() {
-        let Some(turn) = turns[index].take_if(|turn| turn.message.role != Role::Tool) else {
+    for index in 0..entries.len() {
+        let Some(entry) = entries[index].take_if(|entry| entry.message.role != Role::Tool) else {
             continue;
         };
-        let at = turn.at;
-        let round = rounds.next_if(|(turn, _)| *turn == index);
+        let at = entry.at;
+        let round = rounds.next_if(|(entry, _)| *entry == index);
         let results = round.map(|(_, results)| results).unwrap_or_default();
         let mut ids: Vec<String> = match results.iter().all(Option::is_some) {
             true => Vec::new(),
-            false => turn.calls().map(|call| call.id.clone()).collect(),
+            false => entry.calls().map(|call| call.id.clone()).collect(),
         };
-        ordered.push(turn);
+        ordered.push(entry);
         for (number, result) in results.into_iter().enumerate() {
-            let result = result.and_then(|result| turns[result].take());
+            let result = result.and_then(|result| entries[result].take());
             ordered.push(result.unwrap_or_else(|| {
                 let id = ids.get_mut(number).map(std::mem::take).unwrap_or_default();
-                Turn { at, message: Cow::Owned(ChatMessage::tool_error(id, INTERRUPTED)) }
+                Entry { at, message: Cow::Owned(ChatMessage::tool_error(id, INTERRUPTED)) }
             }));
         }
     }

@@ -1,8 +1,8 @@
-//! What middleware needs of the client below it.
+//! The client as the middleware stack sees it.
 
 use std::sync::Arc;
 
-use super::{Answer, Middleware, Request};
+use super::{Middleware, Request, Response};
 use crate::chat::{EmbedRequest, Protocol};
 use crate::error::Result;
 use crate::provider::{Provider, Target};
@@ -22,7 +22,7 @@ pub(crate) trait Dispatch: Send + Sync {
         &self,
         request: Request,
         target: Option<Arc<Target>>,
-    ) -> BoxFuture<'_, Result<Answer>>;
+    ) -> BoxFuture<'_, Result<Response>>;
 
     /// Returns the provider and the model that a name resolves to.
     fn resolve(&self, model: &str) -> Result<Arc<Target>>;
@@ -39,6 +39,6 @@ pub(crate) trait Dispatch: Send + Sync {
     /// Returns the timeouts of calls that set none.
     fn timeouts(&self) -> Timeouts;
 
-    /// Returns how many calls to the provider it takes to embed what is asked.
+    /// Returns how many calls to the provider the texts of a request need.
     fn embed_calls(&self, request: &EmbedRequest) -> usize;
 }

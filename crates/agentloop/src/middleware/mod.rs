@@ -39,7 +39,7 @@ pub(crate) use dispatch::Dispatch;
 pub use fallback::{Cooldown, Fallback};
 #[cfg(feature = "redis")]
 pub use limits::RedisLimits;
-pub use limits::{InProcess, Limit, Limits, SharedAnswer, SharedAsk, SharedLimits};
+pub use limits::{AcquireRequest, AcquireResponse, InProcess, Limit, Limits, SharedLimits};
 pub use logger::{LogEntry, LogStatus, Logger};
 pub use next::Next;
 pub use retry::{Backoff, Jitter, Retry, RetryBudget, Retrying};
@@ -142,7 +142,7 @@ impl Request {
 /// The response of a call.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Answer {
+pub enum Response {
     /// The events of a chat. A complete response is their fold.
     Events(ChatStream),
     /// Vectors. Boxed, so that the response of a chat stays small in every middleware.
@@ -152,14 +152,14 @@ pub enum Answer {
 /// Wraps calls.
 ///
 /// ```
-/// use agentloop::middleware::{Answer, Middleware, Next, Request};
+/// use agentloop::middleware::{Response, Middleware, Next, Request};
 /// use agentloop::{BoxFuture, Result};
 ///
 /// /// Tries a second model if the first one fails.
 /// struct Second(String);
 ///
 /// impl Middleware for Second {
-///     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+///     fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
 ///         Box::pin(async move {
 ///             let mut again = request.clone();
 ///             match next.run(request).await {
@@ -167,7 +167,7 @@ pub enum Answer {
 ///                     again.set_model(&self.0);
 ///                     next.run(again).await
 ///                 }
-///                 answer => answer,
+///                 response => response,
 ///             }
 ///         })
 ///     }
@@ -175,30 +175,30 @@ pub enum Answer {
 /// ```
 pub trait Middleware: Send + Sync {
     /// Handles a call, usually by running `next` and doing something before, after or instead.
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>>;
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>>;
 
     /// Returns whether the middleware applies to this request. If not, it is skipped and costs nothing. The default is `true`.
-    fn concerns(&self, request: &Request) -> bool {
+    fn applies_to(&self, request: &Request) -> bool {
         let _ = request;
         true
     }
 
     /// Returns whether the middleware needs all events of a complete response. If no middleware of the stack does, a complete response is
     /// passed as its last event alone. The default is `true`.
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         true
     }
 }
 
-/// A middleware made of a function.
+/// A middleware that calls a function.
 pub(crate) struct FromFn<F>(pub(crate) F);
 
 impl<F, Fut> Middleware for FromFn<F>
 where
     F: Fn(Request, Next) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<Answer>> + Send + 'static,
+    Fut: Future<Output = Result<Response>> + Send + 'static,
 {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin((self.0)(request, next))
     }
 }

@@ -1,17 +1,17 @@
-//! The rest of the stack.
+//! The inner part of the stack.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::dispatch::Dispatch;
-use super::{Answer, Request, Witness};
+use super::{Request, Response, Witness};
 use crate::chat::{EmbedRequest, Protocol};
 use crate::error::Result;
 use crate::provider::{Provider, Target};
 use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 
-/// The rest of the stack, down to the provider.
+/// The inner part of the stack, down to the provider.
 #[derive(Clone)]
 pub struct Next {
     call: Arc<Call>,
@@ -19,32 +19,32 @@ pub struct Next {
     witness: Option<Witness>,
 }
 
-/// What all layers of a call share.
+/// What all middlewares of a call share.
 struct Call {
     client: Arc<dyn Dispatch>,
-    /// The model that the caller asked, as the caller named it.
-    asked: String,
-    /// Where that leads, looked up once for all layers; `None` if nowhere.
+    /// The model of the request, as the caller named it.
+    requested: String,
+    /// What that model resolves to, looked up once per call. `None` if it does not resolve.
     target: Option<Arc<Target>>,
 }
 
 impl Next {
-    /// The whole stack, for a call that asks this model.
+    /// Creates the whole stack, for a call to this model.
     pub(crate) fn new(client: Arc<dyn Dispatch>, model: &str) -> Self {
         let target = client.resolve(model).ok();
-        let call = Arc::new(Call { client, asked: model.to_owned(), target });
+        let call = Arc::new(Call { client, requested: model.to_owned(), target });
         Self { call, at: 0, witness: None }
     }
 
-    /// Hands the request on. It can be done more than once.
+    /// Runs the rest of the stack with a request. Can be called more than once.
     ///
     /// # Errors
     ///
-    /// What the call fails with, if it fails before its first content.
-    pub async fn run(&self, request: Request) -> Result<Answer> {
+    /// Returns the error of the call, if it fails before its first content.
+    pub async fn run(&self, request: Request) -> Result<Response> {
         let rest = self.call.client.middleware().iter().enumerate().skip(self.at);
         for (at, middleware) in rest {
-            if middleware.concerns(&request) {
+            if middleware.applies_to(&request) {
                 let next = Self { at: at + 1, ..self.clone() };
                 return middleware.call(request, next).await;
             }
@@ -56,24 +56,24 @@ impl Next {
         self.call.client.dispatch(request, target).await
     }
 
-    /// Which provider and model the name of a model leads to.
+    /// Returns the provider and the model that a model name stands for.
     ///
     /// # Errors
     ///
-    /// When it leads to none.
+    /// Fails if the name cannot be resolved.
     pub fn resolve(&self, model: &str) -> Result<Target> {
         self.target(model).map(Arc::unwrap_or_clone)
     }
 
-    /// The same, shared. Nothing is looked up again for the model that the caller asked.
+    /// Returns the target of a model. The model that the caller named is not looked up again.
     pub(crate) fn target(&self, model: &str) -> Result<Arc<Target>> {
         match &self.call.target {
-            Some(target) if self.call.asked == model => Ok(Arc::clone(target)),
+            Some(target) if self.call.requested == model => Ok(Arc::clone(target)),
             _ => self.call.client.resolve(model),
         }
     }
 
-    /// The name of a model as `provider/model`, for people; as it is where it leads nowhere.
+    /// Returns the name of a model as `provider/model`, or unchanged if it cannot be resolved.
     pub(super) fn full_name(&self, model: &str) -> String {
         match self.target(model) {
             Ok(target) => format!("{}/{}", target.provider.name, target.model),
@@ -81,23 +81,23 @@ impl Next {
         }
     }
 
-    /// The same, with a witness of which model is asked in the end.
+    /// Adds a witness that records which model is called.
     pub(crate) fn witnessed(mut self) -> (Self, Witness) {
         let witness = self.witness.get_or_insert_default().clone();
         (self, witness)
     }
 
-    /// How long a call waits that says nothing else.
+    /// Returns the timeouts of requests that set none.
     pub(crate) fn timeouts(&self) -> Timeouts {
         self.call.client.timeouts()
     }
 
-    /// The row of a provider as it is when `protocol` is spoken.
+    /// Returns the provider's data for one of its protocols.
     pub(crate) fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider> {
         self.call.client.speaking(provider, protocol)
     }
 
-    /// The address that calls to this provider go to.
+    /// Returns the base URL of calls to this provider.
     pub(crate) fn base_url(&self, provider: &Provider) -> Result<String> {
         self.call.client.base_url(provider)
     }
@@ -107,7 +107,7 @@ impl Next {
         self.call.client.own_key(provider)
     }
 
-    /// How many calls to the provider it takes to embed what is asked.
+    /// Returns how many calls to the provider the texts of a request need.
     pub(crate) fn embed_calls(&self, request: &EmbedRequest) -> usize {
         self.call.client.embed_calls(request)
     }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
-use super::Answer;
+use super::Response;
 use crate::chat::{ChatStreamEvent, Warning};
 use crate::error::{Error, Result};
 use crate::stream::ChatStream;
@@ -14,7 +14,7 @@ use crate::stream::ChatStream;
 pub(super) async fn read_to_end(stream: ChatStream) -> Result<ChatStream> {
     match stream.is_whole() {
         true => Ok(stream),
-        // Boxed, so that the future of a call whose response is there already has no room for it.
+        // Boxed, so the future of a call whose response has already arrived does not reserve space for it.
         false => Box::pin(read(stream)).await,
     }
 }
@@ -35,18 +35,18 @@ fn make_retryable(error: Error) -> Error {
 }
 
 /// Adds warnings to a response, before its own.
-pub(super) fn add_warnings(answer: Answer, warnings: Vec<Warning>) -> Answer {
+pub(super) fn add_warnings(response: Response, warnings: Vec<Warning>) -> Response {
     if warnings.is_empty() {
-        return answer;
+        return response;
     }
-    match answer {
-        Answer::Events(events) => {
+    match response {
+        Response::Events(events) => {
             let events = Warned { events, ahead: Vec::new(), warnings };
-            Answer::Events(ChatStream::new(events))
+            Response::Events(ChatStream::new(events))
         }
-        Answer::Embedding(mut response) => {
+        Response::Embedding(mut response) => {
             response.warnings.splice(0..0, warnings);
-            Answer::Embedding(response)
+            Response::Embedding(response)
         }
     }
 }

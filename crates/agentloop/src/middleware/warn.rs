@@ -2,7 +2,7 @@
 
 use crate::chat::Warning;
 use crate::error::Result;
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::stream::ChatStream;
 use crate::transport::BoxFuture;
 
@@ -32,20 +32,20 @@ impl<F> std::fmt::Debug for WarningsTo<F> {
 }
 
 impl<F: Fn(&Warning) + Send + Sync + 'static> Middleware for WarningsTo<F> {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             Ok(match next.run(request).await? {
-                Answer::Events(events) => {
+                Response::Events(events) => {
                     let function = std::sync::Arc::clone(&self.0);
-                    Answer::Events(ChatStream::inspect(events, move |event| {
+                    Response::Events(ChatStream::inspect(events, move |event| {
                         if let crate::chat::ChatStreamEvent::Warning { warning } = event {
                             function(warning);
                         }
                     }))
                 }
-                Answer::Embedding(response) => {
+                Response::Embedding(response) => {
                     response.warnings.iter().for_each(|warning| (self.0)(warning));
-                    Answer::Embedding(response)
+                    Response::Embedding(response)
                 }
             })
         })

@@ -9,7 +9,7 @@ use tracing::Span;
 
 use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse, PartDelta, ResponsePart, Usage};
 use crate::error::{Error, Result};
-use crate::middleware::Answer;
+use crate::middleware::Response;
 use crate::stream::ChatStream;
 
 /// How a call ended.
@@ -25,7 +25,7 @@ pub(crate) enum Ending<'a> {
     Dropped,
 }
 
-/// What was observed until then.
+/// What was observed up to the end of the call.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// When the first content of a streamed response arrived.
@@ -57,9 +57,9 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
     }
 
     /// Observes the result of the inner call until its end.
-    pub(crate) fn see(mut self, answer: Result<Answer>) -> Result<Answer> {
-        match answer {
-            Ok(Answer::Events(mut events)) => {
+    pub(crate) fn see(mut self, response: Result<Response>) -> Result<Response> {
+        match response {
+            Ok(Response::Events(mut events)) => {
                 if let Some(whole) = events.as_whole() {
                     self.seen.at_once = true;
                     // Only the last event matters of a response that is complete.
@@ -67,13 +67,13 @@ impl<F: FnOnce(Ending<'_>, &Seen) + Send + Unpin + 'static> Watch<F> {
                         self.seen.content_bytes = uncounted_bytes(end);
                         self.look(end);
                     }
-                    return Ok(Answer::Events(events));
+                    return Ok(Response::Events(events));
                 }
-                Ok(Answer::Events(ChatStream::new(Watched { events, watch: self })))
+                Ok(Response::Events(ChatStream::new(Watched { events, watch: self })))
             }
-            Ok(Answer::Embedding(response)) => {
+            Ok(Response::Embedding(response)) => {
                 self.ended(Ending::Embedded(&response));
-                Ok(Answer::Embedding(response))
+                Ok(Response::Embedding(response))
             }
             Err(error) => {
                 self.ended(Ending::Failed(&error));

@@ -1,4 +1,4 @@
-//! What a call reached, as seen from the middleware around it.
+//! Records what a call reached, for the middleware around it.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -22,7 +22,7 @@ impl Witness {
         reached.attempts = reached.attempts.saturating_add(1);
     }
 
-    /// Returns whether the last model that was called is this one. It may be that none was called.
+    /// Returns whether the last model that was called is this one. Returns `false` if none was called.
     pub(crate) fn saw_last(&self, wanted: &Target) -> bool {
         self.lock().last.as_ref().is_some_and(|seen| {
             seen.model == wanted.model && seen.provider.name == wanted.provider.name

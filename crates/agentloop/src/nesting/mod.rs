@@ -1,9 +1,10 @@
-//! How deep JSON that is not ours may nest.
+//! Limits how deep JSON from outside may be nested.
 //!
-//! The parser reads 127 levels and refuses more. What a provider sends is nested deeper in a response, and the response
-//! in a run, a cache or a file; all of them must be readable again. So trees are kept up to [`MAX_KEPT_DEPTH`] levels,
-//! and what lies deeper is kept as its text; it becomes a tree again when it goes back to its provider. Trees that a
-//! caller made may be of any depth: what is deeper than [`MAX_REQUEST_DEPTH`] is refused before anything walks over it.
+//! The JSON parser reads 127 levels and refuses more. JSON from a provider becomes part of a response, and the response
+//! part of a run, a cache entry or a file, all of which must be readable again. So trees are kept up to
+//! [`MAX_KEPT_DEPTH`] levels, and anything deeper is kept as its text. It becomes a tree again when it is sent back to
+//! its provider. Trees from the caller may have any depth: a tree deeper than [`MAX_REQUEST_DEPTH`] is refused before
+//! any code recurses into it.
 
 mod read;
 
@@ -16,9 +17,9 @@ use serde_json::value::RawValue;
 
 use crate::limits::MAX_KEPT_DEPTH;
 
-/// Whether lists and objects stand in each other on more than so many levels.
+/// Returns whether lists and objects are nested on more than `levels` levels.
 pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
-    // No deeper than `levels`, however deep the value is.
+    // Recurses at most `levels` deep, however deep the value is.
     let inside = |value: &Value| levels == 0 || is_deeper(value, levels - 1);
     match value {
         Value::Array(items) => levels == 0 || items.iter().any(inside),
@@ -27,7 +28,7 @@ pub(crate) fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Takes a value of any depth apart: to drop one as it is takes as much of the stack as it is deep.
+/// Drops a value of any depth. The usual way would use as much stack as the value is deep.
 pub(crate) fn dismantle(value: Value) {
     let mut left = vec![value];
     while let Some(value) = left.pop() {
@@ -39,7 +40,7 @@ pub(crate) fn dismantle(value: Value) {
     }
 }
 
-/// Whether a tree holds what was too deep for one.
+/// Returns whether a tree contains text in place of a tree that was too deep.
 pub(crate) fn has_text(tree: &Value) -> bool {
     fn at(value: &Value, level: usize) -> bool {
         match value {
@@ -52,7 +53,7 @@ pub(crate) fn has_text(tree: &Value) -> bool {
     at(tree, 0)
 }
 
-/// Makes a tree of what was too deep for one; false if something is deeper than can be read, and stays text.
+/// Turns text in place of deep trees back into trees. Returns `false` if a tree is too deep to parse and stays text.
 pub(crate) fn restore(tree: &mut Value) -> bool {
     fn at(value: &mut Value, level: usize, whole: &mut bool) {
         match value {
@@ -62,7 +63,7 @@ pub(crate) fn restore(tree: &mut Value) -> bool {
             }
             Value::String(text) if is_kept(text, level) => match serde_json::from_str(text) {
                 Ok(inner) => *value = inner,
-                // Text that only looks like JSON is what it is.
+                // Text that only looks like JSON stays text.
                 Err(_) => *whole &= serde_json::from_str::<&RawValue>(text).is_err(),
             },
             _ => {}
@@ -73,7 +74,7 @@ pub(crate) fn restore(tree: &mut Value) -> bool {
     whole
 }
 
-/// Whether a text stands where no tree is kept any more, and could be one.
+/// Returns whether a text is at the depth where trees become text, and may be one.
 fn is_kept(text: &str, level: usize) -> bool {
     level >= MAX_KEPT_DEPTH && text.starts_with(['{', '['])
 }
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_too_deep_is_read_as_it_is() {
+    fn json_within_the_depth_limit_is_read_unchanged() {
         let json = r#" {"a":[1,-2,2.5,null,true,"é",[],{}],"b":18446744073709551615,"a":"last"} "#;
         assert_eq!(read(json).unwrap(), serde_json::from_str::<Value>(json).unwrap());
         for levels in [0, 1, 2, MAX_KEPT_DEPTH - 1, MAX_KEPT_DEPTH] {
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_kept_as_text_and_becomes_a_tree_again() {
+    fn json_beyond_the_limit_is_kept_as_text_and_becomes_a_tree_again() {
         for levels in [MAX_KEPT_DEPTH + 1, 127, 150, MAX_KEPT_DEPTH + 127] {
             let mut value = read(&nested(levels)).unwrap();
             assert!(!is_deeper(&value, MAX_KEPT_DEPTH) && has_text(&value));
@@ -118,25 +119,26 @@ mod tests {
     }
 
     #[test]
-    fn what_no_parser_reads_stays_text() {
+    fn json_too_deep_to_parse_stays_text() {
         let mut value = read(&nested(100_000)).unwrap();
         assert!(has_text(&value) && !restore(&mut value));
         assert!(!is_deeper(&value, MAX_KEPT_DEPTH));
     }
 
     #[test]
-    fn text_that_is_text_stays_so() {
+    fn text_that_is_not_json_stays_text() {
         let mut value = json!({ "a": "[1]", "b": ["{}"] });
         assert!(!has_text(&value) && restore(&mut value));
         assert_eq!(value, json!({ "a": "[1]", "b": ["{}"] }));
-        let mut deep = (0..MAX_KEPT_DEPTH).fold(json!("[it is no JSON"), |inner, _| json!([inner]));
+        let mut deep =
+            (0..MAX_KEPT_DEPTH).fold(json!("[it is not JSON"), |inner, _| json!([inner]));
         let before = deep.clone();
         restore(&mut deep);
         assert_eq!(deep, before);
     }
 
     #[test]
-    fn no_depth_is_too_much_to_be_looked_at_and_dropped() {
+    fn a_value_of_any_depth_can_be_checked_and_dropped() {
         let deep = (0..100_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
         assert!(is_deeper(&deep, 200));
         dismantle(deep);

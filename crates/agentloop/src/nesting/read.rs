@@ -1,4 +1,4 @@
-//! Reads JSON into a tree that is not too deep.
+//! Reads JSON into a tree of limited depth and size.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,23 +10,23 @@ use serde_json::{Map, Number, Value};
 
 use crate::limits::{MAX_KEPT_DEPTH, MAX_RESPONSE_BYTES};
 
-/// What an entry of a JSON object takes beside its name and its value's own contents.
+/// The memory of an entry of a JSON object, in addition to its name and the contents of its value.
 pub(crate) const OBJECT_ENTRY: usize = size_of::<String>() + size_of::<Value>() + 24;
 
-/// How many entries an object that has any makes room for.
+/// The capacity of an object with one entry.
 pub(crate) const OBJECT_LEAST: usize = 3;
 
-/// Reads JSON of any depth: what lies deeper than [`MAX_KEPT_DEPTH`] is in the tree as its text.
+/// Reads JSON of any depth. Anything deeper than [`MAX_KEPT_DEPTH`] is kept as its text.
 ///
 /// # Errors
 ///
-/// When it is not JSON, or when its tree would take more than [`MAX_RESPONSE_BYTES`]: a list of numbers takes sixteen
-/// times the memory of its text, and small objects more.
+/// Fails if it is not JSON, or if its tree would take more than [`MAX_RESPONSE_BYTES`]: a list of numbers takes sixteen
+/// times the memory of its text, and small objects take more.
 pub(crate) fn read(json: &str) -> serde_json::Result<Value> {
     read_to(json, MAX_KEPT_DEPTH)
 }
 
-/// Reads JSON that no part of a response is made of, as deep as the parser goes.
+/// Reads JSON that does not become part of a response, as deep as the parser allows.
 pub(crate) fn read_whole(json: &str) -> serde_json::Result<Value> {
     read_to(json, usize::MAX)
 }
@@ -36,11 +36,11 @@ fn read_to(json: &str, left: usize) -> serde_json::Result<Value> {
     read_tree(json, Tree { left, room: &room })
 }
 
-/// Reads JSON that is a field of an object, which is so many levels deep in a tree. The tree may take `room`.
+/// Reads JSON that is a field of an object `levels` deep in a tree. The tree may take `room` bytes.
 ///
 /// # Errors
 ///
-/// When it is not JSON, or when the tree would take more than that.
+/// Fails if it is not JSON, or if the tree would take more than that.
 pub(crate) fn read_below(
     json: &str,
     levels: usize,
@@ -57,22 +57,22 @@ fn read_tree(json: &str, tree: Tree<'_>) -> serde_json::Result<Value> {
     Ok(value)
 }
 
-/// Whether JSON was not read because its tree would be too large.
+/// Returns whether the error means that the tree would be too large.
 pub(crate) fn is_too_large(error: &serde_json::Error) -> bool {
     error.is_data() && error.to_string().starts_with(TOO_LARGE)
 }
 
-const TOO_LARGE: &str = "its tree is too large";
+const TOO_LARGE: &str = "the value takes too much memory";
 
-/// The same, of an object.
+/// Reads a JSON object.
 pub(crate) fn read_object(json: &str) -> serde_json::Result<Map<String, Value>> {
     match read(json)? {
         Value::Object(fields) => Ok(fields),
-        _ => Err(serde_json::Error::custom("it is no object")),
+        _ => Err(serde_json::Error::custom("it is not an object")),
     }
 }
 
-/// The same, of a list; what is none is an empty one.
+/// Reads a JSON list. Anything else is an empty list.
 pub(crate) fn read_list(json: &str) -> Vec<Value> {
     match read(json) {
         Ok(Value::Array(items)) => items,
@@ -80,7 +80,7 @@ pub(crate) fn read_list(json: &str) -> Vec<Value> {
     }
 }
 
-/// A value around which there may be so many more levels, in a tree that may take so many more bytes.
+/// Reads a value, with a limit on its depth and on the bytes of its tree.
 #[derive(Clone, Copy)]
 pub(crate) struct Tree<'r> {
     left: usize,
@@ -104,7 +104,7 @@ impl<'r> Tree<'r> {
         is_first: bool,
         name: &str,
     ) -> Result<(), E> {
-        // The first entry makes room for a few.
+        // The first entry allocates room for a few.
         let entries = if is_first { OBJECT_LEAST } else { 1 };
         Self::inside(room).take(entries * OBJECT_ENTRY + name.len())
     }
@@ -127,7 +127,7 @@ impl<'de> DeserializeSeed<'de> for Tree<'_> {
         if self.left > 0 {
             return deserializer.deserialize_any(self);
         }
-        // Skipped without a level of the stack for a level of the text.
+        // Skipped without recursion: the text may be deeper than the stack.
         let raw: &'de RawValue = serde::Deserialize::deserialize(deserializer)?;
         match raw.get().starts_with(['{', '[']) {
             true => Ok(Value::String(raw.get().to_owned())),

@@ -1,6 +1,5 @@
 //! Providers as data: URL, key, protocols, parameter rules and quirks. The built-in ones are in `rows/`, one file each.
 
-pub(crate) mod address;
 pub(crate) mod body;
 mod capability;
 mod key;
@@ -15,6 +14,7 @@ mod rows;
 pub(crate) mod server_tools;
 mod spoken;
 pub(crate) mod transport;
+mod urls;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,7 +23,6 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use crate::chat::Param;
-pub(crate) use address::join;
 pub use capability::Feature;
 pub(crate) use key::AUTH_HEADERS;
 pub use key::{Auth, KeySource};
@@ -38,6 +37,7 @@ pub use quirks::Quirks;
 pub(crate) use registry::Registry;
 pub use registry::Target;
 use transport::Transport;
+pub(crate) use urls::join;
 
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
@@ -222,7 +222,7 @@ impl Provider {
         }
     }
 
-    /// Creates a provider that speaks `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other three do.
+    /// Creates a provider that uses `protocol`, as [`openai_compatible`](Self::openai_compatible) and the other three do.
     ///
     /// ```
     /// use agentloop::{Protocol, Provider};

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use http::Uri;
 
-use super::address::Addresses;
 use super::model::ModelTraits;
+use super::urls::Urls;
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_KNOWN_TARGETS;
@@ -15,21 +15,21 @@ use crate::lock::lock;
 use crate::provider::Provider;
 use crate::secret::{Secret, mask};
 
-/// How many aliases may lead to one another before they lead in a circle.
+/// How many aliases may refer to one another before it is an error.
 const MAX_ALIASES: usize = 8;
 
-/// The providers of a client, and the names that lead to them.
+/// The providers of a client, and the names that resolve to them.
 pub(crate) struct Registry {
     providers: Vec<Arc<Provider>>,
     /// Beside the providers: each as it is in another of its protocols, once that was wanted.
-    bent: Vec<[OnceLock<Arc<Provider>>; Protocol::ALL.len()]>,
+    by_protocol: Vec<[OnceLock<Arc<Provider>>; Protocol::ALL.len()]>,
     aliases: BTreeMap<String, String>,
     default_provider: Option<String>,
     default_model: Option<String>,
     /// Over the process's own environment.
     environment: BTreeMap<String, String>,
-    addresses: Addresses,
-    /// The targets of names that were resolved before, so that a call does not work out again what is known of its model.
+    urls: Urls,
+    /// The targets of names that were resolved before, so a call does not have to look up its model again.
     targets: Mutex<Vec<(String, Arc<Target>)>>,
 }
 
@@ -51,12 +51,12 @@ pub struct Target {
     pub model: String,
     traits: OnceLock<ModelTraits>,
     /// The model in another protocol of the provider, once that was wanted.
-    bent: OnceLock<Arc<Target>>,
+    by_protocol: OnceLock<Arc<Target>>,
 }
 
 impl Target {
     pub(crate) fn new(provider: Arc<Provider>, model: impl Into<String>) -> Self {
-        Self { provider, model: model.into(), traits: OnceLock::new(), bent: OnceLock::new() }
+        Self { provider, model: model.into(), traits: OnceLock::new(), by_protocol: OnceLock::new() }
     }
 
     /// Returns what is known of the model. It is worked out once.
@@ -73,16 +73,16 @@ impl Registry {
         default_model: Option<String>,
         environment: BTreeMap<String, String>,
     ) -> Self {
-        let bent = providers.iter().map(|_| Default::default()).collect();
+        let by_protocol = providers.iter().map(|_| Default::default()).collect();
         let providers = providers.into_iter().map(Arc::new).collect();
         Self {
             providers,
-            bent,
+            by_protocol,
             aliases,
             default_provider,
             default_model,
             environment,
-            addresses: Addresses::default(),
+            urls: Urls::default(),
             targets: Mutex::default(),
         }
     }
@@ -95,7 +95,7 @@ impl Registry {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// The provider of that name.
+    /// Returns the provider of this name.
     pub(crate) fn provider(&self, name: &str) -> Result<Arc<Provider>> {
         match self.find(name) {
             Some(provider) => Ok(Arc::clone(provider)),
@@ -103,31 +103,31 @@ impl Registry {
         }
     }
 
-    /// The row as it is when `protocol` is spoken.
+    /// Returns the provider's data for one of its protocols.
     pub(crate) fn speaking(&self, provider: &Arc<Provider>, protocol: Protocol) -> Arc<Provider> {
         if provider.protocol == protocol {
             return Arc::clone(provider);
         }
-        let bend = || Arc::new(provider.speaking(protocol).into_owned());
+        let convert = || Arc::new(provider.speaking(protocol).into_owned());
         let row = self.providers.iter().position(|row| Arc::ptr_eq(row, provider));
         let place = Protocol::ALL.iter().position(|known| *known == protocol);
-        match row.zip(place).and_then(|(row, place)| self.bent.get(row)?.get(place)) {
-            Some(bent) => Arc::clone(bent.get_or_init(bend)),
-            None => bend(),
+        match row.zip(place).and_then(|(row, place)| self.by_protocol.get(row)?.get(place)) {
+            Some(by_protocol) => Arc::clone(by_protocol.get_or_init(convert)),
+            None => convert(),
         }
     }
 
-    /// Returns a model as it is when `protocol`, which is not its own, is spoken.
+    /// Returns the target of the same model over `protocol`, which is not the provider's own.
     pub(crate) fn target_speaking(&self, target: &Target, protocol: Protocol) -> Arc<Target> {
-        let bend = || {
+        let derive = || {
             let provider = self.speaking(&target.provider, protocol);
             Arc::new(Target::new(provider, target.model.as_str()))
         };
-        let bent = target.bent.get_or_init(bend);
-        if bent.provider.protocol == protocol { Arc::clone(bent) } else { bend() }
+        let by_protocol = target.by_protocol.get_or_init(derive);
+        if by_protocol.provider.protocol == protocol { Arc::clone(by_protocol) } else { derive() }
     }
 
-    /// A variable of the environment, as this client sees it.
+    /// Returns an environment variable as this client sees it.
     pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
@@ -140,16 +140,16 @@ impl Registry {
         provider.resolve_base_url(|name| self.variable(name))
     }
 
-    /// Returns the URL of a call, and whether what is sent there can be read on the way.
-    pub(crate) fn address(&self, base_url: &str, path: &str) -> Result<(Uri, bool)> {
-        self.addresses.of(base_url, path)
+    /// Returns the URL of a call, and whether the connection is not encrypted.
+    pub(crate) fn url(&self, base_url: &str, path: &str) -> Result<(Uri, bool)> {
+        self.urls.of(base_url, path)
     }
 
-    /// Returns the provider and the model that a name leads to.
+    /// Resolves a model name, and remembers the result.
     ///
     /// # Errors
     ///
-    /// When it leads to none.
+    /// Fails if the name cannot be resolved.
     pub(crate) fn resolve(&self, name: &str) -> Result<Arc<Target>> {
         let known = |targets: &[(String, Arc<Target>)]| {
             targets.iter().find(|(known, _)| known == name).map(|(_, target)| Arc::clone(target))
@@ -166,8 +166,8 @@ impl Registry {
         Ok(target)
     }
 
-    /// `provider/model` splits at the first slash, and only if a known provider stands before it; else the default
-    /// provider gets the whole name.
+    /// Resolves a model name. `provider/model` is split at the first slash if a known provider precedes it. Otherwise
+    /// the whole name is a model of the default provider.
     fn find_target(&self, model: &str) -> Result<Target> {
         let mut model = model.trim();
         if model.is_empty() {
@@ -182,11 +182,12 @@ impl Registry {
         if self.aliases.contains_key(model) {
             return Err(Error::new(
                 ErrorKind::Config,
-                format!("the alias `{model}` leads in a circle"),
-            ));
+                format!("the alias `{model}` refers to itself"),
+            )
+            .with_hint("correct the aliases: each one must end at a model"));
         }
         if model.is_empty() {
-            return Err(Error::new(ErrorKind::MissingModel, "the request names no model")
+            return Err(Error::new(ErrorKind::MissingModel, "the request does not name a model")
                 .with_hint("write it as \"provider/model\", or set a default model"));
         }
         if let Some((before, rest)) = model.split_once('/') {
@@ -194,10 +195,10 @@ impl Registry {
                 if rest.is_empty() {
                     return Err(Error::new(
                         ErrorKind::MissingModel,
-                        format!("`{model}` names no model of {before}"),
+                        format!("`{model}` does not name a model of {before}"),
                     )
                     .with_provider(before)
-                    .with_hint(format!("`agentloop models {before}` lists the ones it serves")));
+                    .with_hint(format!("`agentloop models {before}` lists its models")));
                 }
                 return Ok(Target::new(Arc::clone(provider), rest));
             }
@@ -209,10 +210,10 @@ impl Registry {
             Some(name) => Ok(Target::new(self.provider(name)?, model)),
             None => Err(Error::new(
                 ErrorKind::MissingModel,
-                format!("`{model}` does not say which provider serves it"),
+                format!("`{model}` does not name a provider"),
             )
             .with_hint(format!(
-                "write it as \"provider/{model}\", or set a default provider; known are {}",
+                "write \"provider/{model}\", or set a default provider; known providers: {}",
                 self.names()
             ))),
         }
@@ -228,28 +229,27 @@ impl Registry {
             .map(|provider| (distance(name, &provider.name), provider.name.as_ref()))
             .min()
             .filter(|(distance, _)| *distance <= 2);
-        let known = format!("known are {}", self.names());
+        let known = format!("known providers: {}", self.names());
         let hint = match nearest {
             Some((_, near)) => format!("did you mean `{near}`? {known}"),
-            None => format!("{known}; a provider of your own goes into agentloop.toml"),
+            None => format!("{known}; other providers can be added in agentloop.toml"),
         };
-        Error::new(ErrorKind::UnknownProvider, format!("no provider is called `{name}`"))
-            .with_hint(hint)
+        Error::new(ErrorKind::UnknownProvider, format!("unknown provider `{name}`")).with_hint(hint)
     }
 
-    /// Finds what cannot work before anything is sent.
+    /// Checks the settings before anything is sent.
     pub(crate) fn check(&self) -> Result<()> {
         let config = |message: String| Error::new(ErrorKind::Config, message);
         for provider in &self.providers {
             let name = &provider.name;
             let usable = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
             if name.is_empty() || !name.chars().all(usable) {
-                return Err(config(format!("`{name}` cannot be a provider's name"))
+                return Err(config(format!("`{name}` is not a valid name for a provider"))
                     .with_hint("use letters, digits, `-`, `_` and `.`"));
             }
             let address = &provider.base_url;
             if !address.contains("://") && !address.starts_with("${") {
-                return Err(config(format!("its address is not a URL: `{}`", mask::url(address)))
+                return Err(config(format!("the base URL is not a URL: `{}`", mask::url(address)))
                     .with_provider(name.as_ref())
                     .with_hint("write it with its scheme, https://… or http://…"));
             }
@@ -258,20 +258,22 @@ impl Registry {
         if let Some(name) = &self.default_provider {
             self.provider(name).map_err(|error| {
                 let hint = error.hint().unwrap_or_default().to_owned();
-                config(format!("the default provider: {}", error.message())).with_hint(hint)
+                config(format!("the default provider is invalid: {}", error.message()))
+                    .with_hint(hint)
             })?;
         }
         for name in self.aliases.keys() {
             self.resolve(name).map_err(|error| {
                 let hint = error.hint().unwrap_or_default().to_owned();
-                config(format!("the alias `{name}`: {}", error.message())).with_hint(hint)
+                config(format!("the alias `{name}` is invalid: {}", error.message()))
+                    .with_hint(hint)
             })?;
         }
         Ok(())
     }
 }
 
-/// How many letters have to be added, removed or changed to make one word of the other.
+/// Returns the edit distance: how many letters must be added, removed or changed to turn one word into the other.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

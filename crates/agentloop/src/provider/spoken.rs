@@ -1,4 +1,4 @@
-//! The protocols of a provider: which ones it speaks, at which URL, and in which one a request is sent.
+//! The protocols of a provider: which ones it supports, at which URL, and in which one a request is sent.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::chat::{ChatRequest, Protocol, Role};
 use crate::models::Action;
 
 impl Provider {
-    /// Sets the base URL. Other protocols that were spoken at the former URL move too.
+    /// Sets the base URL. It also replaces the base URL of other protocols that were at the former one.
     #[must_use]
     pub fn base_url(mut self, base_url: impl Into<Cow<'static, str>>) -> Self {
         self.set_base_url(base_url.into());
@@ -23,7 +23,7 @@ impl Provider {
         self.base_url = base_url;
     }
 
-    /// Adds another protocol, which is spoken at this base URL with the same rules and quirks.
+    /// Adds another protocol at this base URL, with the same rules and quirks.
     #[must_use]
     pub fn speaks(
         mut self,
@@ -35,7 +35,7 @@ impl Provider {
         self
     }
 
-    /// Adds the protocol of `other`, which is spoken with the base URL, authentication, rules and quirks of `other`. Rules that
+    /// Adds the protocol of `other`, with the base URL, authentication, rules and quirks of `other`. Rules that
     /// are added later count for both protocols.
     ///
     /// ```
@@ -43,7 +43,7 @@ impl Provider {
     ///
     /// let lab = Provider::openai_compatible("lab", "http://localhost:8000/v1")
     ///     .speaks_as(Provider::responses_compatible("lab", "http://localhost:8000/v1"));
-    /// assert!(lab.protocols().any(|spoken| spoken == Protocol::OpenAiResponses));
+    /// assert!(lab.protocols().any(|known| known == Protocol::OpenAiResponses));
     /// ```
     #[must_use]
     pub fn speaks_as(mut self, other: Self) -> Self {
@@ -92,9 +92,9 @@ impl Provider {
         std::iter::once(self.protocol).chain(others)
     }
 
-    /// Returns the provider as it is when `protocol` is spoken, with the base URL, the authentication, the rules and the
-    /// quirks for that protocol. A protocol that the provider is not known to speak is spoken at its own base URL, in the way of
-    /// [`anthropic_compatible`](Self::anthropic_compatible) and its kin.
+    /// Returns the provider with the base URL, the authentication, the rules and the quirks that it has for `protocol`.
+    /// A protocol that the provider does not list is assumed at its own base URL, with the defaults of
+    /// [`anthropic_compatible`](Self::anthropic_compatible) and the other constructors for compatible providers.
     pub fn speaking(&self, protocol: Protocol) -> Cow<'_, Self> {
         if protocol == self.protocol {
             return Cow::Borrowed(self);
@@ -126,7 +126,7 @@ impl Provider {
         Cow::Owned(row)
     }
 
-    /// Makes `protocol` the one that is spoken unless a request asks for another one. The former one is spoken too, as before.
+    /// Makes `protocol` the default of the provider. Requests can still choose the former default.
     pub(crate) fn change_protocol(&mut self, protocol: Protocol) {
         if protocol == self.protocol {
             return;
@@ -148,13 +148,13 @@ impl Provider {
 
     /// Returns the protocol in which a request for `model` is sent. The first of these decides: the request, the model's rule about
     /// tools when there are tools, a restriction, the protocol that serves the most server tools of the request, the default.
-    pub(crate) fn spoken(&self, model: &str, request: &ChatRequest) -> Protocol {
+    pub(crate) fn protocol_for(&self, model: &str, request: &ChatRequest) -> Protocol {
         let with_tools = || {
             // Also when the request has no tools any more, so the model gets back what it thought between its calls.
             let tools = !request.tools.is_empty()
                 || request.messages.iter().any(|message| message.role == Role::Tool);
             let rule = tools.then(|| self.ruled_traits(model).tools_in).flatten();
-            rule.filter(|protocol| self.protocols().any(|spoken| spoken == *protocol))
+            rule.filter(|protocol| self.protocols().any(|known| known == *protocol))
         };
         request
             .protocol
@@ -166,19 +166,19 @@ impl Provider {
 
     /// Returns the protocol that a restriction chooses.
     fn restricted_to(&self, model: &str, request: &ChatRequest) -> Option<Protocol> {
-        let mut spoken = None;
+        let mut chosen = None;
         let visited = self.each_restriction(model, |row| {
             if let Action::Speak(protocol) = row.then
                 && row.when.iter().all(|when| when.holds(request, &self.base_url))
                 && row.is_about(model)
                 && self.protocols().any(|known| known == protocol)
             {
-                spoken = Some(protocol);
+                chosen = Some(protocol);
             }
             Ok(())
         });
         debug_assert!(visited.is_ok(), "nothing in it fails");
-        spoken
+        chosen
     }
 }
 
@@ -191,7 +191,7 @@ mod tests {
 
     fn lab() -> Provider {
         let other = Provider::responses_compatible("lab", "http://lab.invalid/v1")
-            .quirks(|q| q.store = StoreForm::Unsaid);
+            .quirks(|q| q.store = StoreForm::Omitted);
         Provider::openai_compatible("lab", "http://lab.invalid/v1")
             .speaks(Protocol::Anthropic, "http://other.invalid", Auth::XApiKey)
             .speaks_as(other)
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn what_differs_in_a_protocol_counts_only_there() {
         let row = lab();
-        assert_eq!(row.quirks.store, StoreForm::Said);
-        assert_eq!(row.speaking(Protocol::OpenAiResponses).quirks.store, StoreForm::Unsaid);
+        assert_eq!(row.quirks.store, StoreForm::Sent);
+        assert_eq!(row.speaking(Protocol::OpenAiResponses).quirks.store, StoreForm::Omitted);
         assert_eq!(row.speaking(Protocol::Anthropic).base_url, "http://other.invalid");
     }
 
@@ -216,28 +216,28 @@ mod tests {
     }
 
     #[test]
-    fn an_address_moves_every_protocol_that_is_spoken_there() {
+    fn a_new_base_url_applies_to_every_protocol_at_the_old_one() {
         let row = lab().base_url("http://new.invalid");
         assert_eq!(row.speaking(Protocol::OpenAiResponses).base_url, "http://new.invalid");
         assert_eq!(row.speaking(Protocol::Anthropic).base_url, "http://other.invalid");
     }
 
     #[test]
-    fn a_model_that_takes_tools_in_one_protocol_is_asked_in_it() {
+    fn a_model_that_takes_tools_in_one_protocol_is_called_in_it() {
         let row = lab();
         let plain = ChatRequest::new("m").user("Hi");
-        let armed = plain.clone().tool(ToolDefinition::function("f", serde_json::json!({})));
-        let told = plain.clone().message(ChatMessage::tool("1", "yes"));
+        let with_tool = plain.clone().tool(ToolDefinition::function("f", serde_json::json!({})));
+        let with_result = plain.clone().message(ChatMessage::tool("1", "yes"));
         for (model, request, protocol) in [
             ("deep", &plain, Protocol::OpenAiChat),
-            ("deep", &armed, Protocol::OpenAiResponses),
-            ("deep", &told, Protocol::OpenAiResponses),
-            ("deep", &armed.clone().protocol(Protocol::OpenAiChat), Protocol::OpenAiChat),
-            ("flat", &armed, Protocol::OpenAiChat),
-            // A protocol that the host does not speak is no choice.
-            ("odd", &armed, Protocol::OpenAiChat),
+            ("deep", &with_tool, Protocol::OpenAiResponses),
+            ("deep", &with_result, Protocol::OpenAiResponses),
+            ("deep", &with_tool.clone().protocol(Protocol::OpenAiChat), Protocol::OpenAiChat),
+            ("flat", &with_tool, Protocol::OpenAiChat),
+            // A protocol that the provider does not support is not chosen.
+            ("odd", &with_tool, Protocol::OpenAiChat),
         ] {
-            assert_eq!(row.spoken(model, request), protocol, "{model}");
+            assert_eq!(row.protocol_for(model, request), protocol, "{model}");
         }
     }
 }

@@ -521,7 +521,7 @@ fn an_answer_goes_back_as_it_came() {
     });
     let ai = AgentLoop::from_env();
     let options = inspect::DecodeOptions::new("google");
-    let raw = inspect::RawAnswer::new(answer.to_string());
+    let raw = inspect::HttpResponse::new(answer.to_string());
     let mut stream = inspect::decode(&ai, &options, raw).unwrap();
     let mut last = None;
     while let Some(event) = support::now(stream.next()) {

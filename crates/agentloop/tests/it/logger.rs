@@ -46,12 +46,12 @@ async fn a_chat_a_stream_and_an_embedding_write_one_record_each() {
     let response = ai.chat(asking("echo")).await.unwrap();
     let entry = only(&entries);
     assert_eq!((entry.provider.as_str(), entry.model.as_str()), ("sim", "echo"));
-    assert_eq!((entry.operation.as_str(), entry.asked.as_str()), ("chat", "sim/echo"));
+    assert_eq!((entry.operation.as_str(), entry.requested_model.as_str()), ("chat", "sim/echo"));
     assert_eq!((entry.status, entry.stream), (LogStatus::Ok, false));
     assert_eq!(entry.finish_reason, Some(FinishReason::Stop));
     assert_eq!(entry.usage, Some(response.usage));
     assert_eq!(entry.response_id, Some(response.id));
-    assert_eq!((entry.prompt, entry.answer), (None, None), "content is written only on request");
+    assert_eq!((entry.prompt, entry.response), (None, None), "content is written only on request");
 
     let (ai, entries) = logged(false);
     ai.stream(asking("echo")).await.unwrap().response().await.unwrap();
@@ -72,7 +72,7 @@ async fn content_is_written_on_request() {
     ai.chat(asking("echo")).await.unwrap();
     let entry = only(&entries);
     assert!(entry.prompt.unwrap().to_string().contains("Hello there"));
-    assert!(entry.answer.unwrap().to_string().contains("Hello there"));
+    assert!(entry.response.unwrap().to_string().contains("Hello there"));
 }
 
 #[tokio::test]
@@ -162,7 +162,10 @@ async fn attempts_count_retries_and_fallbacks() {
         (4, LogStatus::Ok),
         "three of one model, one of the next"
     );
-    assert_eq!((entry.model.as_str(), entry.asked.as_str()), ("think", "sim/echo!status=503"));
+    assert_eq!(
+        (entry.model.as_str(), entry.requested_model.as_str()),
+        ("think", "sim/echo!status=503")
+    );
 
     let (ai, entries) = logged(false);
     ai.chat(ChatRequest::new("unknown/x").user("Hi")).await.unwrap_err();

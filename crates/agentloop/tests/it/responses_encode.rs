@@ -1,6 +1,6 @@
 //! What is particular to requests over OpenAI's responses.
 
-use agentloop::inspect::{DecodeOptions, EncodedRequest, RawAnswer};
+use agentloop::inspect::{DecodeOptions, EncodedRequest, HttpResponse};
 use agentloop::provider::quirks::{ItemForm, TokenCount};
 use agentloop::*;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn ask() -> ChatRequest {
 async fn answered(items: &Value) -> ChatMessage {
     let body = json!({"id": "resp_1", "object": "response", "model": "m", "status": "completed",
                       "output": items});
-    let answer = RawAnswer::new(body.to_string());
+    let answer = HttpResponse::new(body.to_string());
     let stream = inspect::decode(&client(), &DecodeOptions::new("lab"), answer).unwrap();
     stream.response().await.unwrap().into_message()
 }

@@ -69,7 +69,7 @@ impl<'de> Deserialize<'de> for ToolCall {
             }
             (Some(other), ..) if !matches!(other, "function" | "custom") => {
                 return Err(de::Error::custom(format!(
-                    "unknown type `{other}` of a tool call, known are function and custom"
+                    "unknown type `{other}` of a tool call; known types: function, custom"
                 )));
             }
             (Some("custom"), ..) => return Err(de::Error::missing_field("custom")),

@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for ContentPart {
         let Some((kind, known)) = KINDS.iter().find(|(name, _)| *name == kind) else {
             let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
             return Err(de::Error::custom(format!(
-                "unknown kind of part `{kind}`, known are {}",
+                "unknown kind of part `{kind}`; known kinds: {}",
                 names.join(", ")
             )));
         };

@@ -1,4 +1,4 @@
-//! Fetches one medium.
+//! Downloads one medium.
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
@@ -14,10 +14,10 @@ use crate::media::{MediaOptions, settle};
 use crate::secret::mask;
 use crate::transport::{Body, SendOptions, Transport};
 
-/// Who asks. Some servers turn away who does not say.
-const AGENT: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));
+/// The value of `User-Agent`. Some servers refuse requests without one.
+const USER_AGENT_VALUE: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));
 
-/// A medium that was fetched.
+/// A medium that was downloaded.
 #[derive(Clone, Debug)]
 pub(super) struct Fetched {
     pub(super) mime: String,
@@ -25,7 +25,7 @@ pub(super) struct Fetched {
     pub(super) size: usize,
 }
 
-/// Fetches a medium of at most `limit` bytes.
+/// Downloads a medium of at most `limit` bytes.
 pub(super) async fn one(
     transport: &dyn Transport,
     wanted: &Wanted,
@@ -35,15 +35,15 @@ pub(super) async fn one(
     let fetched = tokio::time::timeout(options.timeout, get(transport, wanted, limit)).await;
     let fetched = fetched.unwrap_or_else(|_| {
         let seconds = options.timeout.as_secs_f64();
-        Err(Error::new(ErrorKind::Timeout, format!("it did not come within {seconds} s")))
+        Err(Error::new(ErrorKind::Timeout, format!("no complete response within {seconds} s")))
     });
     fetched.map_err(|error| about(wanted, &error))
 }
 
-/// The error, with the part and the address it is about. It is not the provider's.
+/// Adds the part and the URL to an error of the download. The error does not name the provider, which was not involved.
 pub(super) fn about(wanted: &Wanted, error: &Error) -> Error {
     let place = mask::media_url(&wanted.url);
-    let text = format!("{}: {place} cannot be fetched: {}", wanted.subject(), error.message());
+    let text = format!("{}: cannot download {place}: {}", wanted.subject(), error.message());
     let mut about = Error::new(error.kind(), text).with_retryable(error.is_retryable());
     if let Some(hint) = error.hint() {
         about = about.with_hint(hint);
@@ -52,13 +52,13 @@ pub(super) fn about(wanted: &Wanted, error: &Error) -> Error {
 }
 
 async fn get(transport: &dyn Transport, wanted: &Wanted, limit: usize) -> Result<Fetched> {
-    // No key, no cookie: what is here is all that is sent. A password in the address stays behind too.
+    // No key and no cookie: these two headers are all that is sent. The transport removes a password in the URL.
     let request = Request::get(&wanted.url)
         .header(ACCEPT, "*/*")
-        .header(USER_AGENT, AGENT)
+        .header(USER_AGENT, USER_AGENT_VALUE)
         .body(Bytes::new())
         .map_err(|error| {
-            Error::new(ErrorKind::InvalidRequest, "that is not an address").with_source(error)
+            Error::new(ErrorKind::InvalidRequest, "this is not a URL").with_source(error)
         })?;
     let response = transport.send(request, SendOptions::default()).await?;
     let status = response.status();
@@ -68,13 +68,13 @@ async fn get(transport: &dyn Transport, wanted: &Wanted, limit: usize) -> Result
             408 | 429 | 500.. => ErrorKind::Server,
             _ => ErrorKind::InvalidRequest,
         };
-        return Err(Error::new(kind, format!("its server answered with status {status}")));
+        return Err(Error::new(kind, format!("the server returned status {status}")));
     }
-    let told = header(&response, CONTENT_TYPE);
+    let declared = header(&response, CONTENT_TYPE);
     let length = header(&response, CONTENT_LENGTH).and_then(|length| length.parse::<usize>().ok());
     let too_large = || {
-        Error::new(ErrorKind::TooLarge, format!("it is larger than {limit} bytes"))
-            .with_hint("allow more with `max_bytes`, or send a smaller one")
+        Error::new(ErrorKind::TooLarge, format!("the file is larger than {limit} bytes"))
+            .with_hint("raise `max_bytes` of the media options, or send a smaller file")
     };
     if length.is_some_and(|length| length > limit) {
         return Err(too_large());
@@ -84,15 +84,21 @@ async fn get(transport: &dyn Transport, wanted: &Wanted, limit: usize) -> Result
         _ => error,
     })?;
     if bytes.is_empty() {
-        return Err(Error::new(ErrorKind::InvalidRequest, "it is empty"));
+        return Err(Error::new(ErrorKind::InvalidRequest, "the file is empty"));
     }
-    let told = wanted.mime.as_deref().or(told.as_deref().map(essence));
-    let mime = settle(wanted.kind, &bytes, told, Some(&wanted.url)).map_err(|mime| {
-        Error::new(ErrorKind::InvalidRequest, format!("it is {mime}, not {}", wanted.kind.named()))
+    let declared = wanted.mime.as_deref().or(declared.as_deref().map(essence));
+    let mime = settle(wanted.kind, &bytes, declared, Some(&wanted.url)).map_err(|mime| {
+        Error::new(
+            ErrorKind::InvalidRequest,
+            format!("the file is {mime}, not {}", wanted.kind.named()),
+        )
     })?;
     let mime = mime.ok_or_else(|| {
-        Error::new(ErrorKind::Unsupported, "neither its server nor its bytes tell its media type")
-            .with_hint("send it as a `file` part with a `mime_type`")
+        Error::new(
+            ErrorKind::Unsupported,
+            "its media type is unknown: the server did not report it and its bytes do not show it",
+        )
+        .with_hint("send it as a `file` part with a `mime_type`")
     })?;
     Ok(Fetched { mime, size: bytes.len(), base64: STANDARD.encode(&bytes) })
 }

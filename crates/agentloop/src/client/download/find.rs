@@ -1,4 +1,4 @@
-//! Which media of a request are fetched, and where their bytes go.
+//! Finds the media of a request to download, and puts their bytes into it.
 
 use std::collections::HashMap;
 
@@ -8,30 +8,30 @@ use crate::media::name::{audio_format, file_name};
 use crate::media::{DataUrl, Download, MediaKind, Medium, Source};
 use crate::provider::Provider;
 
-/// A medium to be fetched.
+/// A medium to download.
 #[derive(Debug)]
 pub(super) struct Wanted {
     message: usize,
     part: usize,
-    /// What it must be.
+    /// The kind that it must be.
     pub(super) kind: MediaKind,
     pub(super) url: String,
-    /// The media type that the part tells.
+    /// The media type that the part states.
     pub(super) mime: Option<String>,
-    /// Whether a model made it, so that the conversation can go on without it.
-    pub(super) of_answer: bool,
-    /// The earlier one in the list that is the same.
+    /// Whether a model made it. The conversation can continue without it.
+    pub(super) is_generated: bool,
+    /// The index of an earlier entry with the same URL and kind.
     pub(super) same_as: Option<usize>,
 }
 
 impl Wanted {
-    /// Where it stands, for messages.
+    /// Returns the path of the part, for messages.
     pub(super) fn subject(&self) -> String {
         format!("messages[{}].content[{}]", self.message, self.part)
     }
 }
 
-/// The media to be fetched, in order.
+/// Returns the media to download, in order.
 pub(super) fn wanted(
     request: &ChatRequest,
     provider: &Provider,
@@ -39,17 +39,17 @@ pub(super) fn wanted(
 ) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut seen: HashMap<(String, MediaKind), usize> = HashMap::new();
-    for (message, turn) in request.messages.iter().enumerate() {
-        let of_answer = turn.role == Role::Assistant;
-        // Elsewhere what a model made is not sent back at all.
-        if of_answer && !provider.protocol.facts().sends_made_media {
+    for (index, message) in request.messages.iter().enumerate() {
+        let is_generated = message.role == Role::Assistant;
+        // Other protocols do not send generated media back.
+        if is_generated && !provider.protocol.facts().sends_made_media {
             continue;
         }
-        for (part, content) in turn.parts().iter().enumerate() {
-            // What is wrong with a part is for the encoder to tell.
+        for (part, content) in message.parts().iter().enumerate() {
+            // The encoder reports invalid parts.
             let Ok(Some(medium)) = Medium::of(content) else { continue };
             let Source::Address(url) = medium.source else { continue };
-            if !is_remote(url) || is_the_hosts(url, provider) {
+            if !is_remote(url) || is_read_by_provider(url, provider) {
                 continue;
             }
             let needed = download == Download::Always
@@ -57,7 +57,7 @@ pub(super) fn wanted(
             if !needed {
                 continue;
             }
-            // The part says what it shall be; a file may be anything.
+            // The part states its kind; a file may be of any kind.
             let kind = match content {
                 ContentPart::File { .. } | ContentPart::GeneratedFile(_) => MediaKind::File,
                 _ => medium.kind,
@@ -66,27 +66,36 @@ pub(super) fn wanted(
             if same_as.is_none() {
                 seen.insert((url.to_owned(), kind), wanted.len());
             }
-            let told = match content {
+            let declared = match content {
                 ContentPart::File { file, .. } => file.mime_type.clone(),
                 _ => None,
             };
             let url = url.to_owned();
-            wanted.push(Wanted { message, part, kind, url, mime: told, of_answer, same_as });
+            wanted.push(Wanted {
+                message: index,
+                part,
+                kind,
+                url,
+                mime: declared,
+                is_generated,
+                same_as,
+            });
         }
     }
     wanted
 }
 
-/// What the host has, or knows better than anyone: files that were uploaded to it, pages of videos that it plays.
-fn is_the_hosts(url: &str, provider: &Provider) -> bool {
+/// Returns whether the provider can read the URL itself: a file uploaded to it, or a video page that it plays.
+fn is_read_by_provider(url: &str, provider: &Provider) -> bool {
     let origin = |url: &str| url.split('/').take(3).collect::<Vec<_>>().join("/");
     origin(url).eq_ignore_ascii_case(&origin(&provider.base_url))
         || (provider.protocol.facts().reads_own_urls && (is_video_page(url) || is_uploaded(url)))
 }
 
-/// Puts bytes in the place of an address.
+/// Replaces the URL of a part by bytes.
 pub(super) fn put(request: &mut ChatRequest, wanted: &Wanted, data: DataUrl<'_>) {
-    let content = request.messages.get_mut(wanted.message).and_then(|turn| turn.content.as_mut());
+    let content =
+        request.messages.get_mut(wanted.message).and_then(|message| message.content.as_mut());
     let Some(MessageContent::Parts(parts)) = content else { return };
     let mime = data.mime().unwrap_or_default().to_owned();
     match parts.get_mut(wanted.part) {

@@ -1,5 +1,5 @@
-//! Fetches remote media for hosts that need their bytes. The encoders stay pure: what is fetched is put into the request
-//! before it is encoded.
+//! Downloads remote media for providers that need their bytes. The encoders stay pure: the bytes are put into the
+//! request before it is encoded.
 
 mod fetch;
 mod find;
@@ -20,11 +20,11 @@ use crate::provider::Provider;
 use crate::secret::mask;
 use crate::transport::{HttpTransport, Transport};
 
-/// Fetches media, over transports of its own that know no keys.
+/// Downloads media, through transports of its own that have no keys.
 #[derive(Debug, Default)]
 pub(crate) struct Fetcher {
     pub(crate) options: MediaOptions,
-    /// A transport of the caller's.
+    /// The transport that the caller set.
     pub(crate) transport: Option<Arc<dyn Transport>>,
     public: OnceLock<HttpTransport>,
     any: OnceLock<HttpTransport>,
@@ -35,12 +35,13 @@ impl Fetcher {
         Self { options, transport, ..Self::default() }
     }
 
-    /// Whether nothing is ever fetched for this request.
+    /// Returns whether nothing is ever downloaded for this request.
     pub(crate) fn is_off(&self, request: &ChatRequest) -> bool {
         request.media.unwrap_or(self.options).download == Download::Never
     }
 
-    /// The request with the bytes of what `provider` cannot fetch by itself, and a warning for each.
+    /// Returns the request with the bytes of the media that `provider` cannot fetch itself, and a warning for each of
+    /// them.
     pub(crate) async fn fetch<'r>(
         &self,
         request: &'r ChatRequest,
@@ -58,7 +59,9 @@ impl Fetcher {
             let count = wanted.len();
             return Err(Error::new(
                 ErrorKind::TooLarge,
-                format!("{count} media would be fetched, {MAX_MEDIA_PER_REQUEST} is the most"),
+                format!(
+                    "the request has {count} media to download, at most {MAX_MEDIA_PER_REQUEST} are allowed"
+                ),
             ));
         }
         let mut fetched = self.all(&wanted, &options).await;
@@ -66,7 +69,7 @@ impl Fetcher {
         let mut warnings = Vec::new();
         for (index, wanted) in wanted.iter().enumerate() {
             let subject = wanted.subject();
-            // What is there twice was fetched once.
+            // Duplicates are downloaded once.
             let first = wanted.same_as.unwrap_or(index);
             let result = match fetched.get_mut(&first) {
                 Some(Ok(medium)) => Ok(medium.clone()),
@@ -77,14 +80,14 @@ impl Fetcher {
                 Ok(medium) => {
                     let place = mask::media_url(&wanted.url);
                     let text = format!(
-                        "{subject}: {place} was fetched, and its {} bytes are sent ({})",
+                        "{subject}: {place} was downloaded, and its {} bytes are sent ({})",
                         medium.size, medium.mime
                     );
                     warnings.push(Warning::new(WarningKind::Converted, subject, text));
                     let data = DataUrl::of_base64(medium.mime, medium.base64);
                     find::put(&mut request, wanted, data);
                 }
-                Err(error) if request.lenient || wanted.of_answer => {
+                Err(error) if request.lenient || wanted.is_generated => {
                     let text = error.message().to_owned();
                     warnings.push(Warning::new(WarningKind::Dropped, subject, text));
                 }
@@ -94,7 +97,7 @@ impl Fetcher {
         Ok((Cow::Owned(request), warnings))
     }
 
-    /// Each medium by its place in the list, a few at a time.
+    /// Downloads each distinct medium, a few at a time. The keys are indices of `wanted`.
     async fn all(
         &self,
         wanted: &[Wanted],
@@ -103,7 +106,7 @@ impl Fetcher {
         let transport = self.transport(options);
         let distinct: Vec<(usize, &Wanted)> =
             wanted.iter().enumerate().filter(|(_, wanted)| wanted.same_as.is_none()).collect();
-        // A medium is fetched once, and its bytes are in the request as often as it is named.
+        // Each medium is downloaded once, but counts as often as it is in the request.
         let mut uses: HashMap<usize, usize> = HashMap::new();
         for (index, wanted) in wanted.iter().enumerate() {
             *uses.entry(wanted.same_as.unwrap_or(index)).or_default() += 1;
@@ -119,7 +122,7 @@ impl Fetcher {
                     let uses = uses.get(index).copied().unwrap_or(1);
                     left = left.checked_sub(medium.size.saturating_mul(uses)).ok_or_else(|| {
                         let message = format!(
-                            "all media together are larger than {MAX_MEDIA_TOTAL_BYTES} bytes"
+                            "the media together are larger than {MAX_MEDIA_TOTAL_BYTES} bytes"
                         );
                         fetch::about(wanted, &Error::new(ErrorKind::TooLarge, message))
                     })?;

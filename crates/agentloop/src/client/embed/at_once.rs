@@ -1,12 +1,12 @@
-//! Runs a few calls at once, without tasks of their own.
+//! Runs a few calls at once, without spawning tasks.
 
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::error::Result;
 use crate::pace;
 
-/// Starts `call(0)`, `call(1)`, … up to `count`, in that order and at most `limit` at once, and passes the result of each to `take`
-/// as it ends. The first error ends all of it: the other calls are dropped, which cancels them.
+/// Starts `call(0)`, `call(1)`, … up to `count`, in that order and at most `limit` at once, and passes each result to
+/// `take` as it arrives. The first error is returned, and the other calls are cancelled.
 pub(super) async fn run<T, F: Future<Output = Result<T>>>(
     count: usize,
     limit: usize,
@@ -20,7 +20,7 @@ pub(super) async fn run<T, F: Future<Output = Result<T>>>(
     let mut ended = std::pin::pin!(calls.buffer_unordered(limit.max(1)));
     while let Some((at, value)) = ended.try_next().await? {
         take(at, value);
-        // A batch may be large, and the next one may be ready as well.
+        // Lets the runtime run other tasks: a batch may be large, and the next one may be ready already.
         pace::pause().await;
     }
     Ok(())
@@ -43,7 +43,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn each_call_is_made_once_and_never_more_than_the_limit_are_under_way(
+        fn each_call_is_made_once_and_at_most_limit_calls_run_at_once(
             waits in prop::collection::vec(0_u64..5, 0..60),
             limit in 0_usize..9,
         ) {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_failure_ends_it_and_nothing_more_begins() {
+    fn the_first_error_cancels_the_other_calls() {
         let mut started = 0;
         let call = |at: usize| {
             started += 1;

@@ -12,8 +12,8 @@ fn state(provider: &str) -> Option<Box<ProviderState>> {
     Some(Box::new(ProviderState::new(provider, json!({"sig": "s3cret"}))))
 }
 
-/// One part of each kind that an answer may hold.
-fn answer(provider: &str) -> Vec<ContentPart> {
+/// Returns one part of each kind that a response may contain.
+fn response_parts(provider: &str) -> Vec<ContentPart> {
     let provider_state = state(provider);
     let cited = || TextPart {
         citations: vec![Citation::Url(UrlCitation::default())],
@@ -57,28 +57,29 @@ fn answer(provider: &str) -> Vec<ContentPart> {
 
 #[test]
 fn own_parts_are_untouched() {
-    // Without an origin the parts themselves say whose they are, as those of every response do.
-    let tagged = answer("here").into_iter().map(|part| tag(part, "here")).collect::<Vec<_>>();
-    for turn in [from("here", answer("here")), ChatMessage::assistant(tagged)] {
-        let request = request([turn.clone(), ChatMessage::tool("a", "1")]);
+    // Without an origin, the state of each part names its provider, as in every response.
+    let tagged =
+        response_parts("here").into_iter().map(|part| tag(part, "here")).collect::<Vec<_>>();
+    for message in [from("here", response_parts("here")), ChatMessage::assistant(tagged)] {
+        let request = request([message.clone(), ChatMessage::tool("a", "1")]);
         let prepared = prepared(&request, &RULES);
-        assert_eq!(prepared.messages[1], turn);
+        assert_eq!(prepared.messages[1], message);
         assert!(prepared.warnings.is_empty());
     }
 }
 
 #[test]
-fn foreign_parts_go_or_become_text_with_warnings() {
-    let request = request([from("there", answer("there")), ChatMessage::tool("a", "1")]);
+fn foreign_parts_are_removed_or_become_text_with_warnings() {
+    let request = request([from("there", response_parts("there")), ChatMessage::tool("a", "1")]);
     let prepared = prepared(&request, &RULES);
-    let turn = &prepared.messages[1];
-    let kinds: Vec<_> = turn.parts().iter().map(ContentPart::kind).collect();
+    let message = &prepared.messages[1];
+    let kinds: Vec<_> = message.parts().iter().map(ContentPart::kind).collect();
     assert_eq!(kinds, ["text", "text", "text", "text", "tool_call"]);
-    let text = serde_json::to_string(turn).unwrap();
+    let text = serde_json::to_string(message).unwrap();
     assert!(!text.contains("s3cret") && !text.contains("citations"), "{text}");
-    let said = turn.text();
-    assert!(said.contains("````python\nprint('```')\n````"), "{said}");
-    assert!(said.contains("It failed:\n\n```\nboom\n```"), "{said}");
+    let text = message.text();
+    assert!(text.contains("````python\nprint('```')\n````"), "{text}");
+    assert!(text.contains("It failed:\n\n```\nboom\n```"), "{text}");
     let places: Vec<String> = (0..7).map(|at| format!("messages[1].content[{at}]")).collect();
     let kinds = [WarningKind::Dropped; 5].into_iter().chain([WarningKind::Converted; 2]);
     let mut expected: Vec<_> = kinds.zip(places.iter().map(String::as_str)).collect();
@@ -86,7 +87,7 @@ fn foreign_parts_go_or_become_text_with_warnings() {
     assert_eq!(warned(&prepared), expected);
 }
 
-/// The part as it is in a response.
+/// Returns the part as it is in a response.
 fn tag(part: ContentPart, provider: &str) -> ContentPart {
     let kind = part.kind();
     let mut value = serde_json::to_value(part).unwrap();
@@ -97,8 +98,8 @@ fn tag(part: ContentPart, provider: &str) -> ContentPart {
 }
 
 #[test]
-fn what_only_its_maker_understands_is_foreign_if_nothing_names_the_maker() {
-    let untagged: Vec<ContentPart> = answer("")
+fn a_part_that_only_its_provider_understands_is_foreign_if_the_provider_is_unknown() {
+    let untagged: Vec<ContentPart> = response_parts("")
         .into_iter()
         .map(|part| {
             let mut value = serde_json::to_value(part).unwrap();
@@ -116,7 +117,7 @@ fn what_only_its_maker_understands_is_foreign_if_nothing_names_the_maker() {
 }
 
 #[test]
-fn thinking_without_a_signature_and_a_maker_is_text_where_thinking_is_text() {
+fn thinking_without_signature_and_provider_is_sent_as_text_where_thinking_is_text() {
     let request = request([ChatMessage::assistant(vec![
         ContentPart::Thinking(ThinkingPart::new("Hm")),
         ContentPart::text("a"),
@@ -160,7 +161,7 @@ fn thinking_that_is_bound_to_a_model_goes_back_to_that_model_only() {
 }
 
 #[test]
-fn the_state_of_a_part_says_more_than_its_turn() {
+fn the_state_of_a_part_overrides_the_origin_of_its_message() {
     let thinking = |provider| {
         ContentPart::Thinking(ThinkingPart {
             provider_state: state(provider),
@@ -177,7 +178,7 @@ fn the_state_of_a_part_says_more_than_its_turn() {
 }
 
 #[test]
-fn a_turn_of_which_nothing_is_left_goes_too() {
+fn a_message_without_remaining_parts_is_removed() {
     let thought = || ContentPart::Thinking(ThinkingPart::new("Hm"));
     let request = request([
         from("there", vec![thought(), ContentPart::text(" ")]),
@@ -187,6 +188,6 @@ fn a_turn_of_which_nothing_is_left_goes_too() {
         ChatMessage::assistant(""),
     ]);
     let prepared = prepared(&request, &RULES);
-    let roles: Vec<_> = prepared.messages.iter().map(|turn| turn.role.as_str()).collect();
+    let roles: Vec<_> = prepared.messages.iter().map(|message| message.role.as_str()).collect();
     assert_eq!(roles, ["user", "user", "assistant", "tool", "assistant"]);
 }

@@ -49,15 +49,16 @@ fn part() -> impl Strategy<Value = ContentPart> {
     ]
 }
 
-fn turn() -> impl Strategy<Value = ChatMessage> {
+fn message() -> impl Strategy<Value = ChatMessage> {
     let origin = select(vec![None, Some("here"), Some("there")]);
     prop_oneof![
         "[a-z]{0,3}".prop_map(ChatMessage::user),
         (vec(part(), 0..5), origin, vec((id(), name()), 0..3)).prop_map(|(parts, by, beside)| {
-            let mut turn = by.map_or(ChatMessage::assistant(parts.clone()), |by| from(by, parts));
-            turn.tool_calls =
+            let mut message =
+                by.map_or(ChatMessage::assistant(parts.clone()), |by| from(by, parts));
+            message.tool_calls =
                 beside.into_iter().map(|(id, name)| ToolCall::new(id, name, "")).collect();
-            turn
+            message
         }),
         (id(), name()).prop_map(|(id, name)| ChatMessage::tool(id, "1").with_name(name)),
         id().prop_map(|id| ChatMessage::tool(id, "1")),
@@ -65,9 +66,9 @@ fn turn() -> impl Strategy<Value = ChatMessage> {
 }
 
 fn anything() -> impl Strategy<Value = ChatRequest> {
-    (vec(turn(), 0..8), vec(name(), 0..4)).prop_map(|(turns, tools)| {
+    (vec(message(), 0..8), vec(name(), 0..4)).prop_map(|(messages, tools)| {
         let tools = tools.into_iter().map(|name| ToolDefinition::function(name, json!({})));
-        request(turns).tools(tools)
+        request(messages).tools(tools)
     })
 }
 
@@ -95,8 +96,8 @@ static ORDERS: LazyLock<[Order; 4]> = LazyLock::new(|| {
     [order(false, false), order(true, false), order(false, true), order(true, true)]
 });
 
-fn calls_of(turn: &ChatMessage) -> Vec<&ToolCallPart> {
-    let parts = turn.parts().iter();
+fn calls_of(message: &ChatMessage) -> Vec<&ToolCallPart> {
+    let parts = message.parts().iter();
     parts
         .filter_map(|part| match part {
             ContentPart::ToolCall(call) => Some(call),
@@ -107,7 +108,7 @@ fn calls_of(turn: &ChatMessage) -> Vec<&ToolCallPart> {
 
 proptest! {
     #[test]
-    fn what_is_prepared_needs_nothing_more(request in anything(), rules in rules()) {
+    fn preparing_twice_changes_nothing(request in anything(), rules in rules()) {
         let once = prepared(&request, &rules);
         let again = prepared(&request, &rules);
         prop_assert_eq!(&once.messages, &again.messages);
@@ -128,13 +129,13 @@ proptest! {
     #[test]
     fn results_match_calls_one_to_one(request in anything(), rules in rules()) {
         let prepared = prepared(&request, &rules);
-        let mut turns = prepared.messages.iter();
+        let mut messages = prepared.messages.iter();
         let mut ids = BTreeSet::new();
         let longest = rules.order.longest_id.as_ref().map(|(most, _)| *most);
-        while let Some(turn) = turns.next() {
-            prop_assert!(turn.role != Role::Tool && turn.tool_calls.is_empty());
-            for call in calls_of(turn) {
-                let result = turns.next().unwrap();
+        while let Some(message) = messages.next() {
+            prop_assert!(message.role != Role::Tool && message.tool_calls.is_empty());
+            for call in calls_of(message) {
+                let result = messages.next().unwrap();
                 prop_assert_eq!(result.tool_call_id.as_ref(), Some(&call.id));
                 prop_assert!(rules.ids.fits(&call.id, longest) && ids.insert(&call.id), "{}", call.id);
                 prop_assert!(rules.names.fits(&call.name), "{}", call.name);
@@ -149,9 +150,9 @@ proptest! {
         }
     }
 
-    /// But for a result that arrives late, nothing that was sent changes.
+    /// Except for a result that arrives late, nothing that was sent changes.
     #[test]
-    fn a_turn_more_only_adds(mut request in anything(), rules in rules()) {
+    fn one_more_message_only_appends(mut request in anything(), rules in rules()) {
         if request.messages.len() < 2 || request.messages.last().is_some_and(|last| last.role == Role::Tool) {
             return Ok(());
         }
@@ -162,7 +163,7 @@ proptest! {
     }
 
     #[test]
-    fn an_answer_goes_back_as_it_came(parts in vec(part(), 1..6)) {
+    fn a_response_is_sent_back_unchanged(parts in vec(part(), 1..6)) {
         let mut at = 0;
         let parts: Vec<ResponsePart> = parts.into_iter().filter_map(|part| {
             at += 1;
@@ -192,11 +193,11 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_sent_as_another_provider_s(request in anything(), rules in rules()) {
+    fn no_state_of_another_provider_is_sent(request in anything(), rules in rules()) {
         let prepared = prepared(&request, &rules);
-        for turn in prepared.messages.iter() {
-            let origin = turn.origin.as_ref().map(|origin| origin.provider.as_str());
-            for part in turn.parts() {
+        for message in prepared.messages.iter() {
+            let origin = message.origin.as_ref().map(|origin| origin.provider.as_str());
+            for part in message.parts() {
                 let value = serde_json::to_value(part).unwrap();
                 let tag = value["providerState"]["provider"].as_str();
                 prop_assert!(tag.is_none_or(|tag| tag == "here"), "{}", value);

@@ -1,4 +1,4 @@
-//! The rules one by one, then all of them over any conversation.
+//! Tests of each rule, then of all of them with generated conversations.
 
 mod foreign;
 mod laws;
@@ -42,8 +42,8 @@ fn from(provider: &str, parts: Vec<ContentPart>) -> ChatMessage {
     ChatMessage { origin, ..ChatMessage::assistant(parts) }
 }
 
-fn request(turns: impl IntoIterator<Item = ChatMessage>) -> ChatRequest {
-    ChatRequest::new("here/m").user("Hello").messages(turns)
+fn request(messages: impl IntoIterator<Item = ChatMessage>) -> ChatRequest {
+    ChatRequest::new("here/m").user("Hello").messages(messages)
 }
 
 fn prepared<'a>(request: &'a ChatRequest, rules: &Rules<'_>) -> Prepared<'a> {

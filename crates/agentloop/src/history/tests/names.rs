@@ -8,8 +8,8 @@ fn tool(name: &str) -> ToolDefinition {
 
 #[test]
 fn names_are_changed_everywhere_and_back() {
-    let turn = ChatMessage::assistant(vec![call("a", "files.read")]);
-    let mut request = request([turn, ChatMessage::tool("a", "1").with_name("files.read")]);
+    let message = ChatMessage::assistant(vec![call("a", "files.read")]);
+    let mut request = request([message, ChatMessage::tool("a", "1").with_name("files.read")]);
     request = request.tool(tool("files.read")).tool(tool("files_read"));
     request.tool_choice = Some(ToolChoice::function("files.read"));
     let prepared = prepared(&request, &RULES);
@@ -24,7 +24,7 @@ fn names_are_changed_everywhere_and_back() {
 }
 
 #[test]
-fn each_pattern_keeps_what_fits_and_cuts_what_is_long() {
+fn each_pattern_keeps_valid_names_and_shortens_long_ones() {
     let long = "x".repeat(200);
     for (pattern, kept) in [
         (NamePattern::Word64, vec!["a-b_1", "1a"]),
@@ -48,7 +48,7 @@ fn each_pattern_keeps_what_fits_and_cuts_what_is_long() {
 }
 
 #[test]
-fn a_name_that_another_one_became_is_not_used_twice() {
+fn a_replacement_name_is_not_used_twice() {
     let taken = {
         let request = request([]).tool(tool("a.b"));
         super::super::ToolNames::new(&request, NamePattern::Word64).sent("a.b").to_owned()

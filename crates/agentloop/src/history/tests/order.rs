@@ -1,11 +1,11 @@
-//! Messages in the order, and calls under the ids, that a model takes.
+//! Messages in the order, and calls with the ids, that a model accepts.
 
 use super::*;
 use crate::chat::Role;
 use crate::error::ErrorKind;
 
 fn order() -> Order {
-    let reason = "only the assistant may speak".into();
+    let reason = "only the assistant may follow".into();
     Order { assistant_after_tool: Some(reason), longest_id: None }
 }
 
@@ -14,14 +14,14 @@ fn roles(prepared: &Prepared<'_>) -> Vec<Role> {
 }
 
 #[test]
-fn a_user_does_not_speak_directly_after_a_tool() {
+fn a_user_message_does_not_directly_follow_a_tool_result() {
     let order = order();
     let rules = Rules { order: &order, ..*RULES };
     let request = request([
         calls(&["a", "b"]),
         ChatMessage::tool("a", "1"),
         ChatMessage::tool("b", "2"),
-        ChatMessage::user("Go on"),
+        ChatMessage::user("Continue"),
         ChatMessage::assistant("Yes"),
     ]);
     let prepared = prepared(&request, &rules);
@@ -34,10 +34,10 @@ fn a_user_does_not_speak_directly_after_a_tool() {
 }
 
 #[test]
-fn a_result_that_was_made_up_is_separated_from_the_user_too() {
+fn an_inserted_result_is_separated_from_the_user_too() {
     let order = order();
     let rules = Rules { order: &order, ..*RULES };
-    let request = request([calls(&["a"]), ChatMessage::user("Go on")]);
+    let request = request([calls(&["a"]), ChatMessage::user("Continue")]);
     let prepared = prepared(&request, &rules);
     let (user, assistant, tool) = (Role::User, Role::Assistant, Role::Tool);
     assert_eq!(roles(&prepared), [user, assistant, tool, assistant, user]);

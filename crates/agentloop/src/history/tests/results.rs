@@ -8,11 +8,11 @@ use crate::error::ErrorKind;
 const REPAIRED: WarningKind = WarningKind::Repaired;
 
 fn results(prepared: &Prepared<'_>) -> Vec<String> {
-    prepared.messages.iter().filter_map(|turn| turn.tool_call_id.clone()).collect()
+    prepared.messages.iter().filter_map(|message| message.tool_call_id.clone()).collect()
 }
 
 #[test]
-fn a_conversation_without_holes_is_borrowed() {
+fn a_valid_conversation_is_borrowed() {
     let request = request([calls(&["a"]), ChatMessage::tool("a", "1"), ChatMessage::user("So?")]);
     let prepared = prepared(&request, &RULES);
     assert!(matches!(prepared.messages, Cow::Borrowed(_)));
@@ -21,13 +21,13 @@ fn a_conversation_without_holes_is_borrowed() {
 
 #[test]
 fn calls_beside_the_content_move_behind_it() {
-    let mut turn = ChatMessage::assistant("Let me look.");
-    turn.tool_calls = vec![ToolCall::new("a", "f", "{}"), ToolCall::new("b", "g", "")];
-    let request = request([turn, ChatMessage::tool("a", "1"), ChatMessage::tool("b", "2")]);
+    let mut message = ChatMessage::assistant("Let me look.");
+    message.tool_calls = vec![ToolCall::new("a", "f", "{}"), ToolCall::new("b", "g", "")];
+    let request = request([message, ChatMessage::tool("a", "1"), ChatMessage::tool("b", "2")]);
     let prepared = prepared(&request, &RULES);
-    let turn = &prepared.messages[1];
-    assert!(turn.tool_calls.is_empty());
-    let kinds: Vec<_> = turn.parts().iter().map(ContentPart::kind).collect();
+    let message = &prepared.messages[1];
+    assert!(message.tool_calls.is_empty());
+    let kinds: Vec<_> = message.parts().iter().map(ContentPart::kind).collect();
     assert_eq!(kinds, ["text", "tool_call", "tool_call"]);
     assert!(prepared.warnings.is_empty());
 }
@@ -44,7 +44,7 @@ fn a_call_without_a_result_is_interrupted() {
 }
 
 #[test]
-fn a_result_without_a_call_and_a_second_one_are_left_out() {
+fn a_result_without_a_call_and_a_duplicate_result_are_left_out() {
     let request = request([
         ChatMessage::tool("x", "early"),
         calls(&["a"]),
@@ -61,7 +61,7 @@ fn a_result_without_a_call_and_a_second_one_are_left_out() {
 }
 
 #[test]
-fn results_that_stand_later_move_up_in_the_order_of_the_calls() {
+fn late_results_move_up_in_the_order_of_the_calls() {
     let request = request([
         calls(&["a", "b"]),
         ChatMessage::user("Quickly!"),
@@ -77,7 +77,7 @@ fn results_that_stand_later_move_up_in_the_order_of_the_calls() {
 }
 
 #[test]
-fn results_in_another_order_are_no_hole() {
+fn results_in_another_order_are_valid() {
     let request =
         request([calls(&["a", "b"]), ChatMessage::tool("b", "2"), ChatMessage::tool("a", "1")]);
     let prepared =
@@ -86,20 +86,20 @@ fn results_in_another_order_are_no_hole() {
 }
 
 #[test]
-fn strictly_a_hole_is_an_error_that_names_the_place() {
-    for (turns, place) in [
+fn in_strict_mode_a_missing_result_is_an_error_that_names_the_message() {
+    for (messages, place) in [
         (vec![calls(&["a"])], "messages[1]"),
         (vec![ChatMessage::tool("x", "")], "messages[1]"),
         (vec![calls(&["a"]), ChatMessage::user("!"), ChatMessage::tool("a", "")], "messages[3]"),
     ] {
-        let error = prepare(&request(turns).strict(), &RULES, &|_| Shown::InResult).unwrap_err();
+        let error = prepare(&request(messages).strict(), &RULES, &|_| Shown::InResult).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidRequest);
         assert!(error.to_string().contains(place), "{error}");
     }
 }
 
 #[test]
-fn a_result_that_answers_nobody_is_an_error() {
+fn a_result_without_a_call_id_is_an_error() {
     let nameless = ChatMessage { tool_call_id: None, ..ChatMessage::tool("", "1") };
     assert!(prepare(&request([calls(&["a"]), nameless]), &RULES, &|_| Shown::InResult).is_err());
     let lone = ChatRequest::new("here/m").message(ChatMessage::tool("x", "1"));
@@ -108,10 +108,10 @@ fn a_result_that_answers_nobody_is_an_error() {
 }
 
 #[test]
-fn calls_without_ids_get_one_by_their_place() {
-    let turn = ChatMessage::assistant(vec![call("", "f"), call("", "g")]);
+fn calls_without_ids_get_ids_from_their_position() {
+    let message = ChatMessage::assistant(vec![call("", "f"), call("", "g")]);
     let request = request([
-        turn,
+        message,
         ChatMessage::tool("", "of g").with_name("g"),
         ChatMessage::tool("", "of f").with_name("f"),
     ]);
@@ -121,7 +121,7 @@ fn calls_without_ids_get_one_by_their_place() {
 }
 
 #[test]
-fn an_id_that_is_used_again_is_another_the_second_time() {
+fn an_id_that_is_used_twice_is_replaced_the_second_time() {
     let round = |text: &str| [calls(&["call_0"]), ChatMessage::tool("call_0", text)];
     let request = request(round("1").into_iter().chain(round("2")));
     let prepared = prepared(&request, &RULES);
@@ -136,7 +136,7 @@ fn an_id_that_is_used_again_is_another_the_second_time() {
 }
 
 #[test]
-fn ids_that_do_not_fit_are_mapped_and_stay_apart() {
+fn invalid_ids_are_replaced_by_distinct_valid_ones() {
     let ids = ["a.b", "a|b", "a_b", "", "AbCdEf123"];
     for pattern in [IdPattern::Word, IdPattern::NineAlphanumeric] {
         let request = request([calls(&ids)]);

@@ -1,4 +1,4 @@
-//! What results of tools show.
+//! Media in the results of tools.
 
 use super::*;
 use crate::chat::Role;
@@ -7,7 +7,7 @@ fn image() -> ContentPart {
     ContentPart::image_url("data:image/png;base64,iVBORw0KGgo=")
 }
 
-fn sound() -> ContentPart {
+fn audio() -> ContentPart {
     ContentPart::audio("AAAA", "wav")
 }
 
@@ -18,14 +18,14 @@ fn conversation() -> ChatRequest {
     request([
         calls(&["a", "b", "c"]),
         shows("a", image()),
-        shows("b", sound()),
+        shows("b", audio()),
         shows("c", image()),
         ChatMessage::assistant("I see."),
         ChatMessage::user("And now?"),
     ])
 }
 
-/// A host that takes images of the user's, and no sound at all.
+/// Stands for a provider that takes images in messages of the user, and no audio at all.
 fn shows(part: &ContentPart) -> Shown {
     match part {
         ContentPart::ImageUrl { .. } => Shown::InMessage,
@@ -34,17 +34,17 @@ fn shows(part: &ContentPart) -> Shown {
 }
 
 #[test]
-fn what_a_host_takes_only_from_the_user_stands_behind_the_round() {
+fn media_that_a_provider_takes_only_from_the_user_follow_the_results() {
     let request = conversation();
     let prepared = prepare(&request, &RULES, &shows).unwrap();
-    let roles: Vec<Role> = prepared.messages.iter().map(|turn| turn.role).collect();
+    let roles: Vec<Role> = prepared.messages.iter().map(|message| message.role).collect();
     use Role::{Assistant, Tool, User};
     assert_eq!(roles, [User, Assistant, Tool, Tool, Tool, User, Assistant, User]);
     let shown = prepared.messages[5].parts();
     assert_eq!(shown[0], ContentPart::text("[1: from the result of `camera`]"));
     assert_eq!((&shown[1], &shown[3]), (&image(), &image()));
-    assert_eq!(prepared.messages[2].text(), "Here:[1: see the next turn]");
-    assert_eq!(prepared.messages[4].text(), "Here:[2: see the next turn]");
+    assert_eq!(prepared.messages[2].text(), "Here:[1: see the next message]");
+    assert_eq!(prepared.messages[4].text(), "Here:[2: see the next message]");
     assert!(prepared.messages[3].text().contains("cannot be shown here"));
     let kinds: Vec<WarningKind> = prepared.warnings.iter().map(|warning| warning.kind).collect();
     assert_eq!(kinds, [WarningKind::Converted, WarningKind::Dropped, WarningKind::Converted]);
@@ -53,19 +53,19 @@ fn what_a_host_takes_only_from_the_user_stands_behind_the_round() {
 }
 
 #[test]
-fn what_was_sent_does_not_change_when_the_conversation_goes_on() {
+fn sent_messages_do_not_change_when_the_conversation_grows() {
     let whole = conversation();
     let before = prepare(&whole, &RULES, &shows).unwrap();
-    for turns in 5..whole.messages.len() {
+    for messages in 5..whole.messages.len() {
         let mut shorter = whole.clone();
-        shorter.messages.truncate(turns);
+        shorter.messages.truncate(messages);
         let prepared = prepare(&shorter, &RULES, &shows).unwrap();
         assert!(before.messages.starts_with(&prepared.messages));
     }
 }
 
 #[test]
-fn where_results_take_everything_nothing_is_moved() {
+fn nothing_is_moved_if_results_can_contain_all_media() {
     let request = conversation();
     let prepared = prepare(&request, &RULES, &|_| Shown::InResult).unwrap();
     assert_eq!(prepared.messages.as_ref(), request.messages.as_slice());

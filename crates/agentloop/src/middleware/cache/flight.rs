@@ -10,7 +10,7 @@ use super::CacheKey;
 
 use crate::lock::lock;
 
-/// The calls under way.
+/// The calls that are running.
 #[derive(Clone, Default)]
 pub(super) struct Flights(Arc<Mutex<HashMap<CacheKey, watch::Receiver<Option<Bytes>>>>>);
 
@@ -26,12 +26,12 @@ impl Flights {
     /// Adds a call to the flight of `key`.
     pub(super) fn board(&self, key: CacheKey) -> Seat {
         let mut flights = self.lock();
-        if let Some(answer) = flights.get(&key) {
-            return Seat::Follow(Follow(answer.clone()));
+        if let Some(response) = flights.get(&key) {
+            return Seat::Follow(Follow(response.clone()));
         }
-        let (answer, followers) = watch::channel(None);
+        let (response, followers) = watch::channel(None);
         flights.insert(key, followers);
-        Seat::Lead(Lead { flights: self.clone(), key, answer })
+        Seat::Lead(Lead { flights: self.clone(), key, response })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<CacheKey, watch::Receiver<Option<Bytes>>>> {
@@ -39,23 +39,24 @@ impl Flights {
     }
 }
 
-/// The call that is sent. When it is dropped, with a response or without, the flight is over.
+/// The call that is sent. When it is dropped, with or without a response, the waiting calls continue.
 pub(super) struct Lead {
     flights: Flights,
     key: CacheKey,
-    answer: watch::Sender<Option<Bytes>>,
+    response: watch::Sender<Option<Bytes>>,
 }
 
 impl Lead {
     /// Shares the response with all calls of the flight.
-    pub(super) fn share(&self, answer: Bytes) {
-        self.answer.send_replace(Some(answer));
+    pub(super) fn share(&self, response: Bytes) {
+        self.response.send_replace(Some(response));
     }
 }
 
 impl Drop for Lead {
     fn drop(&mut self) {
-        // Before the followers wake, which is when `answer` is dropped: the first of them then leads.
+        // Removed before the waiting calls wake up, which is when `response` is dropped: the first of them then becomes
+        // the leader.
         self.flights.lock().remove(&self.key);
     }
 }
@@ -65,7 +66,7 @@ pub(super) struct Follow(watch::Receiver<Option<Bytes>>);
 
 impl Follow {
     /// Waits for the response. Returns `None` if the leader got none that can be shared.
-    pub(super) async fn answer(mut self) -> Option<Bytes> {
-        self.0.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone())
+    pub(super) async fn response(mut self) -> Option<Bytes> {
+        self.0.wait_for(Option::is_some).await.ok().and_then(|response| response.clone())
     }
 }

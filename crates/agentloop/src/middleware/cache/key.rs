@@ -45,8 +45,8 @@ pub(super) const NAMES_OF_CALLS: [&str; 9] = [
     "x-request-id",
 ];
 
-/// The key of a stored response: 256 bits, which two requests share only if they ask the same model the same. The request cannot be
-/// recovered from it.
+/// The key of a stored response. It has 256 bits, and two requests share it only if they send the same content to the
+/// same model. The request cannot be recovered from it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CacheKey([u8; 32]);
 
@@ -90,7 +90,7 @@ pub(super) fn of(
 ) -> Result<(CacheKey, Arc<Target>)> {
     let target = next.target(request.model())?;
     let spoken = match request.chat() {
-        Some(chat) => target.provider.spoken(&target.model, chat),
+        Some(chat) => target.provider.protocol_for(&target.model, chat),
         None => target.provider.protocol,
     };
     let provider = next.speaking(&target.provider, spoken);

@@ -1,4 +1,4 @@
-//! What shares a key, and what does not.
+//! Which requests share a key, and which do not.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -27,7 +27,7 @@ fn chat(value: Value) -> ChatRequest {
     serde_json::from_value(value).unwrap()
 }
 
-/// Every field that JSON can say, and none that is empty.
+/// Returns a request with every field that JSON can express, none of them empty.
 fn full() -> Value {
     json!({
         "model": "lab/m",
@@ -89,7 +89,7 @@ fn every_field_is_part_of_the_key_but_the_ones_that_are_listed() {
     }
 }
 
-/// Every leaf of the full request, changed by itself.
+/// Changes every leaf of the full request, one at a time.
 #[test]
 fn a_change_anywhere_is_another_key() {
     fn paths(value: &Value, at: String, found: &mut Vec<String>) {
@@ -184,7 +184,7 @@ impl Dice {
     }
 }
 
-/// The same JSON with the fields of every object in order, written in another way than the key does it.
+/// Returns the JSON with the fields of every object sorted, in another way than the key does it.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -217,7 +217,7 @@ fn a_million_pairs_of_different_requests_share_no_key_and_equal_ones_do() {
     assert!(repeated > 10, "{repeated} equal requests");
 }
 
-/// The same text with the fields of every object the other way round.
+/// Returns the JSON with the fields of every object in reverse order.
 fn reversed(value: &Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -245,7 +245,7 @@ fn equal_requests_in_another_order_share_a_key() {
 }
 
 #[test]
-fn how_it_is_fetched_is_no_part_of_the_question() {
+fn settings_that_do_not_shape_the_response_do_not_change_the_key() {
     let plain = ChatRequest::new("lab/m").user("a");
     let mut other = plain.clone().protocol(Protocol::OpenAiChat).cache(CacheMode::Refresh);
     other.model = "an-alias".to_owned();
@@ -260,7 +260,7 @@ fn how_it_is_fetched_is_no_part_of_the_question() {
 }
 
 #[test]
-fn another_place_is_another_key() {
+fn another_destination_is_another_key() {
     let request = ChatRequest::new("lab/m").user("a");
     let rows = [
         lab(),
@@ -285,7 +285,7 @@ fn another_place_is_another_key() {
     keys.push(Route { key: Some(&one), ..route(&lab) }.chat(&request).unwrap());
     keys.push(Route { key: Some(&other), ..route(&lab) }.chat(&request).unwrap());
     keys.push(Route { base_url: "https://other.test", ..route(&lab) }.chat(&request).unwrap());
-    // Who pays is not what is asked.
+    // The API key is not part of the request.
     assert_eq!(keys[0], keys[1]);
     assert_eq!(keys.iter().collect::<HashSet<_>>().len(), keys.len() - 1);
 }

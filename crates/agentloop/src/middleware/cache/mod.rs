@@ -32,7 +32,7 @@ use crate::error::Result;
 use crate::limits::{
     CACHE_MAX_BYTES, CACHE_MAX_LEADERS, CACHE_STORE_DEADLINE, CACHE_TTL, CACHE_WAIT,
 };
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::stream::ChatStream;
 use crate::timeouts::Timeouts;
 use crate::transport::BoxFuture;
@@ -128,7 +128,7 @@ impl Cache {
         Self { namespace: namespace.into().into(), flights: Flights::default(), ..self }
     }
 
-    async fn handle(&self, request: Request, next: Next) -> Result<Answer> {
+    async fn handle(&self, request: Request, next: Next) -> Result<Response> {
         let mode = request.cache_mode();
         let Ok((key, wanted)) = key::of(&self.namespace, &next, &request) else {
             return next.run(request).await;
@@ -141,19 +141,19 @@ impl Cache {
             let limits = [Some(self.wait), timeouts.first_content, timeouts.total];
             let wait = limits.into_iter().flatten().min().unwrap_or(self.wait);
             match self.look(key, &request, wait).await {
-                Found::Answer(answer) => return Ok(answer),
+                Found::Response(response) => return Ok(response),
                 Found::Nothing(lead) => ticket.lead = lead,
             }
         }
         match next.run(request).await? {
-            Answer::Events(events) => {
-                Ok(Answer::Events(ChatStream::new(Recording::new(events, ticket))))
+            Response::Events(events) => {
+                Ok(Response::Events(ChatStream::new(Recording::new(events, ticket))))
             }
-            Answer::Embedding(response) => {
+            Response::Embedding(response) => {
                 if let Some(bytes) = ticket.of_vectors(&response) {
                     ticket.keep(bytes).await;
                 }
-                Ok(Answer::Embedding(response))
+                Ok(Response::Embedding(response))
             }
         }
     }
@@ -166,18 +166,18 @@ impl Cache {
                     Seat::Lead(lead) => {
                         // The leader looks for all, so that no call looks between a response and its storing.
                         if let Some(bytes) = self.store.get(&key).await
-                            && let Some(answer) = value::answer(request, &bytes)
+                            && let Some(response) = value::response(request, &bytes)
                         {
                             lead.share(bytes);
-                            return Found::Answer(answer);
+                            return Found::Response(response);
                         }
                         return Found::Nothing(Some(lead));
                     }
                     Seat::Follow(follow) => {
-                        if let Some(bytes) = follow.answer().await
-                            && let Some(answer) = value::answer(request, &bytes)
+                        if let Some(bytes) = follow.response().await
+                            && let Some(response) = value::response(request, &bytes)
                         {
-                            return Found::Answer(answer);
+                            return Found::Response(response);
                         }
                     }
                 }
@@ -191,7 +191,7 @@ impl Cache {
 /// The result of looking for a response.
 enum Found {
     /// A stored or shared response.
-    Answer(Answer),
+    Response(Response),
     /// No response: the call must be sent, for other calls too if it leads.
     Nothing(Option<flight::Lead>),
 }
@@ -220,18 +220,18 @@ impl Default for Cache {
 }
 
 impl Middleware for Cache {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
-        if !self.concerns(&request) {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
+        if !self.applies_to(&request) {
             return Box::pin(async move { next.run(request).await });
         }
         Box::pin(self.handle(request, next))
     }
 
-    fn concerns(&self, request: &Request) -> bool {
+    fn applies_to(&self, request: &Request) -> bool {
         request.cache_mode() != CacheMode::Bypass
     }
 
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         false
     }
 }

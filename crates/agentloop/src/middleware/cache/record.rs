@@ -45,11 +45,11 @@ impl Ticket {
     }
 
     /// Shares the response with all calls that wait for it, and stores it.
-    pub(super) async fn keep(self, answer: Bytes) {
+    pub(super) async fn keep(self, response: Bytes) {
         if let Some(lead) = &self.lead {
-            lead.share(answer.clone());
+            lead.share(response.clone());
         }
-        self.store.put(&self.key, answer, self.ttl).await;
+        self.store.put(&self.key, response, self.ttl).await;
     }
 }
 

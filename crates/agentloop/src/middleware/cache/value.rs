@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chat::{ChatResponse, Cost, EmbedResponse, FinishReason};
 use crate::limits::CACHE_MAX_VALUE_BYTES;
-use crate::middleware::{Answer, Request};
+use crate::middleware::{Request, Response};
 use crate::stream::ChatStream;
 
 /// The version of the format. It changes when stored responses can no longer be read.
@@ -15,13 +15,13 @@ const VERSION: u32 = 1;
 #[derive(Serialize)]
 struct Written<'a, T> {
     v: u32,
-    answer: &'a T,
+    response: &'a T,
 }
 
 #[derive(Deserialize)]
 struct Read<T> {
     v: u32,
-    answer: T,
+    response: T,
 }
 
 /// Returns the bytes of a chat response if it is complete. The raw response is not stored.
@@ -49,28 +49,28 @@ pub(super) fn of_vectors(response: &EmbedResponse) -> Option<Bytes> {
 }
 
 /// Returns the stored response to `request`, or `None` if the bytes are not one.
-pub(super) fn answer(request: &Request, bytes: &[u8]) -> Option<Answer> {
+pub(super) fn response(request: &Request, bytes: &[u8]) -> Option<Response> {
     match request {
         Request::Chat(_) | Request::Stream(_) => {
             let mut response: ChatResponse = read(bytes)?;
             response.cached = true;
             response.cost = Some(Cost::of_cached());
-            Some(Answer::Events(ChatStream::from_response(&response)))
+            Some(Response::Events(ChatStream::from_response(&response)))
         }
         Request::Embed(_) => {
             let mut response: EmbedResponse = read(bytes)?;
             response.cached = true;
-            Some(Answer::Embedding(Box::new(response)))
+            Some(Response::Embedding(Box::new(response)))
         }
     }
 }
 
-fn write(answer: &impl Serialize) -> Option<Bytes> {
-    let bytes = serde_json::to_vec(&Written { v: VERSION, answer }).ok()?;
+fn write(response: &impl Serialize) -> Option<Bytes> {
+    let bytes = serde_json::to_vec(&Written { v: VERSION, response }).ok()?;
     (bytes.len() <= CACHE_MAX_VALUE_BYTES).then(|| bytes.into())
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     let read: Read<T> = serde_json::from_slice(bytes).ok()?;
-    (read.v == VERSION).then_some(read.answer)
+    (read.v == VERSION).then_some(read.response)
 }

@@ -20,7 +20,7 @@ use super::estimate;
 use super::watch::{Ending, Seen, Watch};
 use crate::chat::{Cost, CostSource, Usage, Usd};
 use crate::error::{Error, ErrorKind, Result};
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::models::{ModelData, Pricing};
 use crate::provider::{Provider, Target};
 use crate::transport::BoxFuture;
@@ -227,7 +227,7 @@ impl Costs {
 }
 
 impl Middleware for Costs {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let target = next.target(request.model())?;
             let model = self.ledger.model(&target);
@@ -245,12 +245,12 @@ impl Middleware for Costs {
                 request: request.clone(),
             };
             let watch = Watch::new(move |ending: Ending<'_>, seen: &Seen| call.end(ending, seen));
-            let answer = next.run(request).await.map(|answer| pricer.apply(answer));
-            watch.see(answer)
+            let response = next.run(request).await.map(|response| pricer.apply(response));
+            watch.see(response)
         })
     }
 
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         false
     }
 }
@@ -335,7 +335,8 @@ fn most(request: &Request, provider: &Provider, model: &ModelData, now: SystemTi
     Some(model.cost(&usage, now, tier).map_or(plain, |cost| cost.usd.max(plain)))
 }
 
-/// Returns whether the provider may have begun to respond, which costs. After a broken connection it is not known.
+/// Returns whether the provider may have started to respond, which costs money. After a broken connection that is not
+/// known.
 fn may_have_begun(error: &Error) -> bool {
     let silent = matches!(
         error.kind(),

@@ -7,7 +7,7 @@ use futures_core::Stream;
 
 use crate::chat::{ChatStreamEvent, Cost, CostSource, EmbedUsage, Usage};
 use crate::error::Result;
-use crate::middleware::Answer;
+use crate::middleware::Response;
 use crate::models::{Pricing, served_tier};
 use crate::stream::ChatStream;
 
@@ -20,22 +20,22 @@ pub(super) struct Pricer {
 
 impl Pricer {
     /// Returns the response with its cost, unless it has one.
-    pub(super) fn apply(self, answer: Answer) -> Answer {
-        match answer {
-            Answer::Events(mut events) if self.pricing.model.is_some() => {
+    pub(super) fn apply(self, response: Response) -> Response {
+        match response {
+            Response::Events(mut events) if self.pricing.model.is_some() => {
                 let mut price = Price { pricer: self, served: None, known: None };
                 if let Some(whole) = events.as_whole() {
                     whole.iter_mut().for_each(|event| price.add_to(event));
-                    return Answer::Events(events);
+                    return Response::Events(events);
                 }
-                Answer::Events(ChatStream::new(Priced { events, price }))
+                Response::Events(ChatStream::new(Priced { events, price }))
             }
-            Answer::Embedding(mut response) => {
+            Response::Embedding(mut response) => {
                 if self.is_wanted(response.cost.as_ref()) {
                     let usage = response.usage.map(|usage| usage_of(&usage));
                     response.cost = usage.and_then(|usage| self.pricing.cost(&usage, None));
                 }
-                Answer::Embedding(response)
+                Response::Embedding(response)
             }
             other => other,
         }

@@ -18,10 +18,10 @@ pub(super) struct Candidate {
 }
 
 /// Returns the model of the request and the distinct ones of the list, and how many were left out because there are too many.
-pub(super) fn candidates(asked: &str, list: &[String], next: &Next) -> (Vec<Candidate>, usize) {
+pub(super) fn candidates(requested: &str, list: &[String], next: &Next) -> (Vec<Candidate>, usize) {
     let mut left_out = 0;
     let mut all: Vec<Candidate> = Vec::with_capacity(1 + list.len().min(MAX_FALLBACKS));
-    for name in std::iter::once(asked).chain(list.iter().map(String::as_str)) {
+    for name in std::iter::once(requested).chain(list.iter().map(String::as_str)) {
         let candidate = Candidate::new(name, next);
         if all.iter().any(|known| known.is(&candidate)) {
             continue;
@@ -93,7 +93,7 @@ impl Candidate {
         }
     }
 
-    /// Returns the error that stands for a response that was not accepted.
+    /// Returns the error that represents a response that was not accepted.
     pub(super) fn poor(&self) -> Error {
         self.named(Error::new(ErrorKind::Other, "its response was not accepted"))
     }

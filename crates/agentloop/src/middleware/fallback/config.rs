@@ -14,7 +14,7 @@ pub(crate) struct FallbackTable {
     /// How long a model that fails is skipped; 0 disables it.
     cooldown: Option<f64>,
     cooldown_after: Option<u32>,
-    cooldown_asked: Option<f64>,
+    cooldown_min_retry_after: Option<f64>,
 }
 
 impl FallbackTable {
@@ -23,8 +23,9 @@ impl FallbackTable {
         if let Some(failures) = self.cooldown_after {
             cooldown = cooldown.after(failures);
         }
-        if let Some(seconds) = self.cooldown_asked {
-            cooldown = cooldown.asked(duration("fallback.cooldown_asked", seconds)?);
+        if let Some(seconds) = self.cooldown_min_retry_after {
+            cooldown =
+                cooldown.min_retry_after(duration("fallback.cooldown_min_retry_after", seconds)?);
         }
         match self.cooldown {
             Some(0.0) => cooldown = Cooldown::never(),

@@ -14,7 +14,7 @@ use crate::provider::Target;
 /// When a provider or a model that fails is skipped, and for how long.
 ///
 /// - After so many failures in a row ([`after`](Self::after)), for a fixed time ([`lasting`](Self::lasting)).
-/// - After one failure that asks for a wait of at least [`asked`](Self::asked), for as long as it asks.
+/// - After one failure that asks for a wait of at least [`min_retry_after`](Self::min_retry_after), for as long as it asks.
 ///
 /// Only errors after which the next model is tried count. Errors of the whole provider (no connection, no quota) count for the provider. Errors
 /// that may concern one model (rate limits, missing capacity, server errors) count for that model alone, so another model of the same
@@ -35,18 +35,22 @@ use crate::provider::Target;
 pub struct Cooldown {
     after: u32,
     lasting: Duration,
-    asked: Duration,
+    min_retry_after: Duration,
 }
 
 impl Cooldown {
     /// Skips a model for 30 seconds after 3 failures in a row, and after one failure that asks to wait 10 seconds or more.
     pub fn new() -> Self {
-        Self { after: 3, lasting: Duration::from_secs(30), asked: Duration::from_secs(10) }
+        Self {
+            after: 3,
+            lasting: Duration::from_secs(30),
+            min_retry_after: Duration::from_secs(10),
+        }
     }
 
     /// Skips nothing.
     pub fn never() -> Self {
-        Self { after: u32::MAX, lasting: Duration::ZERO, asked: Duration::MAX }
+        Self { after: u32::MAX, lasting: Duration::ZERO, min_retry_after: Duration::MAX }
     }
 
     /// Sets the number of failures in a row. 0 counts as 1.
@@ -62,8 +66,8 @@ impl Cooldown {
     }
 
     /// Sets the wait that a provider must ask for, so that one failure is enough.
-    pub fn asked(mut self, wait: Duration) -> Self {
-        self.asked = wait;
+    pub fn min_retry_after(mut self, wait: Duration) -> Self {
+        self.min_retry_after = wait;
         self
     }
 }
@@ -100,7 +104,7 @@ impl Health {
         })
     }
 
-    pub(super) fn answered(&self, target: &Target) {
+    pub(super) fn succeeded(&self, target: &Target) {
         self.with(|states| {
             if !states.is_empty() {
                 let mine = keys(target);
@@ -123,9 +127,9 @@ impl Health {
             }
             let state = states.entry(key).or_default();
             state.failures = state.failures.saturating_add(1);
-            let asked = error.retry_after().filter(|wait| *wait >= rule.asked);
+            let min_retry_after = error.retry_after().filter(|wait| *wait >= rule.min_retry_after);
             let repeated = (state.failures >= rule.after).then_some(rule.lasting);
-            if let Some(time) = asked.max(repeated) {
+            if let Some(time) = min_retry_after.max(repeated) {
                 let until = now + time.min(Duration::from_secs(MAX_COOLDOWN_SECONDS));
                 state.until = state.until.max(Some(until));
                 // Afterwards one more failure is enough.
@@ -188,7 +192,7 @@ mod tests {
         health.failed(&target("a"), &Error::new(ErrorKind::Quota, "no"), &rule);
         assert!(health.cooling(&target("b")).is_some());
         health.failed(&target("c"), &Error::new(ErrorKind::ContextLength, "no"), &rule);
-        health.answered(&target("a"));
+        health.succeeded(&target("a"));
         assert!(health.cooling(&target("a")).is_none() && health.cooling(&target("c")).is_none());
     }
 

@@ -21,7 +21,7 @@ use super::settle::add_warnings;
 use crate::chat::ChatResponse;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FALLBACKS;
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::transport::BoxFuture;
 
 /// Tries other models if the requested one fails.
@@ -140,10 +140,10 @@ impl Fallback {
         chosen.collect()
     }
 
-    async fn ask(&self, request: Request, next: &Next) -> Result<Judged> {
+    async fn try_model(&self, request: Request, next: &Next) -> Result<Judged> {
         let all = self.buffers || matches!(request, Request::Chat(_));
-        let answer = next.run(request).await?;
-        self.predicate.judge(all, answer).await
+        let response = next.run(request).await?;
+        self.predicate.judge(all, response).await
     }
 
     /// Tries the other models, one after the other. `first` is the result of the requested model, if it was tried.
@@ -153,7 +153,7 @@ impl Fallback {
         list: &[String],
         mut first: Option<Result<Judged>>,
         next: &Next,
-    ) -> Result<Answer> {
+    ) -> Result<Response> {
         let (all, left_out) = candidates(request.model(), list, next);
         let mut tried = Tried::new(left_out);
         let mut poor = None;
@@ -168,19 +168,19 @@ impl Fallback {
                 continue;
             }
             let (again, warnings) = candidate.request(&request, &all);
-            let answer = match known {
-                Some(answer) => answer,
-                None => self.ask(again, next).await,
+            let response = match known {
+                Some(response) => response,
+                None => self.try_model(again, next).await,
             };
-            match answer {
-                Ok(Judged::Good(answer)) => {
-                    candidate.target().inspect(|target| self.health.answered(target));
-                    return Ok(add_warnings(answer, tried.warnings(warnings)));
+            match response {
+                Ok(Judged::Good(response)) => {
+                    candidate.target().inspect(|target| self.health.succeeded(target));
+                    return Ok(add_warnings(response, tried.warnings(warnings)));
                 }
-                Ok(Judged::Poor(answer)) => {
-                    candidate.target().inspect(|target| self.health.answered(target));
+                Ok(Judged::Poor(response)) => {
+                    candidate.target().inspect(|target| self.health.succeeded(target));
                     tried.add(&candidate.full_name(), candidate.poor());
-                    poor = Some((answer, warnings));
+                    poor = Some((response, warnings));
                 }
                 Err(error) => {
                     let falls = self.predicate.falls(&error);
@@ -198,14 +198,14 @@ impl Fallback {
             }
         }
         match poor {
-            Some((answer, warnings)) => Ok(add_warnings(answer, tried.warnings(warnings))),
+            Some((response, warnings)) => Ok(add_warnings(response, tried.warnings(warnings))),
             None => Err(tried.all_failed()),
         }
     }
 }
 
 impl Middleware for Fallback {
-    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let own = request.take_fallbacks();
             let list = if own.is_empty() { &self.models } else { &own };
@@ -214,10 +214,10 @@ impl Middleware for Fallback {
                 // Mostly the requested model responds, and the others do not matter.
                 let target = next.target(request.model()).ok();
                 if target.as_ref().is_none_or(|target| self.health.cooling(target).is_none()) {
-                    first = match self.ask(request.clone(), &next).await {
-                        Ok(Judged::Good(answer)) => {
-                            target.inspect(|target| self.health.answered(target));
-                            return Ok(answer);
+                    first = match self.try_model(request.clone(), &next).await {
+                        Ok(Judged::Good(response)) => {
+                            target.inspect(|target| self.health.succeeded(target));
+                            return Ok(response);
                         }
                         other => Some(other),
                     };
@@ -228,7 +228,7 @@ impl Middleware for Fallback {
         })
     }
 
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         false
     }
 }

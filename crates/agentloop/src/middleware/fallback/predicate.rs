@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::chat::{ChatResponse, ChatStreamEvent};
 use crate::error::{Error, ErrorKind, Result};
-use crate::middleware::Answer;
+use crate::middleware::Response;
 use crate::middleware::settle::read_to_end;
 use crate::stream::ChatStream;
 
@@ -21,9 +21,9 @@ pub(super) struct Predicate {
 /// The decision about a response.
 pub(super) enum Judged {
     /// It is returned to the caller.
-    Good(Answer),
+    Good(Response),
     /// The next model is tried.
-    Poor(Answer),
+    Poor(Response),
 }
 
 impl Predicate {
@@ -39,23 +39,23 @@ impl Predicate {
     }
 
     /// Judges a response: all of it, or only what precedes its first content.
-    pub(super) async fn judge(&self, all: bool, answer: Answer) -> Result<Judged> {
-        let Answer::Events(mut events) = answer else {
-            return Ok(Judged::Good(answer));
+    pub(super) async fn judge(&self, all: bool, response: Response) -> Result<Judged> {
+        let Response::Events(mut events) = response else {
+            return Ok(Judged::Good(response));
         };
         if all {
             events = read_to_end(events).await?;
         }
         let Some(falls) = &self.response else {
-            return Ok(Judged::Good(Answer::Events(events)));
+            return Ok(Judged::Good(Response::Events(events)));
         };
         if let Some(whole) = events.as_whole() {
             let poor = whole.iter().any(|event| match event {
                 ChatStreamEvent::MessageDone { response } => falls(response),
                 _ => false,
             });
-            let answer = Answer::Events(events);
-            return Ok(if poor { Judged::Poor(answer) } else { Judged::Good(answer) });
+            let response = Response::Events(events);
+            return Ok(if poor { Judged::Poor(response) } else { Judged::Good(response) });
         }
         // Boxed, so that the future of a call whose response is there already has no room for it.
         Box::pin(judge_coming(falls.as_ref(), all, events)).await
@@ -74,13 +74,13 @@ async fn judge_coming(falls: &OfResponse, all: bool, mut events: ChatStream) -> 
         let enough = event.is_content() && !all;
         first.push(event);
         if poor {
-            return Ok(Judged::Poor(Answer::Events(ChatStream::whole(first))));
+            return Ok(Judged::Poor(Response::Events(ChatStream::whole(first))));
         }
         if enough {
             break;
         }
     }
-    Ok(Judged::Good(Answer::Events(ChatStream::ready(first, events))))
+    Ok(Judged::Good(Response::Events(ChatStream::ready(first, events))))
 }
 
 /// Returns whether another model or provider may succeed. An invalid request is invalid everywhere, and trying other models would

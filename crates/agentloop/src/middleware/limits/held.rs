@@ -1,4 +1,4 @@
-//! What a call holds of the limits, until it ends.
+//! The share of the limits that a call holds until it ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::LIMITS_MOST_MINUTES;
 use crate::middleware::watch::Ending;
 
-/// What a call holds of the limits. Dropping it before the call was sent returns all of it.
+/// The share of the limits that a call holds. Dropping it before the call was sent returns all of it.
 pub(super) struct Held {
     scope: Arc<Scope>,
     cost: Cost,
@@ -21,7 +21,7 @@ pub(super) struct Held {
     spent: Spent,
 }
 
-/// What a call used of what it took.
+/// The part of it that the call used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spent {
     /// Nothing, because it was not sent.

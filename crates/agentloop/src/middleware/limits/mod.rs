@@ -22,13 +22,13 @@ pub use limit::Limit;
 #[cfg(feature = "redis")]
 pub use redis::RedisLimits;
 use scope::Scope;
-pub use shared::{InProcess, SharedAnswer, SharedAsk, SharedLimits};
+pub use shared::{AcquireRequest, AcquireResponse, InProcess, SharedLimits};
 
 use super::watch::{Ending, Seen, Watch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::EMBED_CONCURRENCY;
 use crate::lock::lock;
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::provider::Target;
 use crate::transport::BoxFuture;
 
@@ -171,7 +171,7 @@ fn cost(request: &mut Request, next: &Next, scopes: &Scopes) -> Cost {
 }
 
 impl Middleware for Limits {
-    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let Ok(target) = next.target(request.model()) else {
                 return next.run(request).await;
@@ -198,12 +198,12 @@ impl Middleware for Limits {
                 let spent = Spent::of(ending);
                 held.into_iter().flatten().for_each(|held| held.end(spent));
             });
-            let answer = next.run(request).await;
-            watch.see(answer)
+            let response = next.run(request).await;
+            watch.see(response)
         })
     }
 
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         false
     }
 }

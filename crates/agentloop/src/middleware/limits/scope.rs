@@ -12,7 +12,7 @@ use super::held::Held;
 use super::limit::Limit;
 use super::place::Place;
 use super::shared::SharedLimits;
-use super::through::Asked;
+use super::through::Acquired;
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::lock;
 
@@ -40,7 +40,7 @@ pub(super) struct State {
     /// The waiting calls, in the order of their tickets.
     queue: VecDeque<Waiter>,
     tickets: u64,
-    /// Tokens used beyond those taken, which have not been reported to the shared limits yet.
+    /// Tokens used beyond those taken that have not been reported to the shared limits yet.
     pub(super) owed: i64,
     /// Until when the shared limits are not used, because they did not respond.
     pub(super) alone_until: Option<Instant>,
@@ -52,7 +52,7 @@ struct Waiter {
     waker: Option<Waker>,
 }
 
-/// What a waiting call finds when it looks.
+/// What a waiting call finds when it checks.
 pub(super) enum Look {
     /// It is first, and can be sent.
     Ready,
@@ -110,10 +110,10 @@ impl Scope {
         let place = self.line_up(cost)?;
         loop {
             place.first().await?;
-            match self.ask(place.cost()).await {
-                Asked::Granted => return Ok(place.go(true)),
-                Asked::Alone => return Ok(place.go(false)),
-                Asked::Wait(wait) => place.rest(wait).await?,
+            match self.acquire(place.cost()).await {
+                Acquired::Granted => return Ok(place.go(true)),
+                Acquired::Alone => return Ok(place.go(false)),
+                Acquired::Wait(wait) => place.rest(wait).await?,
             }
         }
     }
@@ -123,7 +123,8 @@ impl Scope {
         Cost {
             slots: self.limit.concurrency.map_or(cost.slots, |most| cost.slots.min(most)),
             requests: cost.requests,
-            // A call may ask for more than the allowance of a minute, and use little of it. The rest is taken when it is used.
+            // A call may request more than the allowance of a minute and use little of it. The rest is taken when it is
+            // used.
             tokens: self.limit.tokens_per_minute.map_or(cost.tokens, |most| cost.tokens.min(most)),
         }
     }

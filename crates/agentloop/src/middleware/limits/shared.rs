@@ -15,19 +15,20 @@ use crate::transport::BoxFuture;
 
 /// Counts the requests and tokens per minute that several clients share, in one process or in several.
 ///
-/// - A client asks when its own limits admit a call, for one call of an account at a time.
+/// - A client sends a request when its own limits admit a call, for one call of an account at a time.
 /// - It does not fail a call. After an error, or without a response within 250 ms, the client applies its own limits alone for five
 ///   seconds.
 /// - The usage of earlier calls is reported with the next request, so nothing has to be sent when a call ends.
 pub trait SharedLimits: Send + Sync {
     /// Takes what a call needs, if it is available.
-    fn acquire<'a>(&'a self, ask: SharedAsk<'a>) -> BoxFuture<'a, Result<SharedAnswer>>;
+    fn acquire<'a>(&'a self, request: AcquireRequest<'a>)
+    -> BoxFuture<'a, Result<AcquireResponse>>;
 }
 
 /// A request to shared limits.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct SharedAsk<'a> {
+pub struct AcquireRequest<'a> {
     /// The name of the provider, model or account.
     pub scope: &'a str,
     /// The limit of requests per minute, if there is one.
@@ -47,7 +48,7 @@ pub struct SharedAsk<'a> {
 /// The response of shared limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum SharedAnswer {
+pub enum AcquireResponse {
     /// The call can be sent, and what it needs is taken.
     Granted,
     /// Nothing is taken. There may be enough after this time.
@@ -70,35 +71,38 @@ pub enum SharedAnswer {
 pub struct InProcess(Mutex<HashMap<String, Meter>>);
 
 impl InProcess {
-    fn answer(&self, ask: &SharedAsk<'_>) -> SharedAnswer {
+    fn respond(&self, request: &AcquireRequest<'_>) -> AcquireResponse {
         let now = Instant::now();
         let mut meters = lock(&self.0);
-        let meter = meters.entry(ask.scope.to_owned()).or_insert_with(|| {
-            let mut limit = Limit::new().burst(ask.burst);
-            limit.requests_per_minute = ask.requests_per_minute;
-            limit.tokens_per_minute = ask.tokens_per_minute;
+        let meter = meters.entry(request.scope.to_owned()).or_insert_with(|| {
+            let mut limit = Limit::new().burst(request.burst);
+            limit.requests_per_minute = request.requests_per_minute;
+            limit.tokens_per_minute = request.tokens_per_minute;
             Meter::new(&limit, now)
         });
-        let change = ask.settled.unsigned_abs();
-        if ask.settled >= 0 {
+        let change = request.settled.unsigned_abs();
+        if request.settled >= 0 {
             meter.settle(|| now, 0, change);
         } else {
             meter.settle(|| now, change, 0);
         }
-        let cost = Cost { slots: 0, requests: ask.requests, tokens: ask.tokens };
+        let cost = Cost { slots: 0, requests: request.requests, tokens: request.tokens };
         let wait = meter.ready_at(now, cost) - now;
         if wait.is_zero() {
             meter.take(now, cost);
-            SharedAnswer::Granted
+            AcquireResponse::Granted
         } else {
-            SharedAnswer::Wait(wait)
+            AcquireResponse::Wait(wait)
         }
     }
 }
 
 impl SharedLimits for InProcess {
-    fn acquire<'a>(&'a self, ask: SharedAsk<'a>) -> BoxFuture<'a, Result<SharedAnswer>> {
-        Box::pin(async move { Ok(self.answer(&ask)) })
+    fn acquire<'a>(
+        &'a self,
+        request: AcquireRequest<'a>,
+    ) -> BoxFuture<'a, Result<AcquireResponse>> {
+        Box::pin(async move { Ok(self.respond(&request)) })
     }
 }
 

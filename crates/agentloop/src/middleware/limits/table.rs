@@ -32,7 +32,7 @@ struct LimitTable {
     providers: Option<Vec<String>>,
 }
 
-/// Written by hand, because a flattened map would lose the line of an error.
+/// Implemented without derive, because a flattened map would lose the line of an error.
 impl<'de> Deserialize<'de> for LimitsTable {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Tables;

@@ -6,34 +6,34 @@ use tokio::time::{Instant, timeout};
 
 use super::bucket::Cost;
 use super::scope::Scope;
-use super::shared::{SharedAnswer, SharedAsk};
+use super::shared::{AcquireRequest, AcquireResponse};
 use crate::limits::{LIMITS_SHARED_DEADLINE, LIMITS_SHARED_RETRY};
 
-/// The result of asking the shared limits.
-pub(super) enum Asked {
+/// The result of a request to the shared limits.
+pub(super) enum Acquired {
     /// What the call needs was taken from the shared limits.
     Granted,
-    /// The limits are not shared or did not respond. Our own limits decide.
+    /// The limits are not shared or did not respond. The limits of this client decide.
     Alone,
     /// There is not enough yet.
     Wait(Duration),
 }
 
 impl Scope {
-    /// Asks the shared limits for the first call of the queue.
-    pub(super) async fn ask(&self, cost: Cost) -> Asked {
+    /// Takes what the first call of the queue needs from the shared limits.
+    pub(super) async fn acquire(&self, cost: Cost) -> Acquired {
         let limited = self.limit.requests_per_minute.or(self.limit.tokens_per_minute).is_some();
         let Some(shared) = self.shared.as_ref().filter(|_| limited) else {
-            return Asked::Alone;
+            return Acquired::Alone;
         };
         let mut report = {
             let mut state = self.lock();
             if state.alone_until.is_some_and(|until| Instant::now() < until) {
-                return Asked::Alone;
+                return Acquired::Alone;
             }
             Report { scope: self, settled: std::mem::take(&mut state.owed) }
         };
-        let ask = SharedAsk {
+        let request = AcquireRequest {
             scope: &self.name,
             requests_per_minute: self.limit.requests_per_minute,
             tokens_per_minute: self.limit.tokens_per_minute,
@@ -42,12 +42,12 @@ impl Scope {
             tokens: cost.tokens,
             settled: report.settled,
         };
-        let why = match timeout(LIMITS_SHARED_DEADLINE, shared.acquire(ask)).await {
-            Ok(Ok(answer)) => {
+        let why = match timeout(LIMITS_SHARED_DEADLINE, shared.acquire(request)).await {
+            Ok(Ok(response)) => {
                 report.settled = 0;
-                return match answer {
-                    SharedAnswer::Granted => Asked::Granted,
-                    SharedAnswer::Wait(wait) => Asked::Wait(wait),
+                return match response {
+                    AcquireResponse::Granted => Acquired::Granted,
+                    AcquireResponse::Wait(wait) => Acquired::Wait(wait),
                 };
             }
             Ok(Err(error)) => error.to_string(),
@@ -56,7 +56,7 @@ impl Scope {
         let scope = self.name.as_str();
         tracing::warn!(target: "agentloop", scope, why, "shared limits cannot be reached");
         self.lock().alone_until = Instant::now().checked_add(LIMITS_SHARED_RETRY);
-        Asked::Alone
+        Acquired::Alone
     }
 }
 

@@ -13,7 +13,7 @@ use crate::middleware::Request;
 use crate::middleware::watch::{Ending, Seen};
 use crate::provider::Target;
 
-/// The record of a call, with what is known at its end.
+/// The record of a call, with everything that is known when it ends.
 ///
 /// ```
 /// use agentloop::middleware::Logger;
@@ -33,7 +33,7 @@ pub struct LogEntry {
     /// The model that responded, as its provider names it, or the requested one if none did.
     pub model: String,
     /// The model as the caller named it.
-    pub asked: String,
+    pub requested_model: String,
     /// Whether the response was streamed.
     pub stream: bool,
     /// The [tags](crate::ChatRequest#structfield.tags) of the request.
@@ -81,7 +81,7 @@ pub struct LogEntry {
     pub prompt: Option<Value>,
     /// The choices of the response, if the logger writes content.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Value>,
+    pub response: Option<Value>,
 }
 
 fn millis(from: Instant, to: Instant) -> u64 {
@@ -135,7 +135,7 @@ impl LogEntry {
             operation: operation.to_owned(),
             provider: target.map(|target| target.provider.name.to_string()).unwrap_or_default(),
             model: target.map_or_else(|| request.model().to_owned(), |target| target.model.clone()),
-            asked: request.model().to_owned(),
+            requested_model: request.model().to_owned(),
             stream: matches!(request, Request::Stream(_)),
             ..Self::default()
         }
@@ -194,7 +194,7 @@ impl LogEntry {
         self.request_id.clone_from(&response.request_id);
         self.warnings = response.warnings.len();
         if content {
-            self.answer = serde_json::to_value(&response.choices).ok();
+            self.response = serde_json::to_value(&response.choices).ok();
         }
     }
 }

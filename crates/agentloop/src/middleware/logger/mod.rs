@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 use self::sink::Sink;
 use super::watch::{Ending, Seen, Watch};
 use crate::error::Result;
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::transport::BoxFuture;
 
 /// Writes one record per call when the call ends: with a response, with an error, or because the caller dropped it.
@@ -78,7 +78,7 @@ impl Logger {
 }
 
 impl Middleware for Logger {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let began = Instant::now();
             let target = next.target(request.model()).ok();
@@ -99,16 +99,16 @@ impl Middleware for Logger {
                 sink.write(&entry);
             };
             let watch = Watch::new(end).within(span.clone());
-            let answer = next.run(request).instrument(span).await;
-            watch.see(answer)
+            let response = next.run(request).instrument(span).await;
+            watch.see(response)
         })
     }
 
-    fn concerns(&self, _: &Request) -> bool {
+    fn applies_to(&self, _: &Request) -> bool {
         self.sink.is_used() || span::is_wanted()
     }
 
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         false
     }
 }

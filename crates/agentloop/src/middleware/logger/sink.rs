@@ -24,13 +24,13 @@ impl Sink {
     /// Returns whether it needs the entry.
     pub(super) fn is_used(&self) -> bool {
         match self {
-            // A subscriber that filters these events out was asked for that.
+            // A subscriber that filters these events out does so on purpose.
             Self::Unheard => !tracing::dispatcher::has_been_set(),
             Self::Function(_) | Self::Writer(_) => true,
         }
     }
 
-    /// Passes the entry on. What cannot be written is dropped: a log does not fail a call.
+    /// Passes the entry to the sink. An entry that cannot be written is dropped: a log does not fail a call.
     pub(super) fn write(&self, entry: &LogEntry) {
         match self {
             Self::Unheard if self.is_used() => drop(write_line(&mut io::stderr(), entry)),

@@ -165,7 +165,7 @@ fn record(span: &Span, entry: &LogEntry, content: bool) {
             span.record("error.type", "cancelled");
         }
     }
-    if content && let Some(answer) = &entry.answer {
-        span.record("gen_ai.output.messages", answer.to_string());
+    if content && let Some(response) = &entry.response {
+        span.record("gen_ai.output.messages", response.to_string());
     }
 }

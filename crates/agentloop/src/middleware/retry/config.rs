@@ -17,7 +17,7 @@ pub(crate) struct RetryTable {
     factor: Option<f64>,
     max_backoff: Option<f64>,
     max_wait: Option<f64>,
-    /// 0 is no limit.
+    /// 0 means no limit.
     total: Option<f64>,
     budget: Option<BudgetTable>,
 }

@@ -23,7 +23,7 @@ use policy::Policy;
 
 use super::settle::{add_warnings, read_to_end};
 use crate::error::{Error, Result};
-use crate::middleware::{Answer, Middleware, Next, Request};
+use crate::middleware::{Middleware, Next, Request, Response};
 use crate::transport::BoxFuture;
 
 /// Repeats a call that failed with an error that may not last.
@@ -139,7 +139,7 @@ impl Retry {
         self
     }
 
-    /// Sets how long after the call a retry may still start. `None` is no limit. An attempt that has started is not cut short;
+    /// Sets how long after the call a retry may still start. `None` means no limit. An attempt that has started is not cut short;
     /// [`Timeouts`](crate::Timeouts) do that.
     pub fn total(mut self, total: impl Into<Option<Duration>>) -> Self {
         self.total = total.into();
@@ -190,7 +190,7 @@ impl Default for Retry {
 }
 
 impl Middleware for Retry {
-    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, mut request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         Box::pin(async move {
             let began = Instant::now();
             if let Some(budget) = &self.budget {
@@ -201,14 +201,14 @@ impl Middleware for Retry {
             let mut retry = 0;
             loop {
                 let again = (retry < self.max_retries).then(|| request.clone());
-                let answer = match next.run(request).await {
-                    Ok(Answer::Events(events)) if is_chat => {
-                        read_to_end(events).await.map(Answer::Events)
+                let response = match next.run(request).await {
+                    Ok(Response::Events(events)) if is_chat => {
+                        read_to_end(events).await.map(Response::Events)
                     }
-                    answer => answer,
+                    response => response,
                 };
-                let error = match answer {
-                    Ok(answer) => return Ok(add_warnings(answer, earlier.warnings(retry + 1))),
+                let error = match response {
+                    Ok(response) => return Ok(add_warnings(response, earlier.warnings(retry + 1))),
                     Err(error) => error,
                 };
                 let Some(again) = again else {
@@ -231,7 +231,7 @@ impl Middleware for Retry {
         })
     }
 
-    fn sees_steps(&self) -> bool {
+    fn needs_events(&self) -> bool {
         false
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn encode(
     let stream = call == Call::Stream;
     if call != Call::Count {
         sampling(&mut params, model, request)?;
-        if provider.quirks.store == StoreForm::Said {
+        if provider.quirks.store == StoreForm::Sent {
             params.field("store", &false)?;
         }
         if stream {

@@ -7,9 +7,9 @@ quirk! {
     StoreForm {
         /// `store: false`, unless the request sets it.
         #[default]
-        Said,
+        Sent,
         /// The field is not sent: the provider stores nothing, or does not know it. Groq (SDK 1.7) and llama.cpp (2026-08-22).
-        Unsaid,
+        Omitted,
     }
 }
 

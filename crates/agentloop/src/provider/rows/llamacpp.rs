@@ -28,7 +28,7 @@ impl Provider {
             // It stores nothing, and shows its reasoning openly.
             .also_responses(|row| {
                 row.quirks(|q| {
-                    q.store = StoreForm::Unsaid;
+                    q.store = StoreForm::Omitted;
                     q.include = IncludeForm::Refused;
                 })
             })

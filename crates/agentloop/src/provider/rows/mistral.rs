@@ -79,7 +79,7 @@ impl Provider {
             .restriction(
                 // 400, code 3230: "Unexpected role 'user' after role 'tool'".
                 restrict("mistral-user-after-tool", Action::AssistantAfterTool)
-                    .reason("only the assistant may speak after a tool's result")
+                    .reason("only a message of the assistant may follow a tool's result")
                     .source("error 3230: avante.nvim#2695, litellm#17761, onyx#6458"),
             )
             .restriction(

@@ -1,9 +1,9 @@
-//! Tools that a provider runs itself: each in the form that the provider takes, or left out with a warning.
+//! Tools that a provider runs itself. Each is sent in the form that the provider takes, or left out with a warning.
 //!
-//! A [`ServerTool`] is written by the row's [quirks](super::quirks::ServerToolQuirks). A tool in a provider's own words
-//! goes only where these words are understood: its `type` tells the protocol it belongs to, and a field `provider` the
-//! provider. Elsewhere it is translated if it has a unified meaning, else left out, so that a fallback to another
-//! provider works.
+//! A [`ServerTool`] is encoded by the provider's [quirks](super::quirks::ServerToolQuirks). A tool in one provider's
+//! own format is sent only where that format is understood: its `type` determines the protocol it belongs to, and a
+//! field `provider` the provider. For other providers it is translated if it has a unified meaning, else left out, so a
+//! fallback to another provider works.
 
 mod raw;
 mod wire;
@@ -19,19 +19,19 @@ use crate::error::{Error, ErrorKind, Result};
 
 type Fields = Map<String, Value>;
 
-/// What becomes of a tool.
+/// How a tool is sent.
 enum Fate {
-    /// It is sent as it is.
+    /// It is sent unchanged.
     Stays,
     /// It is sent in this form.
     Tool(Fields),
     /// It is a field of the body.
     Body(&'static str, Value),
-    /// It is left out for that reason.
+    /// It is left out, for this reason.
     Goes(String),
 }
 
-/// Whether the request has anything that depends on the provider: its own tools, or options for it.
+/// Returns whether nothing in the request depends on the provider: no server tools and no provider options.
 fn is_plain(request: &ChatRequest) -> bool {
     let function = |tool: &ToolDefinition| matches!(tool, ToolDefinition::Function { .. });
     request.provider_options.is_empty() && request.tools.iter().all(function)
@@ -41,7 +41,7 @@ fn is_plain(request: &ChatRequest) -> bool {
 ///
 /// # Errors
 ///
-/// In strict mode, if a tool cannot be sent.
+/// Fails in strict mode if a tool cannot be sent.
 pub(crate) fn resolve(
     provider: &Provider,
     model: &str,
@@ -54,7 +54,7 @@ pub(crate) fn resolve(
     let is_strict = request.strict;
     let changed = request.to_mut();
     if let Some(options) = changed.provider_options.remove(provider.name.as_ref()) {
-        // What is meant for one provider is more exact than what is meant for all.
+        // Options for one provider override options for all.
         merge(&mut changed.extra_body, options);
     }
     changed.provider_options.clear();
@@ -71,7 +71,9 @@ pub(crate) fn resolve(
             Fate::Goes(why) if is_strict => {
                 return Err(Error::new(ErrorKind::Unsupported, format!("{subject}: {why}"))
                     .with_provider(provider.name.as_ref())
-                    .with_hint("leave the tool out, or leave `strict` unset to have it left out"));
+                    .with_hint(
+                        "remove the tool, or unset `strict` to have it left out with a warning",
+                    ));
             }
             Fate::Goes(why) => {
                 let message = format!("{subject}: {why}");
@@ -80,7 +82,8 @@ pub(crate) fn resolve(
         }
         for option in lost {
             let subject = format!("{subject}.{option}");
-            let message = format!("{subject}: {} has no such option of the tool", provider.name);
+            let message =
+                format!("{subject}: {} does not support this option of the tool", provider.name);
             warnings.push(Warning::new(WarningKind::Dropped, subject, message));
         }
     }
@@ -132,7 +135,7 @@ fn fate(provider: &Provider, model: &str, tool: &ToolDefinition, lost: &mut Vec<
 fn unified(provider: &Provider, model: &str, tool: &ServerTool, lost: &mut Vec<String>) -> Fate {
     if !is_served(provider, model, tool) {
         let (name, kind) = (&provider.name, tool.kind());
-        return Fate::Goes(format!("{name} does not serve `{kind}` here"));
+        return Fate::Goes(format!("{name} does not run the tool `{kind}` here"));
     }
     if let ServerTool::WebSearch(search) = tool
         && provider.protocol.facts().lists_server_tools
@@ -143,12 +146,12 @@ fn unified(provider: &Provider, model: &str, tool: &ServerTool, lost: &mut Vec<S
     Fate::Tool(wire::write(provider, model, tool, lost))
 }
 
-/// Whether the row, as it speaks now, serves a tool.
+/// Returns whether the provider runs a tool, in the protocol that is used.
 fn is_served(provider: &Provider, model: &str, tool: &ServerTool) -> bool {
     use super::quirks::{CodeExecutionForm, FileSearchForm, WebFetchForm};
     let quirks = &provider.quirks.server_tools;
     let facts = provider.protocol.facts();
-    // A provider whose row lists no tools gets the tool in OpenAI's form, and decides.
+    // A provider that lists no tools gets the tool in OpenAI's form and decides for itself.
     let is_open = !facts.lists_server_tools || quirks.chat.is_none();
     match tool {
         ServerTool::WebSearch(_) => match quirks.web_search {
@@ -180,7 +183,7 @@ fn is_served(provider: &Provider, model: &str, tool: &ServerTool) -> bool {
     }
 }
 
-/// The protocol in which the provider takes the most of its own tools that a request has, if its own protocol does not
+/// Returns the protocol in which the provider takes most of the server tools of a request, if its own protocol does not
 /// take them all.
 pub(super) fn better_protocol(
     provider: &Provider,
@@ -211,7 +214,7 @@ pub(super) fn better_protocol(
     best.1
 }
 
-/// The settings of a tool under the name of its kind.
+/// Returns an object with the settings of a tool under the name of its kind.
 fn named(kind: &str) -> Fields {
     let mut fields = Fields::new();
     fields.insert("type".to_owned(), json!(kind));

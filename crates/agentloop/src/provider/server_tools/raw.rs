@@ -1,4 +1,4 @@
-//! Tools in a provider's own words: where they are understood, and what they mean elsewhere.
+//! Tools in a provider's own format: where that is understood, and what they mean for other providers.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ const GEMINI: [&str; 8] = [
     "enterpriseWebSearch",
 ];
 
-/// Tools of OpenAI's responses, and of others that speak them.
+/// Tools of OpenAI's Responses, and of others that use it.
 const RESPONSES: [&str; 19] = [
     "web_search_preview",
     "web_search_preview_2025_03_11",
@@ -41,66 +41,67 @@ const RESPONSES: [&str; 19] = [
     "custom",
 ];
 
-/// Tools that only chat has.
+/// Tools that exist only in Chat Completions.
 const CHAT: [&str; 4] = ["browser_search", "document_library", "connector", "builtin_function"];
 
-/// Where a kind of tool is known.
+/// Which protocols have a kind of tool.
 #[derive(Clone, Copy, PartialEq)]
-enum Words {
+enum Format {
     Gemini,
     Anthropic,
-    /// OpenAI's: in its responses, and some of them in chat.
+    /// OpenAI's: in Responses, and some of them in Chat Completions.
     OpenAi,
     Chat,
     Unknown,
 }
 
-fn words(kind: &str, fields: &Fields) -> Words {
-    // `code_execution` and `file_search` are ours; the rest of Google's names are Google's, however they are written.
+fn format(kind: &str, fields: &Fields) -> Format {
+    // `code_execution` and `file_search` are unified names. All other names of Google's tools are Google's, in either
+    // spelling.
     if GEMINI.iter().any(|name| kind == *name || kind == snake_case(name)) {
-        return Words::Gemini;
+        return Format::Gemini;
     }
     let dated = kind
         .rsplit_once('_')
         .is_some_and(|(_, date)| date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()));
     if dated || kind == "mcp_toolset" || (kind == "custom" && fields.contains_key("input_schema")) {
-        return Words::Anthropic;
+        return Format::Anthropic;
     }
     if RESPONSES.contains(&kind) {
-        return Words::OpenAi;
+        return Format::OpenAi;
     }
     if CHAT.contains(&kind) || kind.starts_with("openrouter:") {
-        return Words::Chat;
+        return Format::Chat;
     }
-    Words::Unknown
+    Format::Unknown
 }
 
-/// Whether the provider understands a tool as it is. One of a kind that is not known is sent as it is.
+/// Returns whether the provider understands a tool unchanged. A tool of an unknown kind is sent unchanged.
 pub(super) fn is_understood(provider: &Provider, kind: &str, fields: &Fields) -> bool {
     let facts = provider.protocol.facts();
-    match (facts.tool_dialect, words(kind, fields)) {
-        (_, Words::Unknown)
-        | (ToolDialect::Gemini, Words::Gemini)
-        | (ToolDialect::Anthropic, Words::Anthropic) => true,
+    match (facts.tool_dialect, format(kind, fields)) {
+        (_, Format::Unknown)
+        | (ToolDialect::Gemini, Format::Gemini)
+        | (ToolDialect::Anthropic, Format::Anthropic) => true,
         (ToolDialect::Gemini | ToolDialect::Anthropic, _) => false,
-        (ToolDialect::OpenAi, words) if facts.lists_server_tools => match words {
-            Words::Gemini | Words::Anthropic => false,
+        (ToolDialect::OpenAi, format) if facts.lists_server_tools => match format {
+            Format::Gemini | Format::Anthropic => false,
             _ => is_listed(provider, kind).unwrap_or(true),
         },
-        (ToolDialect::OpenAi, words) => {
-            words == Words::OpenAi || is_listed(provider, kind) == Some(true)
+        (ToolDialect::OpenAi, format) => {
+            format == Format::OpenAi || is_listed(provider, kind) == Some(true)
         }
     }
 }
 
-/// Whether the provider lists the tool as one that it takes in chat; `None` if it lists nothing.
+/// Returns whether the provider lists the tool for Chat Completions, or `None` if it lists nothing.
 fn is_listed(provider: &Provider, kind: &str) -> Option<bool> {
     let list = provider.quirks.server_tools.chat.as_ref()?;
     Some(list.iter().any(|name| name == kind || kind.starts_with(&format!("{name}:"))))
 }
 
-/// What a tool of another provider means, if it has a unified meaning. Ids of stores and containers mean nothing
-/// elsewhere: a search of files is not translated, and a container is left out.
+/// Returns the unified form of another provider's tool, if there is one. Ids of stores and containers are valid at one
+/// provider only: file search is not translated, and a container is left out.
 pub(super) fn meaning(kind: &str, fields: &Fields) -> Option<ServerTool> {
     let mut fields = settings(kind, fields);
     fields.remove("name");
@@ -125,12 +126,12 @@ pub(super) fn meaning(kind: &str, fields: &Fields) -> Option<ServerTool> {
     }
     fields.insert("type".to_owned(), json!(kind));
     let mut tool = ServerTool::read(fields).ok()?;
-    // Options that have no unified name say nothing to another provider.
+    // Options without a unified name have no meaning for another provider.
     tool.extra_mut().clear();
     Some(tool)
 }
 
-/// The settings of a tool, which stand beside its `type` or in an object under its name.
+/// Returns the settings of a tool, which are beside its `type` or in an object under its name.
 fn settings(kind: &str, fields: &Fields) -> Map<String, Value> {
     let inner = fields.get(kind).or_else(|| fields.get("parameters"));
     let mut settings = match inner {
@@ -141,7 +142,7 @@ fn settings(kind: &str, fields: &Fields) -> Map<String, Value> {
     settings
 }
 
-/// `googleSearch` → `google_search`, except for the two names that are unified ones.
+/// Converts `googleSearch` to `google_search`, except for the two names that are unified ones.
 fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 2);
     for letter in name.chars() {

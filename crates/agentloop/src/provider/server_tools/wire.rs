@@ -1,4 +1,4 @@
-//! The forms of tools on the wire.
+//! The JSON of server tools.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::provider::Provider;
 use crate::provider::model::CodeExecutionVersion;
 use crate::provider::quirks::{CodeExecutionForm, WebFetchForm, WebSearchForm};
 
-/// Writes a tool that the provider serves. Options that it does not have are added to `lost`.
+/// Writes a tool that the provider runs. Options that it does not have are added to `lost`.
 pub(super) fn write(
     provider: &Provider,
     model: &str,
@@ -54,7 +54,7 @@ pub(super) fn write(
     fields
 }
 
-/// Writes options that the form has, and notes the others.
+/// Writes the options that the format has, and records the others.
 struct Options<'a> {
     fields: Fields,
     lost: &'a mut Vec<String>,
@@ -84,7 +84,7 @@ fn location(place: Option<&UserLocation>) -> Option<Value> {
     Some(place)
 }
 
-/// Allowed and blocked domains under those names. Providers take only one of the lists.
+/// Writes the allowed and blocked domains under these names. Providers take only one of the two lists.
 fn domains(options: &mut Options<'_>, tool: &WebSearchTool, names: [&str; 2]) {
     options.put(names[0], list(&tool.allowed_domains));
     if tool.allowed_domains.is_empty() {
@@ -174,7 +174,7 @@ fn finish(kind: &str, options: Options<'_>) -> Fields {
     fields
 }
 
-/// The settings of models that always search.
+/// Returns the settings of models that always search.
 pub(super) fn search_options(tool: &WebSearchTool, lost: &mut Vec<String>) -> Value {
     let mut options = Options { fields: Fields::new(), lost };
     let place = tool.user_location.as_ref();

@@ -147,8 +147,11 @@ fn limits_that_are_not_supported_move_to_the_description() {
     assert_eq!(properties["mail"]["format"], "email");
     assert_eq!(properties["host"]["description"], "format: \"idn-hostname\"");
     assert!(properties["age"].get("minimum").is_none());
-    let told = properties["age"]["description"].as_str().unwrap();
-    assert!(told.starts_with("Years. (") && told.contains("minimum: 0"), "{told}");
+    let description = properties["age"]["description"].as_str().unwrap();
+    assert!(
+        description.starts_with("Years. (") && description.contains("minimum: 0"),
+        "{description}"
+    );
     assert_eq!(properties["tags"]["items"]["description"], "pattern: \"^a\"");
     assert_eq!(got.lost.len(), 5, "{:?}", got.lost);
     assert!(!got.narrowed);

@@ -1,6 +1,6 @@
 //! Bodies of a few hundred bytes when packed that took gigabytes or minutes.
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{ChatResponse, ChatStreamEvent, ErrorKind};
 
 use super::hostile::{self, Sent};
@@ -164,7 +164,7 @@ fn a_tree_that_is_too_large_is_refused_before_it_is_built() {
 fn empty_vectors_are_refused_before_they_take_memory() {
     let ai = agentloop::AgentLoop::builder().build().unwrap();
     let body = format!(r#"{{"data":{}}}"#, hostile::same(1_000_000, "{}"));
-    let answer = RawAnswer::new(body);
+    let answer = HttpResponse::new(body);
     let counted = allocation_counter::measure(|| {
         inspect::decode_embed(&ai, &DecodeOptions::new("openai"), &answer).unwrap_err();
     });

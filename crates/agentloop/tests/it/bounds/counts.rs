@@ -1,7 +1,7 @@
 //! Counts of tokens that no sum can hold.
 
 use agentloop::ChatStreamEvent;
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 
 use super::hostile::{self, Sent};
 use super::read;
@@ -57,7 +57,7 @@ fn three_times_the_largest_number_of_tokens_is_no_overflow() {
 fn a_sum_of_the_tokens_of_texts_is_no_overflow() {
     let ai = agentloop::AgentLoop::builder().build().unwrap();
     let one = format!(r#"{{"embeddings":{{"values":[1],"statistics":{{"token_count":{MOST}}}}}}}"#);
-    let answer = RawAnswer::new(format!(r#"{{"predictions":[{one},{one},{one}]}}"#));
+    let answer = HttpResponse::new(format!(r#"{{"predictions":[{one},{one},{one}]}}"#));
     let response = inspect::decode_embed(&ai, &DecodeOptions::new("google"), &answer).unwrap();
     assert!(response.usage.is_none(), "no number says it");
 }

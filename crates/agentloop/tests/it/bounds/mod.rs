@@ -6,7 +6,7 @@ mod endless;
 mod hostile;
 mod laws;
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatStreamEvent, Protocol, Result};
 use allocation_counter::AllocationInfo;
 use bytes::Bytes;
@@ -23,7 +23,7 @@ fn read(sent: &Sent) -> (Result<Option<ChatStreamEvent>>, AllocationInfo) {
     options.protocol = sent.responses.then_some(Protocol::OpenAiResponses);
     let mut outcome = Ok(None);
     let info = allocation_counter::measure(|| {
-        let mut answer = RawAnswer::new(Bytes::new());
+        let mut answer = HttpResponse::new(Bytes::new());
         answer.pieces = sent.pieces.clone();
         outcome = (|| {
             let mut last = None;

@@ -102,7 +102,7 @@ async fn no_secret_is_stored() {
 #[tokio::test(start_paused = true)]
 async fn stored_bytes_that_are_not_a_response_are_ignored() {
     for kind in Kind::ALL {
-        for bytes in ["", "{}", r#"{"v":999,"answer":{}}"#, "\u{0}", r#"{"v":1,"answer":7}"#] {
+        for bytes in ["", "{}", r#"{"v":999,"response":{}}"#, "\u{0}", r#"{"v":1,"response":7}"#] {
             let simulator = Simulator::new();
             let store = Spy::new(Mood::Well);
             *store.planted.lock().unwrap() = Some(Bytes::from(bytes));

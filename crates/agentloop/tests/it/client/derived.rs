@@ -1,6 +1,6 @@
 //! Clients that are derived from another one, and keys and base URLs of single requests.
 
-use agentloop::middleware::{Answer, Cache, Fallback, Middleware, Next, Request};
+use agentloop::middleware::{Cache, Fallback, Middleware, Next, Request, Response};
 use agentloop::{BoxFuture, ChatRequest, EmbedRequest, ErrorKind, Provider, Result, inspect};
 
 use crate::client::fake::{Fake, Reply, ask};
@@ -84,7 +84,7 @@ async fn an_empty_or_broken_key_fails_before_anything_is_sent() {
 struct Mark(&'static str);
 
 impl Middleware for Mark {
-    fn call(&self, mut request: Request, next: Next) -> BoxFuture<'_, Result<Answer>> {
+    fn call(&self, mut request: Request, next: Next) -> BoxFuture<'_, Result<Response>> {
         let name = self.0;
         Box::pin(async move {
             let chat = request.chat_mut().unwrap();

@@ -205,7 +205,7 @@ async fn timers_fire_while_a_server_sends_without_a_pause() {
     {
         for (timeouts, stage) in [
             (Timeouts::none().first_content(5 * second), "the first content"),
-            (Timeouts::none().total(5 * second), "the whole answer"),
+            (Timeouts::none().total(5 * second), "the complete response"),
         ] {
             let error = flood.client(timeouts).stream(ask()).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Timeout, "{error}");

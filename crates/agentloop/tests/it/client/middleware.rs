@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use agentloop::middleware::{Answer, WarningsTo};
+use agentloop::middleware::{Response, WarningsTo};
 use agentloop::{ChatRequest, ChatStream, ChatStreamEvent, EmbedRequest, ErrorKind};
 
 use crate::client::fake::{Fake, Reply, ask};
@@ -72,7 +72,7 @@ async fn a_middleware_can_answer_by_itself() {
         .builder()
         .middleware(move |_, _| {
             let events = ChatStream::from_response(&again);
-            async move { Ok(Answer::Events(events)) }
+            async move { Ok(Response::Events(events)) }
         })
         .build()
         .unwrap();

@@ -35,7 +35,7 @@ async fn the_first_content_must_come_in_time() {
         assert!(error.message().contains("the first content"), "{error}");
         assert!(error.is_retryable());
         let error = client(reply, timeouts).chat(ask()).await.unwrap_err();
-        assert!(error.message().contains("the answer"), "{error}");
+        assert!(error.message().contains("the response"), "{error}");
     }
 }
 
@@ -52,7 +52,7 @@ async fn silence_in_the_middle_is_an_error_and_a_comment_is_life() {
     let began = tokio::time::Instant::now();
     let error = client(reply, timeouts).stream(ask()).await.unwrap().response().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(error.message().contains("the next piece"), "{error}");
+    assert!(error.message().contains("the next part"), "{error}");
     assert_eq!(error.partial().unwrap().text(), "ab");
     assert_eq!(began.elapsed().as_secs(), 17);
     assert!(!error.is_retryable());
@@ -66,7 +66,7 @@ async fn the_whole_call_has_a_limit_of_its_own() {
     let began = tokio::time::Instant::now();
     let error = client(reply, timeouts).stream(ask()).await.unwrap().response().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert!(error.message().contains("the whole answer"), "{error}");
+    assert!(error.message().contains("the complete response"), "{error}");
     assert_eq!(began.elapsed().as_secs(), 10);
 }
 

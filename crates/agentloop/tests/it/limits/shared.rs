@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentloop::middleware::{InProcess, Limit, Limits, SharedAnswer, SharedAsk, SharedLimits};
+use agentloop::middleware::{
+    AcquireRequest, AcquireResponse, InProcess, Limit, Limits, SharedLimits,
+};
 use agentloop::{AgentLoop, BoxFuture, ChatRequest, Error, ErrorKind, Result};
 use tokio::time::Instant;
 
@@ -52,12 +54,12 @@ async fn tokens_that_one_client_did_not_use_are_available_to_another() {
 /// Fails, never responds, or makes callers wait, and records the requests.
 #[derive(Default)]
 struct Odd {
-    answers: Mutex<Vec<Option<Result<SharedAnswer>>>>,
+    answers: Mutex<Vec<Option<Result<AcquireResponse>>>>,
     asked: Mutex<Vec<(u64, i64)>>,
 }
 
 impl Odd {
-    fn new(answers: impl IntoIterator<Item = Option<Result<SharedAnswer>>>) -> Arc<Self> {
+    fn new(answers: impl IntoIterator<Item = Option<Result<AcquireResponse>>>) -> Arc<Self> {
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
         Arc::new(Self { answers: Mutex::new(answers), asked: Mutex::default() })
@@ -65,20 +67,23 @@ impl Odd {
 }
 
 impl SharedLimits for Odd {
-    fn acquire<'a>(&'a self, ask: SharedAsk<'a>) -> BoxFuture<'a, Result<SharedAnswer>> {
-        self.asked.lock().unwrap().push((ask.tokens, ask.settled));
+    fn acquire<'a>(
+        &'a self,
+        request: AcquireRequest<'a>,
+    ) -> BoxFuture<'a, Result<AcquireResponse>> {
+        self.asked.lock().unwrap().push((request.tokens, request.settled));
         let answer = self.answers.lock().unwrap().pop();
         Box::pin(async move {
             match answer {
                 Some(Some(answer)) => answer,
                 Some(None) => std::future::pending().await,
-                None => Ok(SharedAnswer::Granted),
+                None => Ok(AcquireResponse::Granted),
             }
         })
     }
 }
 
-fn lost() -> Option<Result<SharedAnswer>> {
+fn lost() -> Option<Result<AcquireResponse>> {
     Some(Err(Error::new(ErrorKind::Connection, "gone")))
 }
 
@@ -100,8 +105,8 @@ async fn shared_limits_that_do_not_respond_fail_no_call_and_own_limits_apply() {
 
 #[tokio::test(start_paused = true)]
 async fn the_wait_of_shared_limits_is_observed_and_one_that_is_too_long_is_not_started() {
-    let wait = |seconds: u32| Some(Ok(SharedAnswer::Wait(seconds * SECOND)));
-    let granted = Some(Ok(SharedAnswer::Granted));
+    let wait = |seconds: u32| Some(Ok(AcquireResponse::Wait(seconds * SECOND)));
+    let granted = Some(Ok(AcquireResponse::Granted));
     let (host, odd) = (Host::new(), Odd::new([wait(3), wait(2), granted, wait(99)]));
     let limit = Limit::new().requests_per_minute(100).max_wait(10 * SECOND);
     let ai = client(&host, limit, odd);
@@ -116,14 +121,14 @@ async fn the_wait_of_shared_limits_is_observed_and_one_that_is_too_long_is_not_s
 
 #[tokio::test(start_paused = true)]
 async fn used_tokens_are_reported_once_and_a_debt_is_not_lost() {
-    let (host, odd) = (Host::new(), Odd::new([Some(Ok(SharedAnswer::Granted)), lost()]));
+    let (host, odd) = (Host::new(), Odd::new([Some(Ok(AcquireResponse::Granted)), lost()]));
     let ai = client(&host, Limit::new().tokens_per_minute(60_000), odd.clone());
-    let ask = || ChatRequest::new("sim/long-30").user("call 1").max_tokens(100);
-    let used = ai.chat(ask()).await.unwrap().usage.total_tokens.unwrap().cast_signed();
-    ai.chat(ask()).await.unwrap();
+    let request = || ChatRequest::new("sim/long-30").user("call 1").max_tokens(100);
+    let used = ai.chat(request()).await.unwrap().usage.total_tokens.unwrap().cast_signed();
+    ai.chat(request()).await.unwrap();
     tokio::time::advance(6 * SECOND).await;
-    ai.chat(ask()).await.unwrap();
-    ai.chat(ask()).await.unwrap();
+    ai.chat(request()).await.unwrap();
+    ai.chat(request()).await.unwrap();
     let settled: Vec<i64> = odd.asked.lock().unwrap().iter().map(|(_, settled)| *settled).collect();
     // The second call could not be reserved, so that all that it used is owed; what came back of the first may have
     // been received, and is not reported twice.

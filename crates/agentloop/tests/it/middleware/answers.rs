@@ -46,11 +46,11 @@ async fn a_stream_without_content_is_judged() {
             let nothing = request.model().starts_with("a/");
             let answer = next.run(request).await?;
             Ok(match answer {
-                agentloop::middleware::Answer::Events(events) if nothing => {
+                agentloop::middleware::Response::Events(events) if nothing => {
                     let mut response = events.response().await?;
                     response.choices[0].content.clear();
                     let events = agentloop::ChatStream::from_response(&response);
-                    agentloop::middleware::Answer::Events(events)
+                    agentloop::middleware::Response::Events(events)
                 }
                 answer => answer,
             })

@@ -45,7 +45,7 @@ async fn every_key_of_the_file_has_an_effect() {
         models = []
         cooldown = 7
         cooldown_after = 1
-        cooldown_asked = 5
+        cooldown_min_retry_after = 5
     "#;
     let config = Config::parse(text).unwrap();
     let shown = format!("{config:?}");

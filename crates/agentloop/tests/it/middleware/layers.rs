@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use agentloop::middleware::{Answer, Costs, Limit, Limits, Middleware, Next, Request};
+use agentloop::middleware::{Costs, Limit, Limits, Middleware, Next, Request, Response};
 use agentloop::{BoxFuture, Result};
 
 use crate::middleware::lab::{Kind, Lab, ask, builder, every};
@@ -13,12 +13,12 @@ type List = Arc<Mutex<Vec<String>>>;
 struct Streams(List);
 
 impl Middleware for Streams {
-    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Answer>> {
+    fn call<'a>(&'a self, request: Request, next: Next) -> BoxFuture<'a, Result<Response>> {
         self.0.lock().unwrap().push(request.model().to_owned());
         Box::pin(async move { next.run(request).await })
     }
 
-    fn concerns(&self, request: &Request) -> bool {
+    fn applies_to(&self, request: &Request) -> bool {
         matches!(request, Request::Stream(_))
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use agentloop::middleware::{
-    Answer, Cache, CostEntry, Costs, Fallback, Jitter, Limit, Limits, LogEntry, LogStatus, Logger,
-    Retry,
+    Cache, CostEntry, Costs, Fallback, Jitter, Limit, Limits, LogEntry, LogStatus, Logger,
+    Response, Retry,
 };
 use agentloop::{AgentLoop, ModelCatalog, Protocol, Usd};
 use agentloop_sim::{Fault, Faults};
@@ -78,7 +78,7 @@ impl Bench {
                         (read, written)
                     };
                     let before = bill();
-                    let answer: agentloop::Result<Answer> = next.run(request).await;
+                    let answer: agentloop::Result<Response> = next.run(request).await;
                     let after = bill();
                     tries.lock().unwrap().push((after.0 - before.0, after.1 - before.1));
                     answer

@@ -24,7 +24,7 @@ async fn each_attempt_has_the_whole_time_for_its_first_content() {
         let began = Instant::now();
         let seen = ask(&ai, kind, "lab").await;
         let told = seen.told(WarningKind::Retried);
-        assert!(told[0].message.contains("did not come within 5 s"), "{}", told[0]);
+        assert!(told[0].message.contains("timed out after 5 s"), "{}", told[0]);
         assert_eq!((lab.calls(), began.elapsed()), (3, 10 * SECOND), "{kind:?} {protocol:?}");
     }
 }
@@ -50,15 +50,15 @@ async fn a_timeout_after_the_first_content_is_not_retried() {
     let fallback = Fallback::new(["b/long-8"]);
     let layers = builder([&a, &b]).timeouts(timeouts).layer(fallback).layer(retry());
     let seen = ask(&layers.build().unwrap(), Kind::Stream, "a").await;
-    assert!(seen.error().message().contains("the next piece"), "{:?}", seen.error());
+    assert!(seen.error().message().contains("the next part"), "{:?}", seen.error());
     assert_eq!((a.calls(), b.calls()), (1, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn each_timeout_of_an_embeddings_call_names_its_stage() {
     let stages = [
-        (Timeouts::none().first_content(SECOND), "the vectors"),
-        (Timeouts::none().total(SECOND), "all vectors"),
+        (Timeouts::none().first_content(SECOND), "the embeddings"),
+        (Timeouts::none().total(SECOND), "the embeddings"),
     ];
     for (timeouts, stage) in stages {
         let lab = Lab::failing("lab", "stall-events=0");
@@ -77,7 +77,7 @@ async fn a_total_timeout_before_the_first_content_is_named() {
             let lab = Lab::failing("lab", "stall-events=0");
             let ai = builder([&lab]).timeouts(timeouts).build().unwrap();
             let seen = ask(&ai, kind, "lab").await;
-            assert!(seen.error().message().contains("the whole answer"), "{:?}", seen.error());
+            assert!(seen.error().message().contains("the complete response"), "{:?}", seen.error());
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatResponse, ChatStreamEvent, Error, Protocol, Provider};
 use serde_json::Value;
 
@@ -158,12 +158,12 @@ impl Recording {
         inspect::decode_embed(client(), &options, &answer)
     }
 
-    fn prepared(&self, bytes: &[u8]) -> (DecodeOptions, RawAnswer) {
+    fn prepared(&self, bytes: &[u8]) -> (DecodeOptions, HttpResponse) {
         let mut options = DecodeOptions::new(&self.provider);
         options.model = self.model.clone();
         options.stream = self.streaming;
         options.protocol = Some(self.protocol);
-        let mut answer = RawAnswer::new(bytes.to_vec());
+        let mut answer = HttpResponse::new(bytes.to_vec());
         answer.status = self.status;
         (options, answer)
     }

@@ -5,7 +5,7 @@ pub(crate) mod own_process;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 use agentloop::{AgentLoop, ChatResponse, ChatStream, ChatStreamEvent, Error, PartStart, Protocol};
 
 /// Bytes of which provider, and how they arrive.
@@ -56,7 +56,7 @@ pub(crate) fn decode(wire: &Wire, bytes: &[u8]) -> Decoded {
     options.model = wire.model.map(str::to_owned);
     options.stream = wire.stream;
     options.protocol = wire.protocol;
-    let mut answer = RawAnswer::new(bytes.to_vec());
+    let mut answer = HttpResponse::new(bytes.to_vec());
     answer.status = wire.status;
     let answer = answer.cut(wire.size.min(bytes.len().max(1)));
     static CLIENT: LazyLock<AgentLoop> = LazyLock::new(AgentLoop::from_env);

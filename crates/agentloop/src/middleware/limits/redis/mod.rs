@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ::redis::Cmd;
 
-use super::shared::{SharedAnswer, SharedAsk, SharedLimits};
+use super::shared::{AcquireRequest, AcquireResponse, SharedLimits};
 use crate::error::Result;
 use crate::middleware::redis::Server;
 use crate::transport::BoxFuture;
@@ -42,30 +42,33 @@ impl RedisLimits {
     }
 }
 
-fn command(ask: &SharedAsk<'_>) -> Cmd {
+fn command(request: &AcquireRequest<'_>) -> Cmd {
     // The braces keep both keys of an account on one node of a cluster.
-    let key = |of: &str| format!("agentloop:limits:{{{}}}:{of}", ask.scope);
+    let key = |of: &str| format!("agentloop:limits:{{{}}}:{of}", request.scope);
     let mut command = ::redis::cmd("EVAL");
     command
         .arg(SCRIPT)
         .arg(2)
         .arg(key("requests"))
         .arg(key("tokens"))
-        .arg(u64::try_from(ask.burst.as_micros()).unwrap_or(u64::MAX))
-        .arg(ask.settled)
-        .arg(ask.requests_per_minute.unwrap_or(0))
-        .arg(ask.requests)
-        .arg(ask.tokens_per_minute.unwrap_or(0))
-        .arg(ask.tokens);
+        .arg(u64::try_from(request.burst.as_micros()).unwrap_or(u64::MAX))
+        .arg(request.settled)
+        .arg(request.requests_per_minute.unwrap_or(0))
+        .arg(request.requests)
+        .arg(request.tokens_per_minute.unwrap_or(0))
+        .arg(request.tokens);
     command
 }
 
 impl SharedLimits for RedisLimits {
-    fn acquire<'a>(&'a self, ask: SharedAsk<'a>) -> BoxFuture<'a, Result<SharedAnswer>> {
+    fn acquire<'a>(
+        &'a self,
+        request: AcquireRequest<'a>,
+    ) -> BoxFuture<'a, Result<AcquireResponse>> {
         Box::pin(async move {
-            Ok(match self.0.run::<u64>(&command(&ask)).await? {
-                0 => SharedAnswer::Granted,
-                micros => SharedAnswer::Wait(Duration::from_micros(micros)),
+            Ok(match self.0.run::<u64>(&command(&request)).await? {
+                0 => AcquireResponse::Granted,
+                micros => AcquireResponse::Wait(Duration::from_micros(micros)),
             })
         })
     }

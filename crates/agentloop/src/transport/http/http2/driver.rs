@@ -15,7 +15,7 @@ pub(super) trait Drive {
     fn set_watchdog(&mut self, waker: &SharedWaker);
 }
 
-/// A connection, and what decides who drives it.
+/// A connection, and the waker that decides which task drives it.
 pub(super) struct Driver<C> {
     /// `None` after the connection has ended.
     connection: Mutex<Option<C>>,
@@ -51,8 +51,8 @@ impl<C: Drive> Driver<C> {
             polled = poll(context);
         }
         if polled.is_ready() {
-            // The caller may not poll again soon, and must not be the one that is woken. First this, then a look at the signal:
-            // a wake-up that still went to the caller is seen here.
+            // The caller may not poll again soon, so it must not be the task that is woken. Unregister first and drive
+            // then: a wake-up that still went to the caller is handled here.
             self.waker.unregister(slot);
             self.drive();
         }

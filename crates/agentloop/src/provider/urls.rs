@@ -1,4 +1,4 @@
-//! The addresses of calls.
+//! The URLs of calls.
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -11,8 +11,8 @@ use crate::limits::MAX_KNOWN_URLS;
 use crate::lock::lock;
 use crate::secret::mask;
 
-/// Returns the URL of a call. Each leading `/..` of the path goes one step up from the provider's base URL, but never past its
-/// host. A query of the base URL follows the query of the path.
+/// Returns the URL of a call. Each leading `/..` of the path removes a segment of the base URL, but never the host. A
+/// query of the base URL follows the query of the path.
 pub(crate) fn join(base_url: &str, path: &str) -> String {
     let (place, query) = match base_url.split_once('?') {
         Some((place, query)) => (place, Some(query).filter(|query| !query.is_empty())),
@@ -33,10 +33,9 @@ pub(crate) fn join(base_url: &str, path: &str) -> String {
     }
 }
 
-/// Addresses that were made before, so that the next call to the same place does not make its own. They are found by what
-/// they are made of, and a provider whose address changes gets another one.
+/// A cache of parsed URLs, so a further call with the same base URL and path does not parse it again.
 #[derive(Default)]
-pub(crate) struct Addresses(Mutex<Vec<Known>>);
+pub(crate) struct Urls(Mutex<Vec<Known>>);
 
 struct Known {
     base_url: String,
@@ -45,12 +44,12 @@ struct Known {
     is_readable: bool,
 }
 
-impl Addresses {
-    /// Returns the URL of `path` at `base_url`, and whether what is sent there can be read on the way.
+impl Urls {
+    /// Returns the URL of `path` at `base_url`, and whether the connection to another machine is not encrypted.
     ///
     /// # Errors
     ///
-    /// When it is not an address; what may be secret in it is not shown.
+    /// Fails if it is not a URL. The error does not show the parts that may be secret.
     pub(crate) fn of(&self, base_url: &str, path: &str) -> Result<(Uri, bool)> {
         let mut known = lock(&self.0);
         if let Some(found) = known.iter().find(|one| one.path == path && one.base_url == base_url) {
@@ -58,7 +57,7 @@ impl Addresses {
         }
         let url = join(base_url, path);
         let uri: Uri = url.parse().map_err(|error| {
-            Error::new(ErrorKind::Config, format!("`{}` is not an address", mask::url(&url)))
+            Error::new(ErrorKind::Config, format!("`{}` is not a URL", mask::url(&url)))
                 .with_hint("correct the provider's `base_url`")
                 .with_source(error)
         })?;
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_may_go_up_from_the_address_but_not_past_its_host() {
+    fn a_path_can_remove_segments_of_the_base_url_but_not_the_host() {
         for (base, path, url) in [
             ("https://a.test/v1", "/chat", "https://a.test/v1/chat"),
             ("https://a.test/x/v1", "/../../v2/embed", "https://a.test/v2/embed"),
@@ -115,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_known_by_its_provider_and_its_path_and_there_are_only_so_many() {
-        let addresses = Addresses::default();
+    fn a_url_is_cached_by_base_url_and_path_and_the_cache_is_bounded() {
+        let addresses = Urls::default();
         let of = |base: &str, path: &str| addresses.of(base, path).unwrap().0.to_string();
         for _ in 0..2 {
             assert_eq!(of("https://a.test/v1", "/chat"), "https://a.test/v1/chat");

@@ -1,4 +1,4 @@
-//! What a request shows to its provider alone. Some hosts say a wrong key again when they refuse it.
+//! The secrets of a request. Some providers repeat a wrong key in the error that refuses it.
 
 use http::{HeaderValue, Request};
 
@@ -8,41 +8,41 @@ use crate::secret::mask;
 
 /// The secrets of one request.
 #[derive(Clone, Default)]
-pub(crate) struct Hidden {
-    // Nearly always there is one, which is not worth a list.
+pub(crate) struct RequestSecrets {
+    // Nearly always there is exactly one, which does not need a list.
     header: Option<HeaderValue>,
     more: Vec<String>,
 }
 
-impl Hidden {
+impl RequestSecrets {
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
-        let mut hidden = Self::default();
+        let mut secrets = Self::default();
         for value in request.headers().values().filter(|value| value.is_sensitive()) {
-            match (&hidden.header, value.to_str()) {
-                (None, _) => hidden.header = Some(value.clone()),
-                (Some(_), Ok(text)) => hidden.more.push(text.to_owned()),
+            match (&secrets.header, value.to_str()) {
+                (None, _) => secrets.header = Some(value.clone()),
+                (Some(_), Ok(text)) => secrets.more.push(text.to_owned()),
                 (Some(_), Err(_)) => {}
             }
         }
         let uri = request.uri();
         if uri.query().is_some() || uri.authority().is_some_and(|host| host.as_str().contains('@'))
         {
-            hidden.more.extend(mask::secrets(&uri.to_string()));
+            secrets.more.extend(mask::secrets(&uri.to_string()));
         }
-        hidden
+        secrets
     }
 
-    /// The error without them.
+    /// Removes the secrets from an error.
     pub(crate) fn hide(&self, mut error: Error) -> Error {
         self.echoes().for_each(|secret| error.hide(&secret));
         error
     }
 
-    /// Returns them in the form that finds them in what the provider sends.
+    /// Returns the secrets in the form that finds them in text from the provider.
     pub(crate) fn echoes(&self) -> impl Iterator<Item = Echo> {
         let header = self.header.as_ref().and_then(|value| value.to_str().ok());
         let secrets = header.into_iter().chain(self.more.iter().map(String::as_str));
-        // The word before a key (`Bearer`) is not a secret, and need not come with it.
+        // The scheme before a key (`Bearer`) is not a secret, and the provider may repeat the key without it.
         secrets.map(|secret| Echo::of(secret.rsplit(' ').next().unwrap_or(secret)))
     }
 }
