@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_comes_after_the_work_of_one_poll_and_wakes_the_task() {
+    fn a_pause_follows_the_work_of_one_poll_and_wakes_the_task() {
         let count = Arc::<Count>::default();
         let waker = Waker::from(Arc::clone(&count));
         let mut context = Context::from_waker(&waker);

@@ -218,7 +218,7 @@ impl Stream for TextStream {
 
 /// Returns the error of a stream that ends without its last event.
 pub(crate) fn ended_early() -> Error {
-    Error::new(ErrorKind::IncompleteStream, "the stream ended before the answer did")
+    Error::new(ErrorKind::IncompleteStream, "the stream ended before the response was complete")
 }
 
 impl Stream for ChatStream {

@@ -99,7 +99,7 @@ fn a_truncated_stream_is_an_error_with_the_partial_response() {
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
-    {"error":{"kind":"incomplete_stream","message":"the stream ended before the answer did","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
+    {"error":{"kind":"incomplete_stream","message":"the stream ended before the response was complete","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
     --- stderr
     "#);
 }
@@ -113,7 +113,7 @@ fn the_events_of_a_truncated_stream_end_with_the_error() {
     {"type":"message.start","id":"chatcmpl-1","model":"gpt-4.1-2025","provider":"openai","created":1700000000}
     {"type":"content.start","choiceIndex":0,"partIndex":0,"part":{"type":"text"}}
     {"type":"content.delta","choiceIndex":0,"partIndex":0,"delta":{"type":"text","text":"Grüß "}}
-    {"type":"error","error":{"kind":"incomplete_stream","message":"the stream ended before the answer did","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
+    {"type":"error","error":{"kind":"incomplete_stream","message":"the stream ended before the response was complete","provider":"openai","model":null,"status":null,"code":null,"param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"raw":null,"partial":{"id":"chatcmpl-1","provider":"openai","model":"gpt-4.1-2025","choices":[{"index":0,"content":[{"type":"text","text":"Grüß "}],"finishReason":"error"}],"usage":{},"created":1700000000}}}
     --- stderr
     "#);
 }

@@ -43,7 +43,7 @@ fn a_plain_request_to_deepseek() {
     insta::assert_snapshot!(encode("--stream --protocol openai_chat", &plain("deepseek/deepseek-chat")), @r#"
     exit 0
     --- stdout
-    {"method":"POST","url":"https://api.deepseek.com/chat/completions","headers":{"accept":"text/event-stream","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"deepseek-chat","temperature":0.5,"max_tokens":100,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]},"warnings":[{"kind":"dropped","subject":"seed","message":"seed: deepseek does not take it"}]}
+    {"method":"POST","url":"https://api.deepseek.com/chat/completions","headers":{"accept":"text/event-stream","authorization":"Bearer ***","content-type":"application/json","user-agent":"agentloop/0.1.0"},"body":{"model":"deepseek-chat","temperature":0.5,"max_tokens":100,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}]},"warnings":[{"kind":"dropped","subject":"seed","message":"seed: deepseek does not accept it"}]}
     --- stderr
     "#);
 }

@@ -54,7 +54,7 @@ fn warnings_go_to_stderr_unless_quiet_is_set() {
     --- stdout
     Hello there
     --- stderr
-    warning: temperature: lab does not take it
+    warning: temperature: lab does not accept it
     "#);
     let run = lab(&url, ["chat", "-q", "--temperature", "0.5", "Hi"]).run();
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
@@ -100,7 +100,7 @@ fn a_truncated_stream_is_an_error_after_its_text() {
     --- stdout
     Hel
     --- stderr
-    error: lab: the stream ended before the answer did
+    error: lab: the stream ended before the response was complete
     "#);
     let run = lab(&url, ["chat", "--events", "Hi"]).run();
     let lines = run.lines();

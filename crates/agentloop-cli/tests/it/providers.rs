@@ -120,7 +120,7 @@ fn a_missing_configuration_file_is_an_error_with_its_name() {
 
 #[test]
 fn an_alias_of_an_unknown_provider_is_an_error_with_its_name() {
-    let run = agentloop(["providers"]).config("[aliases]\nfast = 'nobody/m'\n").run();
+    let run = agentloop(["providers"]).config("[aliases]\nfast = 'unknown/m'\n").run();
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("`fast`"), "{run}");
 }

@@ -97,7 +97,7 @@ fn a3_an_end_without_finish_reason_and_done_is_incomplete() {
     let error = stream(&sse(&[&delta(r#"{"content":"Hel"}"#)], false)).error();
     assert_eq!(error["kind"], "incomplete_stream");
     assert_eq!(error["partial"]["choices"][0]["content"][0]["text"], "Hel");
-    assert_eq!(error["retryable"], false, "a part was handed on");
+    assert_eq!(error["retryable"], false, "a part was returned");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a5_an_error_after_content_has_the_partial_response() {
     let error = &lines.last().unwrap()["error"];
     assert_eq!(error["status"], 503);
     assert_eq!(error["partial"]["choices"][0]["content"][0]["text"], "Hello");
-    assert_eq!(error["retryable"], false, "content was handed on");
+    assert_eq!(error["retryable"], false, "content was returned");
 }
 
 #[test]

@@ -198,7 +198,7 @@ fn d4_orphaned_calls_are_repaired_with_warnings_or_refused_if_strict() {
         {"role": "assistant", "content": null, "tool_calls": [
             {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
         {"role": "user", "content": "never mind"},
-        {"role": "tool", "tool_call_id": "nobody", "content": "?"},
+        {"role": "tool", "tool_call_id": "unknown", "content": "?"},
     ]);
     let first = encoded(json!({"messages": history}));
     assert_eq!(first, encoded(json!({"messages": history})), "deterministic");
@@ -206,7 +206,7 @@ fn d4_orphaned_calls_are_repaired_with_warnings_or_refused_if_strict() {
     let turn = &first["body"]["messages"][2]["content"];
     assert_eq!(turn[0]["type"], "tool_result");
     assert_eq!(turn[0]["tool_use_id"], "c");
-    assert!(!first["body"].to_string().contains("nobody"));
+    assert!(!first["body"].to_string().contains("unknown"));
     let strict = encode("", &json!({"model": MODEL, "messages": history, "strict": true}));
     assert_ne!(strict.code, Some(0), "{strict}");
 }

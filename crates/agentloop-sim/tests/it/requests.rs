@@ -88,7 +88,7 @@ async fn responses_are_used_in_the_order_of_the_requests() {
 }
 
 #[tokio::test]
-async fn a_response_may_be_text_parts_or_a_turn() {
+async fn a_response_can_be_text_parts_or_a_scripted_message() {
     let part = ResponsePart::Text(TextPart::new("Part."));
     let simulator = Simulator::new().with_responses([
         Turn::from(part.clone()),

@@ -29,7 +29,7 @@ pub(crate) const STACKS: [Stack; 9] = [
             .layer(Costs::new())
             .layer(limits())
     }),
-    ("cache, filled anew", |builder| builder.layer(Cache::new())),
+    ("cache, refilled", |builder| builder.layer(Cache::new())),
 ];
 
 fn limits() -> Limits {
@@ -38,7 +38,7 @@ fn limits() -> Limits {
 }
 
 pub(crate) fn request(stack: &str) -> ChatRequest {
-    let mode = if stack == "cache, filled anew" { CacheMode::Refresh } else { CacheMode::Bypass };
+    let mode = if stack == "cache, refilled" { CacheMode::Refresh } else { CacheMode::Bypass };
     ChatRequest::new("sim/echo").system("Be brief.").user("Why is the sky blue?").cache(mode)
 }
 

@@ -1,8 +1,8 @@
-//! What a cache may do with a request.
+//! How a cache treats a request.
 
 use serde::{Deserialize, Serialize};
 
-/// What a [cache](crate::middleware::Cache) does with a request. Without a cache it means nothing.
+/// How a [cache](crate::middleware::Cache) treats a request. It has no effect without a cache.
 ///
 /// ```
 /// use agentloop::{CacheMode, ChatRequest};
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CacheMode {
-    /// Answers from the cache if it can, and stores the answer if it cannot.
+    /// Uses the stored response if there is one, else calls the provider and stores the response.
     #[default]
     Use,
-    /// Asks, and leaves the cache as it is.
+    /// Calls the provider and leaves the cache unchanged.
     Bypass,
-    /// Asks, and stores the answer in place of the one that is there.
+    /// Calls the provider and replaces the stored response.
     Refresh,
 }

@@ -1,14 +1,14 @@
-//! Where an answer's text comes from.
+//! The sources of the text of a response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ProviderState;
 
-/// A source of a piece of text.
+/// A source of a text.
 ///
-/// Two kinds of offsets exist and never share a field: `start_index` and `end_index` point into the
-/// *answer*, in characters of the part that carries the citation; all others point into the *source*.
+/// There are two kinds of offsets, in separate fields: `start_index` and `end_index` are positions in the *response*,
+/// in characters of the part that has the citation. All others are positions in the *source*.
 ///
 /// ```
 /// use agentloop::Citation;
@@ -21,36 +21,36 @@ use super::ProviderState;
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Citation {
-    /// A page on the web.
+    /// A web page.
     Url(UrlCitation),
-    /// Characters of a document that was sent along.
+    /// Characters of a document in the request.
     Document(DocumentCitation),
-    /// Pages of a document that was sent along.
+    /// Pages of a document in the request.
     Page(PageCitation),
-    /// Content blocks of a document that was sent along.
+    /// Content blocks of a document in the request.
     Block(BlockCitation),
-    /// A search result that was sent along.
+    /// A search result in the request.
     SearchResult(SearchResultCitation),
-    /// A file that the provider keeps, or that code wrote there.
+    /// A file that the provider stores, or that code wrote there.
     #[serde(rename = "file_citation")]
     File(FileCitation),
-    /// A kind that has no unified form (yet), as it came.
+    /// A kind that has no unified form, as the provider sent it.
     Opaque(OpaqueCitation),
 }
 
 impl Citation {
-    /// Whether it points into what was sent along and does not say itself whose it is.
+    /// Returns whether it refers to the request and does not name its provider.
     pub(crate) fn is_bound(&self) -> bool {
         !matches!(self, Self::Url(_) | Self::File(_) | Self::Opaque(_))
     }
 
-    /// Whether leaving it out of a message deserves a warning. Pages that a response cites are for its reader.
+    /// Returns whether leaving it out of a message deserves a warning. Pages that a response cites are for its reader.
     pub(crate) fn is_missed(&self, of_response: bool) -> bool {
         !of_response || !matches!(self, Self::Url(_))
     }
 }
 
-/// A page on the web.
+/// A citation of a web page.
 ///
 /// ```
 /// use agentloop::UrlCitation;
@@ -63,29 +63,29 @@ impl Citation {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UrlCitation {
-    /// The address.
+    /// The URL.
     pub url: String,
-    /// The page's title.
+    /// The title of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The text on the page that is cited.
+    /// The cited text of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
-    /// Where the supported text begins in the answer (characters).
+    /// The start of the supported text in the response (characters).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_index: Option<u64>,
-    /// Where it ends.
+    /// The end of the supported text, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_index: Option<u64>,
-    /// The number by which the text refers to it: `1` for `[1]`.
+    /// The number that the text uses for it: `1` for `[1]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<u32>,
-    /// State of the provider that cited it.
+    /// State of the provider that made the citation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
-/// Characters of a document.
+/// A citation of characters of a document.
 ///
 /// ```
 /// use agentloop::DocumentCitation;
@@ -98,18 +98,18 @@ pub struct UrlCitation {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct DocumentCitation {
-    /// Which of the documents, counted from 0.
+    /// The index of the document, counted from 0.
     pub document_index: u64,
-    /// Its title.
+    /// The title of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_title: Option<String>,
-    /// The text that is cited.
+    /// The cited text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
-    /// Where it begins in the document (characters).
+    /// The start in the document (characters).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_char_index: Option<u64>,
-    /// Where it ends, exclusive.
+    /// The end in the document, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_char_index: Option<u64>,
     /// The provider's id of the document's file.
@@ -117,7 +117,7 @@ pub struct DocumentCitation {
     pub file_id: Option<String>,
 }
 
-/// Pages of a document.
+/// A citation of pages of a document.
 ///
 /// ```
 /// use agentloop::PageCitation;
@@ -130,12 +130,12 @@ pub struct DocumentCitation {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PageCitation {
-    /// Which of the documents, counted from 0.
+    /// The index of the document, counted from 0.
     pub document_index: u64,
-    /// Its title.
+    /// The title of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_title: Option<String>,
-    /// The text that is cited.
+    /// The cited text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The first page, counted from 1.
@@ -149,7 +149,7 @@ pub struct PageCitation {
     pub file_id: Option<String>,
 }
 
-/// Content blocks of a document.
+/// A citation of content blocks of a document.
 ///
 /// ```
 /// use agentloop::BlockCitation;
@@ -162,12 +162,12 @@ pub struct PageCitation {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct BlockCitation {
-    /// Which of the documents, counted from 0.
+    /// The index of the document, counted from 0.
     pub document_index: u64,
-    /// Its title.
+    /// The title of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document_title: Option<String>,
-    /// The text that is cited.
+    /// The cited text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
     /// The first block, counted from 0.
@@ -181,7 +181,7 @@ pub struct BlockCitation {
     pub file_id: Option<String>,
 }
 
-/// A search result that was sent along in the request.
+/// A citation of a search result in the request.
 ///
 /// ```
 /// use agentloop::SearchResultCitation;
@@ -194,15 +194,15 @@ pub struct BlockCitation {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct SearchResultCitation {
-    /// Where the result came from.
+    /// The source of the search result.
     pub source: String,
-    /// Its title.
+    /// The title of the search result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The text that is cited.
+    /// The cited text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
-    /// Which of the results, counted from 0.
+    /// The index of the search result, counted from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search_result_index: Option<u64>,
     /// The first block, counted from 0.
@@ -213,7 +213,7 @@ pub struct SearchResultCitation {
     pub end_block: Option<u64>,
 }
 
-/// A file that the provider keeps, or that code wrote there.
+/// A citation of a file that the provider stores, or that code wrote there.
 ///
 /// ```
 /// use agentloop::FileCitation;
@@ -232,23 +232,23 @@ pub struct FileCitation {
     /// The file's name, or the title of the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// The container or the store that holds the file.
+    /// The container or the store that has the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container_id: Option<String>,
-    /// The text of the file that is cited.
+    /// The cited text of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cited_text: Option<String>,
-    /// The provider's `index`. OpenAI describes it as the place in the list of files; its responses hold the
-    /// place in the text where the citation belongs.
+    /// The provider's `index`. OpenAI documents it as the index in the list of files; its responses contain the
+    /// position in the text where the citation belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<u64>,
-    /// Where the supported text begins in the response (characters).
+    /// The start of the supported text in the response (characters).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_index: Option<u64>,
-    /// Where it ends.
+    /// The end of the supported text, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_index: Option<u64>,
-    /// The citation as the provider that made it sent it, for the way back.
+    /// The citation as the provider sent it, to send it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
@@ -270,6 +270,6 @@ pub struct OpaqueCitation {
     pub provider: String,
     /// The provider's own name for its kind.
     pub kind: String,
-    /// The citation, as it came.
+    /// The citation as the provider sent it.
     pub data: Value,
 }

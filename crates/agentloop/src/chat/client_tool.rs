@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 /// Marks a function as a tool that some providers define themselves and the caller runs: a shell, an editor, a screen.
 ///
-/// A provider that knows the tool is sent its own declaration, for which its models are trained; any other provider
-/// is sent the function. Calls come back under the provider's name for the tool and in its form: the tools of
-/// [`agent`](crate::agent) read all of them.
+/// A provider that defines the tool gets its own declaration, which its models are trained on. Any other provider gets
+/// the function. Calls have the provider's name for the tool and its arguments; the tools of [`agent`](crate::agent)
+/// read all of them.
 ///
 /// ```
 /// use agentloop::{ClientTool, ClientToolKind};
@@ -21,20 +21,20 @@ use serde_json::{Map, Value};
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ClientTool {
-    /// Which tool it is; `None` for one that only `forms` declares.
+    /// The tool. `None` for one that only `forms` declares.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<ClientToolKind>,
     /// The size of the screen, for [`Computer`](ClientToolKind::Computer).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<Display>,
-    /// By the name of a provider, the declaration that it is sent instead of any other. It is sent where the protocol has
-    /// such declarations: Anthropic's and OpenAI's Responses.
+    /// Declarations by provider name, which replace any other. They are sent in protocols that have such declarations:
+    /// Anthropic's and OpenAI's Responses.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub forms: BTreeMap<String, Map<String, Value>>,
 }
 
 impl ClientTool {
-    /// Returns the marker of a tool of this kind.
+    /// Creates the marker of a tool of this kind.
     pub fn new(kind: ClientToolKind) -> Self {
         Self { kind: Some(kind), ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! What a message is made of.
+//! The content of messages.
 
 use std::fmt;
 
@@ -31,7 +31,8 @@ pub enum MessageContent {
     Parts(Vec<ContentPart>),
 }
 
-/// By hand, so that a part that cannot be read says which and why; an untagged enum only says that nothing fits.
+/// Implemented without derive, so the error for an invalid part names the part and the reason. An untagged enum would
+/// only report that no variant fits.
 impl<'de> Deserialize<'de> for MessageContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ContentVisitor;
@@ -61,7 +62,7 @@ impl<'de> Deserialize<'de> for MessageContent {
 }
 
 impl MessageContent {
-    /// All text, joined.
+    /// Returns all text, joined.
     pub fn text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -106,9 +107,9 @@ impl<const N: usize> From<[ContentPart; N]> for MessageContent {
     }
 }
 
-/// A piece of a message: what a caller sends, or any part of an earlier answer.
+/// A part of a message: input from the caller, or any part of an earlier response.
 ///
-/// A field that a kind of part does not have is an error that names it.
+/// A field that a kind of part does not have is an error that names the field.
 ///
 /// ```
 /// use agentloop::{ChatRequest, ContentPart};
@@ -123,7 +124,7 @@ impl<const N: usize> From<[ContentPart; N]> for MessageContent {
 pub enum ContentPart {
     /// Text.
     Text(TextPart),
-    /// An image, by address or as a data URL.
+    /// An image, by URL or as a data URL.
     ImageUrl {
         /// The image.
         image_url: ImageUrl,
@@ -131,12 +132,12 @@ pub enum ContentPart {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// Recorded sound.
+    /// Audio input.
     InputAudio {
-        /// The sound.
+        /// The audio.
         input_audio: AudioInput,
     },
-    /// A file, a PDF for example.
+    /// A file, for example a PDF.
     File {
         /// The file.
         file: FileInput,
@@ -144,55 +145,55 @@ pub enum ContentPart {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cache_control: Option<CacheControl>,
     },
-    /// A video, by address or as a data URL.
+    /// A video, by URL or as a data URL.
     VideoUrl {
         /// The video.
         video_url: MediaUrl,
     },
 
-    /// A tool call of an earlier answer.
+    /// A tool call of an earlier response.
     ToolCall(ToolCallPart),
-    /// Thinking of an earlier answer.
+    /// Thinking of an earlier response.
     Thinking(ThinkingPart),
-    /// Encrypted thinking of an earlier answer.
+    /// Encrypted thinking of an earlier response.
     RedactedThinking(RedactedThinkingPart),
-    /// An image of an earlier answer.
+    /// An image of an earlier response.
     Image(ImagePart),
-    /// Audio of an earlier answer.
+    /// Audio of an earlier response.
     Audio(AudioPart),
-    /// A file of an earlier answer.
+    /// A file of an earlier response.
     GeneratedFile(FilePart),
     /// Code that the provider ran.
     CodeExecution(CodeExecutionPart),
-    /// What that code printed.
+    /// The output of that code.
     CodeResult(CodeResultPart),
     /// A call of one of the provider's own tools.
     ServerToolCall(ServerToolCallPart),
-    /// What such a tool gave back.
+    /// The result of such a call.
     ServerToolResult(ServerToolResultPart),
-    /// A piece of an earlier answer that has no unified kind.
+    /// A part of an earlier response that has no unified kind.
     Opaque(OpaquePart),
 }
 
 impl ContentPart {
-    /// Text.
+    /// Creates a text part.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextPart::new(text))
     }
 
-    /// An image by its address, or as a data URL.
+    /// Creates an image part from a URL or a data URL.
     pub fn image_url(url: impl Into<String>) -> Self {
         Self::ImageUrl { image_url: ImageUrl::new(url), cache_control: None }
     }
 
-    /// Sound in base64, of a format such as `wav` or `mp3`.
+    /// Creates an audio part from base64, of a format such as `wav` or `mp3`.
     pub fn audio(data: impl Into<String>, format: impl Into<String>) -> Self {
         let input_audio =
             AudioInput { data: data.into(), format: format.into(), ..AudioInput::default() };
         Self::InputAudio { input_audio }
     }
 
-    /// A file as a data URL.
+    /// Creates a file part from a data URL.
     pub fn file(filename: impl Into<String>, data_url: impl Into<String>) -> Self {
         Self::File {
             file: FileInput {
@@ -204,7 +205,7 @@ impl ContentPart {
         }
     }
 
-    /// Whether it is a picture, a sound, a film or a file.
+    /// Returns whether it is an image, audio, a video or a file.
     pub(crate) fn is_medium(&self) -> bool {
         matches!(
             self,
@@ -218,7 +219,7 @@ impl ContentPart {
         )
     }
 
-    /// The part's `type` tag, as it stands in JSON.
+    /// Returns the `type` of the part in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -266,7 +267,7 @@ impl From<&str> for ContentPart {
     }
 }
 
-/// An image by address.
+/// An image by URL.
 ///
 /// ```
 /// use agentloop::{ImageDetail, ImageUrl};
@@ -282,19 +283,19 @@ impl From<&str> for ContentPart {
 pub struct ImageUrl {
     /// `https://…` or `data:image/png;base64,…`.
     pub url: String,
-    /// How closely to look.
+    /// The resolution at which the model looks at the image.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<ImageDetail>,
 }
 
 impl ImageUrl {
-    /// The image at `url`.
+    /// Creates a reference to the image at `url`.
     pub fn new(url: impl Into<String>) -> Self {
         Self { url: url.into(), detail: None }
     }
 }
 
-/// How closely to look at an image.
+/// The resolution at which the model looks at an image.
 ///
 /// ```
 /// use agentloop::ImageDetail;
@@ -308,15 +309,15 @@ impl ImageUrl {
 pub enum ImageDetail {
     /// The provider decides.
     Auto,
-    /// A small version is enough.
+    /// Low resolution.
     Low,
-    /// In detail.
+    /// High resolution.
     High,
-    /// Not scaled at all.
+    /// The original size.
     Original,
 }
 
-/// Recorded sound: its bytes, or its address for hosts that take one.
+/// Audio input: its bytes, or its URL for providers that take one.
 ///
 /// ```
 /// use agentloop::AudioInput;
@@ -329,18 +330,18 @@ pub enum ImageDetail {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AudioInput {
-    /// The sound in base64; empty when it is given by address.
+    /// The audio in base64. Empty if there is a URL.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "String::is_empty")]
     pub data: String,
-    /// `wav`, `mp3` and the like.
+    /// The format, for example `wav` or `mp3`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "String::is_empty")]
     pub format: String,
-    /// The address, when there is no `data`.
+    /// The URL, if there is no `data`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
 }
 
-/// A file: its content, its address, or the provider's id of it.
+/// A file: its content, its URL, or the provider's id of it.
 ///
 /// ```
 /// use agentloop::FileInput;
@@ -356,7 +357,7 @@ pub struct FileInput {
     /// The content, as a data URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_data: Option<String>,
-    /// The address.
+    /// The URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_url: Option<String>,
     /// The provider's id of a file that was uploaded earlier.
@@ -365,21 +366,21 @@ pub struct FileInput {
     /// The file's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filename: Option<String>,
-    /// The file's media type, where neither the data URL nor the name tells it.
+    /// The media type, if neither the data URL nor the name determines it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// What the file is called in citations.
+    /// The title of the file in citations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What else the model should know of it.
+    /// Further information about the file for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// Whether the model shall cite from it.
+    /// Whether the model cites from the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub citations: Option<bool>,
 }
 
-/// Something by address.
+/// A medium by URL.
 ///
 /// ```
 /// use agentloop::MediaUrl;

@@ -1,11 +1,11 @@
-//! Money, exactly.
+//! Exact amounts of money.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// What an answer cost, when that is known. Unknown is an absent cost, never zero.
+/// The cost of a response. An unknown cost is absent, never zero.
 ///
 /// ```
 /// use agentloop::{Cost, CostSource};
@@ -21,34 +21,34 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub struct Cost {
     /// The amount.
     pub usd: Usd,
-    /// Who says so.
+    /// The source of the amount.
     pub source: CostSource,
 }
 
 impl Cost {
-    /// An amount that the provider itself named.
+    /// Creates a cost that the provider reported.
     pub fn from_provider(usd: Usd) -> Self {
         Self { usd, source: CostSource::Provider }
     }
 
-    /// Nothing was spent: the answer comes from a cache.
+    /// Returns the cost of a cached response, which is zero.
     pub fn of_cached() -> Self {
         Self { usd: Usd::default(), source: CostSource::Cache }
     }
 
-    /// Both together; the sum is only as sure as the less sure of the two.
+    /// Returns the sum of both. Its source is the less reliable of the two.
     #[must_use]
     pub fn plus(&self, more: &Self) -> Self {
         Self { usd: self.usd + more.usd, source: self.source.max(more.source) }
     }
 
-    /// An amount that was worked out from the usage and a price list.
+    /// Creates a cost that was computed from the usage and a price list.
     pub fn from_prices(usd: Usd) -> Self {
         Self { usd, source: CostSource::Prices }
     }
 }
 
-/// Where the figure comes from, the surest first.
+/// The source of a cost, the most reliable first.
 ///
 /// ```
 /// use agentloop::{Cost, CostSource};
@@ -59,17 +59,17 @@ impl Cost {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CostSource {
-    /// Nobody was asked: the answer was stored.
+    /// The response was cached, so nothing was spent.
     Cache,
-    /// The provider named it.
+    /// The provider reported the cost.
     Provider,
-    /// Worked out from the usage and the price list.
+    /// Computed from the usage and the price list.
     Prices,
-    /// Worked out from a usage that is itself an estimate (a cut or cancelled stream).
+    /// Computed from an estimated usage (of a truncated or cancelled stream).
     Estimate,
 }
 
-/// An amount of US dollars, exact to a millionth of a millionth.
+/// An amount of US dollars, exact to 10⁻¹² dollars.
 ///
 /// ```
 /// use agentloop::Usd;
@@ -86,12 +86,12 @@ const PICOS_PER_DOLLAR: i128 = 1_000_000_000_000;
 const DECIMALS: i32 = 12;
 
 impl Usd {
-    /// So many millionths of a millionth of a dollar.
+    /// Creates an amount from units of 10⁻¹² dollars.
     pub const fn from_picos(picos: i128) -> Self {
         Self(picos)
     }
 
-    /// The amount in millionths of a millionth of a dollar.
+    /// Returns the amount in units of 10⁻¹² dollars.
     pub const fn picos(self) -> i128 {
         self.0
     }
@@ -109,7 +109,7 @@ impl fmt::Display for Usd {
     }
 }
 
-/// The text is not an amount that [`Usd`] can hold.
+/// The error of a text that is not an amount that [`Usd`] can represent.
 ///
 /// ```
 /// use agentloop::Usd;
@@ -130,8 +130,8 @@ impl std::error::Error for ParseUsdError {}
 impl FromStr for Usd {
     type Err = ParseUsdError;
 
-    /// Reads a JSON number's text: `0.25`, `3`, `1.5e-7`. Digits past the twelfth decimal are rounded
-    /// half up, away from zero.
+    /// Parses the text of a JSON number: `0.25`, `3`, `1.5e-7`. Digits after the twelfth decimal are rounded half away
+    /// from zero.
     fn from_str(text: &str) -> Result<Self, ParseUsdError> {
         parse_decimal(text.trim()).map(Self).ok_or_else(|| ParseUsdError(text.to_owned()))
     }
@@ -150,7 +150,7 @@ fn parse_decimal(text: &str) -> Option<i128> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // The digits as one integer, and how far its unit is from a pico-dollar.
+    // The digits as one integer, and the exponent that turns it into units of 10⁻¹² dollars.
     let mut value: i128 = 0;
     for digit in whole.chars().chain(fraction.chars()) {
         value = value.checked_mul(10)?.checked_add(i128::from(digit.to_digit(10)?))?;
@@ -188,7 +188,7 @@ impl std::iter::Sum for Usd {
 }
 
 impl Serialize for Usd {
-    /// As a string: JSON numbers would pass through floats in most readers.
+    /// Writes a string, because most JSON readers turn numbers into floats.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -231,14 +231,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_amount_is_refused() {
+    fn text_that_is_not_an_amount_is_refused() {
         for text in ["", ".", "-", "1.2.3", "NaN", "1e", "0x10", "1e400"] {
             assert!(text.parse::<Usd>().is_err(), "{text}");
         }
     }
 
     #[test]
-    fn a_tenth_ten_times_is_one() {
+    fn ten_times_a_tenth_is_one() {
         let tenth: Usd = "0.1".parse().unwrap();
         assert_eq!(std::iter::repeat_n(tenth, 10).sum::<Usd>(), "1".parse().unwrap());
     }

@@ -28,7 +28,7 @@ use crate::timeouts::Timeouts;
 pub struct EmbedRequest {
     /// `"provider/model"`, an alias, or a model of the default provider.
     pub model: String,
-    /// One text or many.
+    /// One text or several.
     pub input: EmbedInput,
     /// The length of the vectors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,22 +52,22 @@ pub struct EmbedRequest {
         skip_serializing_if = "ExtraHeaders::is_empty"
     )]
     pub extra_headers: ExtraHeaders,
-    /// The models to ask when this one cannot answer, in place of those of the [`Fallback`](crate::middleware::Fallback)
-    /// middleware, which does it: without it this is a warning. It is not sent.
+    /// The models to call if this one fails, in place of those of the [`Fallback`](crate::middleware::Fallback)
+    /// middleware. Without that middleware they are ignored with a warning. They are not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub fallbacks: Vec<String>,
-    /// What a [cache](crate::middleware::Cache) does with this request, if the client has one. It is never sent.
+    /// How a [cache](crate::middleware::Cache) treats this request, if the client has one. It is not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheMode>,
-    /// Whether the [response](crate::EmbedResponse::raw) also has the status, the headers (rate limits, processing time) and the
-    /// body as the provider sent them. It is never sent, and without it nothing of them is kept.
+    /// Whether the [response](crate::EmbedResponse::raw) also has the status, the headers (rate limits, processing
+    /// time) and the body as the provider sent them. It is not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub include_raw: bool,
-    /// How many calls may be under way at once, where the texts need more than one; else
+    /// How many calls may run at once, if the texts need more than one. The default is
     /// [`EMBED_CONCURRENCY`](crate::limits::EMBED_CONCURRENCY). It is not part of the JSON.
     #[serde(skip)]
     pub concurrency: Option<usize>,
-    /// How long to wait, where it differs from the client's setting.
+    /// The timeouts, in place of the client's.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
     /// The keys and base URLs that [`key`](Self::key) and [`base_url`](Self::base_url) set.
@@ -95,7 +95,7 @@ impl EmbedRequest {
     call_setters!();
 }
 
-/// One text or many; a list of one is the same as one.
+/// One text or several. A list of one text is the same as one text.
 ///
 /// ```
 /// use agentloop::EmbedInput;
@@ -107,9 +107,9 @@ impl EmbedRequest {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum EmbedInput {
-    /// One.
+    /// One text.
     One(String),
-    /// Many.
+    /// Several texts.
     Many(Vec<String>),
 }
 
@@ -120,7 +120,7 @@ impl Default for EmbedInput {
 }
 
 impl EmbedInput {
-    /// The texts.
+    /// Returns the texts.
     pub fn as_slice(&self) -> &[String] {
         match self {
             Self::One(text) => std::slice::from_ref(text),
@@ -153,7 +153,7 @@ impl<T: Into<String>, const N: usize> From<[T; N]> for EmbedInput {
     }
 }
 
-/// What the vectors are for. Providers that distinguish these return better vectors.
+/// The purpose of the vectors. Providers that distinguish these return better vectors.
 ///
 /// ```
 /// use agentloop::{EmbedInputType, EmbedRequest};
@@ -166,19 +166,19 @@ impl<T: Into<String>, const N: usize> From<[T; N]> for EmbedInput {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EmbedInputType {
-    /// A question to search with.
+    /// A query to search with.
     Query,
-    /// A text to be found.
+    /// A document to be found.
     Document,
-    /// To sort into classes.
+    /// A text to classify.
     Classification,
-    /// To group.
+    /// A text to cluster.
     Clustering,
-    /// To compare with each other.
+    /// A text to compare with others.
     Similarity,
 }
 
-/// The vectors, in the order of the texts.
+/// The response to an embeddings request: the vectors, in the order of the texts.
 ///
 /// ```
 /// use agentloop::EmbedResponse;
@@ -190,26 +190,25 @@ pub enum EmbedInputType {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmbedResponse {
-    /// The model that made them, as the provider names it.
+    /// The model, as the provider names it.
     pub model: String,
     /// The provider.
     pub provider: String,
     /// One vector for each text.
     pub embeddings: Vec<Vec<f32>>,
-    /// The tokens used; absent when the provider did not say.
+    /// The tokens used. `None` if the provider did not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<EmbedUsage>,
-    /// What it cost; absent when that is not known.
+    /// The cost. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// The id by which the provider's support knows the call (the last one, when there were several).
+    /// The request id, which the provider's support asks for. It is the id of the last call, if there were several.
     #[serde(default, rename = "requestId", skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Whether they come from a [cache](crate::middleware::Cache). The usage is then that of the
-    /// call that was stored.
+    /// Whether the vectors come from a [cache](crate::middleware::Cache). The usage is then that of the stored call.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
-    /// Every parameter that was dropped, renamed or clamped.
+    /// Parameters that were dropped, renamed or clamped.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// The responses as the provider sent them, if the request set [`include_raw`](EmbedRequest#structfield.include_raw): one for each
@@ -230,14 +229,14 @@ pub struct EmbedResponse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct EmbedUsage {
-    /// Tokens read.
+    /// Tokens of the texts.
     pub prompt_tokens: u64,
     /// All tokens.
     pub total_tokens: u64,
 }
 
 impl EmbedResponse {
-    /// Vectors of a model, of whose cost nothing is known.
+    /// Creates a response of a model, with unknown usage and cost.
     pub fn new(
         model: impl Into<String>,
         provider: impl Into<String>,
@@ -246,13 +245,13 @@ impl EmbedResponse {
         Self { model: model.into(), provider: provider.into(), embeddings, ..Self::default() }
     }
 
-    /// The first vector, which is the only one when one text was asked for.
+    /// Returns the first vector, which is the only one for a request with one text.
     pub fn first(&self) -> Option<&[f32]> {
         self.embeddings.first().map(Vec::as_slice)
     }
 }
 
-/// The vectors, in the order of the texts.
+/// Iterates over the vectors, in the order of the texts.
 impl IntoIterator for EmbedResponse {
     type Item = Vec<f32>;
     type IntoIter = std::vec::IntoIter<Vec<f32>>;

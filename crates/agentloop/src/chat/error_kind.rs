@@ -1,8 +1,8 @@
-//! What happened, for programs.
+//! The kinds of errors.
 
 use serde::{Deserialize, Serialize};
 
-/// What happened, and with it what can be done about it.
+/// The kind of an error, which determines what can be done about it.
 ///
 /// ```
 /// use agentloop::{Error, ErrorKind};
@@ -15,70 +15,71 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The key is wrong, or may not do this. Not retryable.
+    /// The key is wrong, or has no permission. Not retryable.
     Auth,
     /// No key is set for the provider. Not retryable.
     MissingKey,
-    /// No money, or the quota is used up. Not retryable; another provider may answer.
+    /// The credit or the quota is used up. Not retryable; another provider may work.
     Quota,
-    /// Too many requests for now. Retryable, after the wait that the provider asks for.
+    /// Too many requests. Retryable, after the wait that the provider requests.
     RateLimit,
-    /// The provider has no capacity for now. Retryable.
+    /// The provider has no capacity at the moment. Retryable.
     Overloaded,
-    /// Something took too long. Retryable while nothing was handed on.
+    /// A time limit passed. Retryable if no content was returned to the caller.
     Timeout,
     /// A conflict on the provider's side. Retryable.
     Conflict,
     /// The provider failed. Retryable.
     Server,
-    /// The conversation is too long for the model. Not retryable; a larger model may answer.
+    /// The conversation is too long for the model. Not retryable; a model with a larger context window may work.
     ContextLength,
-    /// A filter refused the request. Not retryable.
+    /// A content filter refused the request. Not retryable.
     ContentFilter,
-    /// The provider does not accept the request. Not retryable.
+    /// The provider refused the request as invalid. Not retryable.
     InvalidRequest,
-    /// The model or the address does not exist. Not retryable.
+    /// The model or the URL does not exist. Not retryable.
     NotFound,
-    /// The request asks for something that this provider or model cannot do. Found before it is sent.
+    /// The provider or the model does not support something that the request needs. Detected before anything is sent.
     Unsupported,
-    /// The connection could not be made, or broke. Retryable while nothing was handed on.
+    /// The connection failed or broke. Retryable if no content was returned to the caller.
     Connection,
-    /// The server's certificate could not be trusted, or TLS failed. Not retryable.
+    /// The certificate of the server is not trusted, or TLS failed. Not retryable.
     Tls,
-    /// The stream ended before the answer did. Retryable while nothing was handed on.
+    /// The stream ended before the response was complete. Retryable if no content was returned to the caller.
     IncompleteStream,
-    /// The provider's answer could not be understood. Not retryable.
+    /// The response of the provider could not be parsed. Not retryable.
     Protocol,
-    /// The answer is larger than the [limits](crate::limits). Not retryable.
+    /// The response is larger than the [limits](crate::limits). Not retryable.
     TooLarge,
-    /// No provider of that name is known. Not retryable.
+    /// The provider is not known. Not retryable.
     UnknownProvider,
-    /// The request names no model, or none that leads to a provider. Not retryable.
+    /// The request does not name a model, or the model does not resolve to a provider. Not retryable.
     MissingModel,
-    /// The configuration is wrong. Not retryable.
+    /// The configuration is invalid. Not retryable.
     Config,
-    /// The caller stopped it. Never retried.
+    /// The caller cancelled the call. Never retried.
     Cancelled,
-    /// Several models were asked, and all failed. Retryable if one of them is.
+    /// Several models were called, and all failed. Retryable if one of the errors is.
     AllFailed,
-    /// An answer that should match a schema was cut by a token limit. The error holds it.
+    /// A response that should match a schema was cut off by a token limit. [`Error::partial`](crate::Error::partial)
+    /// has it.
     OutputTruncated,
-    /// An answer that should match a schema was refused or filtered. The error holds it.
+    /// A response that should match a schema was refused or filtered. [`Error::partial`](crate::Error::partial) has it.
     OutputRefused,
-    /// An answer that should match a schema called tools instead. The error holds it.
+    /// A response that should match a schema called tools instead. [`Error::partial`](crate::Error::partial) has it.
     OutputCalledTools,
-    /// An answer that should match a schema is no JSON. The error holds it.
+    /// A response that should match a schema is not JSON. [`Error::partial`](crate::Error::partial) has it.
     OutputNotJson,
-    /// An answer is JSON, but not of the schema or type that was asked for. The error holds it.
+    /// A response is JSON, but does not match the schema or the type. [`Error::partial`](crate::Error::partial) has it.
     OutputMismatch,
-    /// The call could cost more than is left of a spending limit. Found before it is sent.
+    /// The call could cost more than the rest of a spending limit. Detected before anything is sent.
     SpendingLimit,
-    /// Anything else (a middleware's own errors). Not retryable.
+    /// Any other error, for example of a middleware. Not retryable.
     Other,
 }
 
 impl ErrorKind {
-    /// The word as it stands in JSON.
+    /// Returns the name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auth => "auth",
@@ -114,7 +115,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether errors of this kind are retryable unless something says otherwise.
+    /// Returns whether errors of this kind are retryable by default.
     pub fn is_retryable(self) -> bool {
         matches!(
             self,

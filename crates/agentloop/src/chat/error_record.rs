@@ -21,13 +21,13 @@ use super::{ChatResponse, ErrorKind};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ErrorRecord {
-    /// What happened, for programs.
+    /// The kind, for programs.
     pub kind: ErrorKind,
     /// What happened, for people.
     pub message: String,
     /// The provider that failed.
     pub provider: Option<String>,
-    /// The model that was asked.
+    /// The model that was called.
     pub model: Option<String>,
     /// The HTTP status.
     pub status: Option<u16>,
@@ -37,7 +37,7 @@ pub struct ErrorRecord {
     pub param: Option<String>,
     /// Whether the same call may succeed later.
     pub retryable: bool,
-    /// How many milliseconds the provider asks to wait.
+    /// How many milliseconds to wait, as the provider requests.
     pub retry_after_ms: Option<u64>,
     /// The provider's id of the call.
     pub request_id: Option<String>,
@@ -49,7 +49,7 @@ pub struct ErrorRecord {
     pub causes: Vec<ErrorRecord>,
     /// The provider's body, or its beginning.
     pub raw: Option<String>,
-    /// What had arrived before a stream failed.
+    /// The part of the response that arrived before a stream failed.
     pub partial: Option<Box<ChatResponse>>,
 }
 

@@ -1,4 +1,4 @@
-//! The one vocabulary of streams.
+//! The events of a stream.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,119 +8,118 @@ use crate::chat::{
     ProviderState, RawResponse, ResponsePart, Usage, Warning,
 };
 
-/// A step of an answer.
+/// An event: one step of a response.
 ///
-/// Every stream of every provider has this grammar:
+/// The stream of every provider follows this grammar:
 ///
 /// ```text
 /// message.start  (warning | metadata | content.* | logprobs | message.delta)*  usage?  raw?  message.done
 /// ```
 ///
-/// - `message.start` comes once and first, `message.done` once and last.
-/// - Each part opens once with `content.start`, grows by `content.delta`, and closes once with
-///   `content.done`, which holds the finished part. Parts are numbered in the order in which they open.
-///   Tool calls may grow side by side. Thinking and text close before the next part opens; in the Responses protocol
-///   they close when the provider ends their item.
-/// - Sources of a text that arrive after it has closed come as `content.citation`; they belong to the part, as if they
-///   were in its `content.done`.
-/// - A stream that fails ends with an error instead of `message.done`. In Rust that is the `Err` of
-///   [`ChatStream`](crate::ChatStream)'s items; in JSON it is an `error` event.
+/// - `message.start` is the first event and `message.done` the last.
+/// - Each part is opened once by `content.start`, extended by `content.delta`, and closed once by `content.done`, which
+///   has the complete part. Parts are numbered in the order in which they are opened. Several tool calls may be open at
+///   the same time. Thinking and text are closed before the next part is opened; in the Responses protocol they are
+///   closed when the provider ends their item.
+/// - Sources of a text that arrive after it was closed are `content.citation` events. They belong to the part as if
+///   they were in its `content.done`.
+/// - A stream that fails ends with an error instead of `message.done`. In Rust that is the `Err` of an item of
+///   [`ChatStream`](crate::ChatStream), in JSON an `error` event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type")]
 #[non_exhaustive]
 pub enum ChatStreamEvent {
-    /// The answer begins.
+    /// The response starts.
     #[serde(rename = "message.start", rename_all = "camelCase")]
     MessageStart {
-        /// The provider's id of the answer.
+        /// The provider's id of the response.
         id: String,
-        /// The model that answers.
+        /// The model that responds.
         model: String,
-        /// The provider that answers.
+        /// The provider that responds.
         provider: String,
-        /// When the provider began (Unix seconds).
+        /// When the provider started to respond (Unix seconds).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         created: Option<i64>,
-        /// The id by which the provider's support knows the call.
+        /// The request id, which the provider's support asks for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         request_id: Option<String>,
-        /// How the answer's shape was asked for, if a schema was given.
+        /// How the schema was requested, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_strategy: Option<OutputStrategy>,
-        /// Whether the answer comes from a cache.
+        /// Whether the response comes from a cache.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cached: bool,
     },
-    /// A part begins.
+    /// A part is opened.
     #[serde(rename = "content.start", rename_all = "camelCase")]
     ContentStart {
-        /// Which answer.
+        /// The index of the choice.
         choice_index: u32,
-        /// Which part of it.
+        /// The index of the part.
         part_index: u32,
-        /// What kind of part.
+        /// The kind of the part.
         part: PartStart,
     },
-    /// A part grows.
+    /// A part is extended.
     #[serde(rename = "content.delta", rename_all = "camelCase")]
     ContentDelta {
-        /// Which answer.
+        /// The index of the choice.
         choice_index: u32,
-        /// Which part of it.
+        /// The index of the part.
         part_index: u32,
-        /// What is added.
+        /// The content that is added.
         delta: PartDelta,
     },
-    /// A part is finished.
+    /// A part is closed.
     #[serde(rename = "content.done", rename_all = "camelCase")]
     ContentDone {
-        /// Which answer.
+        /// The index of the choice.
         choice_index: u32,
-        /// Which part of it.
+        /// The index of the part.
         part_index: u32,
-        /// The whole part.
+        /// The complete part.
         part: ResponsePart,
     },
-    /// A part of text that is finished has one more source, which the provider named later.
+    /// A closed text part has one more source, which the provider reported later.
     #[serde(rename = "content.citation", rename_all = "camelCase")]
     ContentCitation {
-        /// Which answer.
+        /// The index of the choice.
         choice_index: u32,
-        /// Which part of it.
+        /// The index of the part.
         part_index: u32,
-        /// The source, with the place in the part's text.
+        /// The source, with its position in the text of the part.
         citation: Citation,
     },
     /// More log probabilities.
     #[serde(rename = "logprobs", rename_all = "camelCase")]
     Logprobs {
-        /// Which answer.
+        /// The index of the choice.
         choice_index: u32,
-        /// Those of the tokens since the last such event.
+        /// The log probabilities of the tokens since the last such event.
         logprobs: Logprobs,
     },
-    /// An answer knows why it ended.
+    /// The finish reason of a choice is known.
     #[serde(rename = "message.delta", rename_all = "camelCase")]
     MessageDelta {
-        /// Which answer.
+        /// The index of the choice.
         choice_index: u32,
-        /// Why it ended.
+        /// The finish reason.
         finish_reason: FinishReason,
-        /// The provider's own word for it.
+        /// The provider's own name for it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         raw_finish_reason: Option<String>,
     },
-    /// Something that was asked and not given, or an oddity.
+    /// A warning: a parameter was changed or left out, or the response is unusual.
     #[serde(rename = "warning")]
     Warning {
         /// The warning.
         warning: Warning,
     },
-    /// Further fields of the provider, under the provider's names. A later value replaces an earlier one of the
-    /// same name.
+    /// Further fields of the provider, under its own names. A later value replaces an earlier one of the same name.
     #[serde(rename = "metadata", rename_all = "camelCase")]
     Metadata {
-        /// The choice that the fields belong to; absent for fields of the whole response.
+        /// The choice that the fields belong to. `None` for fields of the whole response.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         choice_index: Option<u32>,
         /// The fields by name.
@@ -131,7 +130,7 @@ pub enum ChatStreamEvent {
     Usage {
         /// The tokens.
         usage: Usage,
-        /// What they cost, when that is known.
+        /// The cost, if it is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<Cost>,
     },
@@ -141,22 +140,22 @@ pub enum ChatStreamEvent {
         /// The status, the headers and the body.
         raw: Box<RawResponse>,
     },
-    /// The answer is complete.
+    /// The response is complete.
     #[serde(rename = "message.done")]
     MessageDone {
-        /// The whole answer: the fold of all events before.
+        /// The complete response: the fold of all earlier events.
         response: Box<ChatResponse>,
     },
-    /// The stream failed. Nothing follows.
+    /// The stream failed. No further event follows.
     #[serde(rename = "error")]
     Error {
-        /// Why, with what had arrived by then.
+        /// The error, with the part of the response that arrived.
         error: Box<ErrorRecord>,
     },
 }
 
 impl ChatStreamEvent {
-    /// Whether the event brings the answer itself: from here on a stream is not silently repeated.
+    /// Returns whether the event has content of the response. A stream is not retried after such an event.
     pub fn is_content(&self) -> bool {
         matches!(
             self,
@@ -167,9 +166,9 @@ impl ChatStreamEvent {
         )
     }
 
-    /// Returns the piece of text that the event adds to the first choice.
+    /// Returns the text that the event adds to the first choice.
     ///
-    /// All pieces together are [`ChatResponse::text`]. Thinking is not part of it.
+    /// All of these together are [`ChatResponse::text`]. Thinking is not included.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -193,7 +192,7 @@ impl ChatStreamEvent {
     }
 }
 
-/// What kind of part begins.
+/// The kind of a part that is opened.
 ///
 /// ```
 /// use agentloop::PartStart;
@@ -217,24 +216,24 @@ pub enum PartStart {
     },
     /// Thinking.
     Thinking {},
-    /// Encrypted thinking; comes whole.
+    /// Encrypted thinking. It has no deltas.
     RedactedThinking {},
     /// An image.
     #[serde(rename_all = "camelCase")]
     Image {
-        /// Its media type.
+        /// The media type.
         mime_type: String,
     },
     /// Audio.
     #[serde(rename_all = "camelCase")]
     Audio {
-        /// Its media type.
+        /// The media type.
         mime_type: String,
     },
-    /// Another file; comes whole.
+    /// Another file. It has no deltas.
     #[serde(rename = "generated_file", rename_all = "camelCase")]
     File {
-        /// Its media type.
+        /// The media type.
         mime_type: String,
     },
     /// Code that the provider runs.
@@ -242,10 +241,10 @@ pub enum PartStart {
         /// The id that the result refers to.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         id: Option<String>,
-        /// The code's language.
+        /// The language of the code.
         language: String,
     },
-    /// What that code printed; comes whole.
+    /// The output of that code. It has no deltas.
     CodeResult {
         /// The id of the code run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,13 +257,13 @@ pub enum PartStart {
         /// The tool's name.
         name: String,
     },
-    /// What such a tool gave back; comes whole.
+    /// The result of such a call. It has no deltas.
     #[serde(rename_all = "camelCase")]
     ServerToolResult {
         /// The id of the call.
         tool_call_id: String,
     },
-    /// A piece without a unified kind; comes whole.
+    /// A part without a unified kind. It has no deltas.
     Opaque {
         /// The provider that sent it.
         provider: String,
@@ -273,7 +272,7 @@ pub enum PartStart {
     },
 }
 
-/// What is added to a part.
+/// Content that is added to a part.
 ///
 /// ```
 /// use agentloop::PartDelta;
@@ -289,7 +288,7 @@ pub enum PartDelta {
     /// Text.
     #[serde(rename = "text")]
     Text {
-        /// The next piece.
+        /// The next piece of text.
         text: String,
     },
     /// Arguments of a call of the caller's tool.
@@ -301,31 +300,31 @@ pub enum PartDelta {
     /// Thinking.
     #[serde(rename = "thinking")]
     Thinking {
-        /// The next piece.
+        /// The next piece of text.
         thinking: String,
     },
     /// The signature of the thinking.
     #[serde(rename = "thinking.signature")]
     ThinkingSignature {
-        /// The next piece of it.
+        /// The next piece of the signature.
         signature: String,
     },
-    /// An image's bytes.
+    /// The bytes of an image.
     #[serde(rename = "image")]
     Image {
         /// The next piece of base64.
         data: String,
     },
-    /// Audio bytes.
+    /// The bytes of audio.
     #[serde(rename = "audio")]
     Audio {
         /// The next piece of base64.
         data: String,
     },
-    /// What is said in the audio.
+    /// The transcript of audio.
     #[serde(rename = "audio.transcript")]
     AudioTranscript {
-        /// The next piece.
+        /// The next piece of text.
         transcript: String,
     },
     /// A source of the text.
@@ -337,7 +336,7 @@ pub enum PartDelta {
     /// Code that the provider runs.
     #[serde(rename = "code_execution.code")]
     Code {
-        /// The next piece.
+        /// The next piece of code.
         code: String,
     },
     /// Arguments of a call of the provider's tool.
@@ -346,7 +345,7 @@ pub enum PartDelta {
         /// The next piece of JSON text.
         arguments: String,
     },
-    /// State that rides on the part and goes back to its provider. A later one replaces an earlier one.
+    /// State of the part that must be sent back to its provider. A later one replaces an earlier one.
     #[serde(rename = "provider_state", rename_all = "camelCase")]
     ProviderState {
         /// The state.
@@ -355,7 +354,7 @@ pub enum PartDelta {
 }
 
 impl PartStart {
-    /// The start of a part that is already whole.
+    /// Returns the start event of a part that is already complete.
     pub fn of(part: &ResponsePart) -> Self {
         match part {
             ResponsePart::Text(_) => Self::Text {},

@@ -1,4 +1,4 @@
-//! Citations of files in OpenAI's protocols: annotations on the way in, on the way back and as a server writes them.
+//! Citations of files in OpenAI's protocols: annotations in responses, in requests, and as a server writes them.
 
 #[cfg(feature = "serve")]
 use serde_json::Map;
@@ -6,23 +6,23 @@ use serde_json::{Value, json};
 
 use crate::chat::{FileCitation, ProviderState};
 
-/// The kinds of annotations that cite files. The last one holds the content of a file that was parsed.
+/// The kinds of annotations that cite files. The last one has the content of a file that was parsed.
 const KINDS: [&str; 4] = ["file_citation", "container_file_citation", "file_path", PARSED];
 
-/// The kind of an annotation that holds a file as the provider parsed it, which spares it parsing the file again.
+/// The kind of an annotation with a file as the provider parsed it. Sending it back saves parsing the file again.
 const PARSED: &str = "file";
 
-/// Reads an annotation that cites a file; gives it back if it is of another kind, or names no file.
+/// Reads an annotation that cites a file.
 ///
 /// # Errors
 ///
-/// The annotation, unchanged.
+/// Returns the annotation unchanged if it is of another kind or names no file.
 pub(crate) fn read(annotation: Value, provider: &str) -> Result<FileCitation, Value> {
     let kind = kind(&annotation);
     if !KINDS.contains(&kind) {
         return Err(annotation);
     }
-    // The fields lie in an object of the kind's name, or beside the kind.
+    // The fields are in an object with the name of the kind, or beside the kind.
     let nested = annotation.get(kind).filter(|nested| nested.is_object());
     let field = |name: &str| nested.and_then(|nested| nested.get(name)).or(annotation.get(name));
     let word = |name: &str| {
@@ -51,18 +51,18 @@ fn kind(annotation: &Value) -> &str {
     annotation.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Whether the provider made that state, as far as it is known: a history in OpenAI's form need not name its origin.
+/// Returns whether the provider may have made the state. A history in OpenAI's form need not name its origin.
 fn may_be_of(state: &ProviderState, provider: &str) -> bool {
     state.provider.is_empty() || state.provider == provider
 }
 
-/// Whether that is an annotation as the Responses protocol has it, with its fields beside its kind.
+/// Returns whether an annotation has the form of the Responses protocol, with its fields beside its kind.
 fn is_flat(annotation: &Value) -> bool {
     KINDS.contains(&kind(annotation)) && annotation.get("file_id").is_some_and(Value::is_string)
 }
 
-/// Returns the citation as an annotation for `provider` in the Responses protocol; `None` if another provider made it, or
-/// if it lacks what it must have.
+/// Returns the citation as an annotation for `provider` in the Responses protocol. Returns `None` if another provider
+/// made it, or if a required field is missing.
 pub(crate) fn annotation(file: &FileCitation, provider: &str) -> Option<Value> {
     match file.provider_state.as_deref() {
         Some(state) if !may_be_of(state, provider) => return None,
@@ -80,7 +80,7 @@ pub(crate) fn annotation(file: &FileCitation, provider: &str) -> Option<Value> {
     })
 }
 
-/// Returns the file as `provider` parsed it, which it takes back.
+/// Returns the file as `provider` parsed it, which it accepts as input.
 pub(crate) fn parsed<'a>(file: &'a FileCitation, provider: &str) -> Option<&'a Value> {
     let state = file.provider_state.as_deref().filter(|state| may_be_of(state, provider))?;
     Some(&state.data).filter(|data| kind(data) == PARSED)

@@ -1,10 +1,10 @@
-//! Why an answer ended.
+//! The reason why a response ended.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Why an answer ended, in one vocabulary. The provider's own word is `raw_finish_reason` beside it.
+/// The reason why a response ended, in a unified form. The provider's own name for it is in `raw_finish_reason`.
 ///
 /// ```
 /// use agentloop::FinishReason;
@@ -15,23 +15,23 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// The model was done, or met a stop sequence.
+    /// The model was done, or produced a stop sequence.
     Stop,
-    /// It ran into a token limit: the answer is cut.
+    /// A token limit was reached, and the response is truncated.
     Length,
-    /// It waits for the results of tool calls.
+    /// The model called tools and needs their results.
     ToolCalls,
-    /// A filter or a refusal ended it.
+    /// A content filter or a refusal ended the response.
     ContentFilter,
-    /// It failed, or never got to its end.
+    /// The response failed or is incomplete.
     #[default]
     Error,
-    /// A word that has no unified meaning (yet), as the provider wrote it.
+    /// A reason that has no unified form, as the provider named it.
     Other(String),
 }
 
 impl FinishReason {
-    /// The word as it stands in JSON.
+    /// Returns the name in JSON.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Stop => "stop",
@@ -43,7 +43,7 @@ impl FinishReason {
         }
     }
 
-    /// Reads a word of the unified vocabulary; any other word is kept as it came.
+    /// Reads a reason by its name in JSON. An unknown name is kept.
     pub fn from_word(word: &str) -> Self {
         match word {
             "stop" => Self::Stop,
@@ -55,8 +55,8 @@ impl FinishReason {
         }
     }
 
-    /// The reason when the answer `has_tool_calls`: a plain stop is then a wait for their results, and a
-    /// wait without calls is a plain stop. A cut, filtered or failed answer stays what it is.
+    /// Corrects the reason: `stop` becomes `tool_calls` if there are tool calls, and `tool_calls` becomes `stop` if
+    /// there are none. Other reasons stay.
     pub(crate) fn with_tool_calls(self, has_tool_calls: bool) -> Self {
         match (self, has_tool_calls) {
             (Self::Stop, true) => Self::ToolCalls,
@@ -78,7 +78,7 @@ impl<'de> Deserialize<'de> for FinishReason {
     }
 }
 
-/// Whether a provider's own word says that it paused, and wants its turn back to go on.
+/// Returns whether a provider's own reason means that it paused and continues when the message is sent back.
 pub(super) fn is_pause(word: &str) -> bool {
     matches!(word, "pause_turn" | "compaction")
 }

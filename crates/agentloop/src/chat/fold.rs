@@ -1,4 +1,4 @@
-//! Events → response.
+//! Folds events into a response.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use super::{
 use crate::chat::{ChatStreamEvent, OutputStrategy, PartDelta, PartStart};
 use crate::nesting;
 
-/// Builds a [`ChatResponse`] from events: the only way in which one comes to be.
+/// Builds a [`ChatResponse`] from events. Every response is built this way.
 ///
-/// It checks the grammar of [`ChatStreamEvent`] as it goes: a part that opens twice, grows before it
-/// opened or after it closed, or a second `message.start` is an error.
+/// It checks the grammar of [`ChatStreamEvent`]: a part that is opened twice, or extended when it is not open, or a
+/// second `message.start` is an error.
 ///
 /// ```
 /// use agentloop::{ChatStreamEvent, Fold};
@@ -37,22 +37,22 @@ use crate::nesting;
 #[derive(Clone, Debug, Default)]
 pub struct Fold {
     response: ChatResponse,
-    /// Beside `response.choices`, choice by choice.
+    /// For each choice of `response.choices`.
     progress: Vec<Progress>,
     started: bool,
     done: bool,
 }
 
-/// What is known of a choice while it grows.
+/// The state of a choice while it arrives.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// Beside the choice's parts: whether each is still open. The arguments of a provider's tool are text while its part
-    /// is open.
+    /// Whether each part of the choice is still open. The arguments of a provider's tool are text while its part is
+    /// open.
     open: Vec<bool>,
     finished: bool,
 }
 
-/// The events do not follow the grammar.
+/// The error of events that do not follow the grammar.
 ///
 /// ```
 /// use agentloop::{ChatStreamEvent, Fold};
@@ -79,16 +79,16 @@ fn broken<T>(what: impl Into<String>) -> Result<T, FoldError> {
 }
 
 impl Fold {
-    /// Before the first event.
+    /// Creates a fold without events.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes the next event.
+    /// Adds the next event.
     ///
     /// # Errors
     ///
-    /// When the event cannot stand here.
+    /// Fails if the event is not allowed here.
     pub fn push(&mut self, event: &ChatStreamEvent) -> Result<(), FoldError> {
         if self.done {
             return broken("an event after the end");
@@ -111,7 +111,7 @@ impl Fold {
             ChatStreamEvent::ContentStart { choice_index, part_index, part } => {
                 let next = self.choice(*choice_index).0.content.len();
                 if next != *part_index as usize {
-                    return broken(format!("part {part_index} opens, but {next} is the next"));
+                    return broken(format!("part {part_index} is opened, but {next} is the next"));
                 }
                 self.open(*choice_index, part);
                 Ok(())
@@ -120,7 +120,7 @@ impl Fold {
                 self.grow(*choice_index, *part_index, delta)
             }
             ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
-                // The finished part is the authority: kinds that come whole have no deltas.
+                // The closed part is authoritative: some kinds of parts have no deltas.
                 *self.close(*choice_index, *part_index)? = part.clone();
                 Ok(())
             }
@@ -161,18 +161,17 @@ impl Fold {
         }
     }
 
-    /// The whole response.
+    /// Returns the complete response.
     ///
     /// # Errors
     ///
-    /// When the answer is not complete: it never started, a part is still open, or a choice does not
-    /// know why it ended.
+    /// Fails if the response is incomplete: it never started, a part is still open, or a choice has no finish reason.
     pub fn finish(self) -> Result<ChatResponse, FoldError> {
         self.check()?;
         Ok(self.response)
     }
 
-    /// The same, from a fold that then begins anew. The response is large: this way it is moved once.
+    /// Returns the complete response and leaves an empty fold. The response is large; this way it is moved only once.
     pub(crate) fn take(&mut self) -> Result<Box<ChatResponse>, FoldError> {
         let checked = self.check();
         let response = Box::new(std::mem::take(&mut self.response));
@@ -187,7 +186,7 @@ impl Fold {
         }
         for (choice, progress) in self.response.choices.iter().zip(&self.progress) {
             if let Some(part) = progress.open.iter().position(|open| *open) {
-                return broken(format!("part {part} of choice {} never closed", choice.index));
+                return broken(format!("part {part} of choice {} was never closed", choice.index));
             }
             if !progress.finished {
                 return broken(format!("choice {} has no finish reason", choice.index));
@@ -196,13 +195,13 @@ impl Fold {
         Ok(())
     }
 
-    /// What has arrived so far, open parts included. A choice that did not end has the finish reason
-    /// `error`.
+    /// Returns the part of the response that has arrived, open parts included. A choice that has not ended has the
+    /// finish reason `error`.
     pub fn partial(&self) -> ChatResponse {
         self.clone().into_partial()
     }
 
-    /// Gives what has arrived so far, without a copy of it.
+    /// Returns the part of the response that has arrived, without copying it.
     pub(crate) fn into_partial(mut self) -> ChatResponse {
         let ChatResponse { choices, provider, model, .. } = &mut self.response;
         for (choice, progress) in choices.iter_mut().zip(&self.progress) {
@@ -242,12 +241,12 @@ impl Fold {
         Ok(())
     }
 
-    /// Opens the next part of a choice and says which it is.
+    /// Opens the next part of a choice and returns its index.
     pub(crate) fn open(&mut self, choice_index: u32, start: &PartStart) -> u32 {
         let (choice, progress) = self.choice(choice_index);
         let part_index = choice.content.len();
         if part_index == 0 {
-            // Many answers have one part, and parts are large.
+            // Many responses have one part, and parts are large.
             choice.content.reserve_exact(1);
         }
         choice.content.push(skeleton(start));
@@ -264,7 +263,7 @@ impl Fold {
         let (choice, progress) = self.choice(choice_index);
         let at = part_index as usize;
         if !progress.open.get(at).copied().unwrap_or(false) {
-            return broken(format!("part {part_index} grows, but is not open"));
+            return broken(format!("part {part_index} is extended, but is not open"));
         }
         match (&mut choice.content[at], delta) {
             (ResponsePart::Text(part), PartDelta::Text { text }) => part.text.push_str(text),
@@ -308,7 +307,7 @@ impl Fold {
         Ok(())
     }
 
-    /// The same, of a delta that nobody needs any more: the first piece of a text becomes the text.
+    /// Extends a part by a delta that is not needed afterwards: the first piece of a text is moved, not copied.
     pub(crate) fn grow_by(
         &mut self,
         choice_index: u32,
@@ -339,7 +338,7 @@ impl Fold {
         self.grow(choice_index, part_index, &delta)
     }
 
-    /// Closes a part and lends it out, so that a decoder can complete it.
+    /// Closes a part and returns it for changes, so a decoder can complete it.
     pub(crate) fn close(
         &mut self,
         choice_index: u32,
@@ -349,14 +348,14 @@ impl Fold {
         let at = part_index as usize;
         match progress.open.get_mut(at) {
             Some(open) if *open => *open = false,
-            _ => return broken(format!("part {part_index} closes, but is not open")),
+            _ => return broken(format!("part {part_index} is closed, but is not open")),
         }
         let part = &mut choice.content[at];
         read_arguments(part);
         Ok(part)
     }
 
-    /// Adds a source to a text that has closed.
+    /// Adds a source to a closed text.
     pub(crate) fn cite(
         &mut self,
         choice_index: u32,
@@ -374,7 +373,7 @@ impl Fold {
         }
     }
 
-    /// Notes on a part that is complete who made it, and returns it.
+    /// Records the provider on a complete part, and returns the part.
     pub(crate) fn tag(&mut self, choice_index: u32, part_index: u32) -> Option<&ResponsePart> {
         let ChatResponse { choices, provider, model, .. } = &mut self.response;
         let at = choices.partition_point(|choice| choice.index < choice_index);
@@ -428,15 +427,15 @@ impl Fold {
         &self.response
     }
 
-    /// Begins the choice of that index, unless it is there; returns whether it is new.
+    /// Starts the choice of this index if it is new. Returns whether it is new.
     pub(crate) fn ensure_choice(&mut self, index: u32) -> bool {
         let before = self.progress.len();
         self.choice(index);
         self.progress.len() > before
     }
 
-    /// The choice of that index, which begins here if it is new. Choices are in the order of their indices, in whatever
-    /// order they arrive.
+    /// Returns the choice of this index, which is created if it is new. Choices are sorted by their indices, whatever
+    /// the order of arrival.
     fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
         let at = self.response.choices.partition_point(|choice| choice.index < index);
         if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
@@ -452,7 +451,7 @@ impl Fold {
     }
 }
 
-/// Adds fields; a later value replaces an earlier one of the same name.
+/// Adds fields. A later value replaces an earlier one of the same name.
 fn add_fields(fields: &mut Map<String, Value>, more: Map<String, Value>) {
     match fields.is_empty() {
         true => *fields = more,
@@ -460,7 +459,7 @@ fn add_fields(fields: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-/// The part before its first delta.
+/// Returns the part before its first delta.
 fn skeleton(start: &PartStart) -> ResponsePart {
     match start {
         PartStart::Text {} => ResponsePart::Text(TextPart::default()),
@@ -512,7 +511,7 @@ fn skeleton(start: &PartStart) -> ResponsePart {
     }
 }
 
-/// Reads the arguments of a provider's tool, once all of their text is there.
+/// Parses the arguments of a provider's tool when all of their text has arrived.
 fn read_arguments(part: &mut ResponsePart) {
     if let ResponsePart::ServerToolCall(call) = part
         && let Value::String(text) = &call.arguments
@@ -521,7 +520,7 @@ fn read_arguments(part: &mut ResponsePart) {
     }
 }
 
-/// Arguments of a provider's tool: JSON where it is JSON, the text itself where it is not.
+/// Returns the arguments of a provider's tool as JSON, or as a string if the text is not JSON.
 pub(crate) fn parse_arguments(text: &str) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());

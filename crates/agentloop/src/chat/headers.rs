@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::secret::mask;
 
-/// Headers that a caller adds to a request, by their names. It is a map; printed for debugging, the values of headers that
-/// sound secret are `***`.
+/// Headers that a caller adds to a request, by name. It is a map. In debug output, the values of headers whose names
+/// suggest a secret are `***`.
 ///
 /// ```
 /// use agentloop::ExtraHeaders;
@@ -23,7 +23,7 @@ use crate::secret::mask;
 pub struct ExtraHeaders(BTreeMap<String, String>);
 
 impl ExtraHeaders {
-    /// Whether there are none.
+    /// Returns whether there are no headers.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

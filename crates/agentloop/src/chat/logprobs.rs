@@ -1,4 +1,4 @@
-//! How sure the model was.
+//! Log probabilities of tokens.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,13 +15,13 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Logprobs {
-    /// Of the text's tokens.
+    /// The tokens of the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<TokenLogprob>,
-    /// Of the tokens of the thinking.
+    /// The tokens of the thinking.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thinking: Vec<TokenLogprob>,
-    /// Of a refusal's tokens.
+    /// The tokens of a refusal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refusal: Vec<TokenLogprob>,
 }
@@ -41,10 +41,10 @@ pub struct Logprobs {
 pub struct TokenLogprob {
     /// The token.
     pub token: String,
-    /// Its log probability; absent where the provider gave none (the first token of a prompt).
+    /// Its log probability. `None` if the provider reports none (for the first token of a prompt).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprob: Option<f64>,
-    /// The token's bytes, where it is not valid UTF-8 by itself.
+    /// The bytes of the token, if it is not valid UTF-8 by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<Vec<u8>>,
     /// The likeliest alternatives.
@@ -53,12 +53,12 @@ pub struct TokenLogprob {
 }
 
 impl Logprobs {
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.content.is_empty() && self.thinking.is_empty() && self.refusal.is_empty()
     }
 
-    /// Appends what a later piece of the stream brought.
+    /// Appends the log probabilities of later tokens.
     pub(crate) fn extend(&mut self, more: Self) {
         self.content.extend(more.content);
         self.thinking.extend(more.thinking);

@@ -1,4 +1,4 @@
-//! Whether and how remote media are fetched.
+//! Whether and how remote media are downloaded.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::MAX_MEDIA_BYTES;
 
-/// How long fetching one medium may take, until told otherwise.
+/// The default time limit for downloading one medium.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// When the client fetches media that a request names by address.
+/// When the client downloads media that a request names by URL.
 ///
 /// ```
 /// use agentloop::{Download, MediaOptions};
@@ -20,28 +20,30 @@ const USUAL_TIMEOUT: Duration = Duration::from_secs(30);
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Download {
-    /// Never. A host that needs bytes refuses the part.
+    /// Never. A provider that needs the bytes refuses the part.
     #[default]
     Never,
-    /// Where the host takes no address for that kind of medium, or would not know its media type.
+    /// If the provider takes no URL for this kind of medium, or cannot determine its media type.
     WhenNeeded,
-    /// Always, so that the host fetches nothing by itself.
+    /// Always, so the provider downloads nothing itself.
     Always,
 }
 
-/// Whether and how the client fetches media that a request names by address, and sends their bytes instead.
+/// Whether and how the client downloads media that a request names by URL, and sends their bytes instead.
 ///
-/// Nothing is fetched unless this says so. What is fetched:
+/// By default nothing is downloaded. A download:
 ///
-/// - comes by `http` or `https`, without any key, cookie or password, and through at most five redirects;
-/// - comes from public addresses only, unless [`allow_private`](Self::allow_private) is set: the name is looked up once,
-///   what it leads to is checked, and the connection goes to the very address that was checked, at every redirect. The
-///   environment's proxies are not used for it, since a proxy looks names up by itself; with `allow_private` they are;
-/// - is at most [`max_bytes`](Self::max_bytes) large and comes within [`timeout`](Self::timeout);
-/// - is what the part says (an image for an image), by its first bytes and by what the server calls it.
+/// - uses `http` or `https`, without any key, cookie or password, and follows at most five redirects;
+/// - connects to public IP addresses only, unless [`allow_private`](Self::allow_private) is set. The name is resolved
+///   once, the result is checked, and the connection uses the address that was checked, for every redirect. Proxies of
+///   the environment are not used, because a proxy resolves names itself; with `allow_private` they are used;
+/// - is at most [`max_bytes`](Self::max_bytes) large and takes at most [`timeout`](Self::timeout);
+/// - must be of the kind of its part (an image for an image), by its first bytes and by the media type that the server
+///   reports.
 ///
-/// Each medium that was fetched is a [`Converted`](crate::WarningKind::Converted) warning on the response. It is fetched anew
-/// for every call. In `agentloop.toml` the same names stand under `[media]`, the timeout in seconds.
+/// Each downloaded medium is a [`Converted`](crate::WarningKind::Converted) warning on the response. It is downloaded
+/// again for every call. In `agentloop.toml` the settings have the same names under `[media]`, with the timeout in
+/// seconds.
 ///
 /// ```
 /// use agentloop::{AgentLoop, MediaOptions};
@@ -52,19 +54,19 @@ pub enum Download {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MediaOptions {
-    /// When to fetch.
+    /// When to download.
     pub download: Download,
     /// The most bytes of one medium. All media of one request together are at most
     /// [`MAX_MEDIA_TOTAL_BYTES`](crate::limits::MAX_MEDIA_TOTAL_BYTES).
     pub max_bytes: usize,
-    /// Whether addresses of private networks and of this machine may be reached.
+    /// Whether private networks and this machine may be connected to.
     pub allow_private: bool,
-    /// How long one medium may take.
+    /// The time limit of one medium.
     pub timeout: Duration,
 }
 
 impl Default for MediaOptions {
-    /// Nothing is fetched.
+    /// Downloads nothing.
     fn default() -> Self {
         Self {
             download: Download::Never,
@@ -76,12 +78,12 @@ impl Default for MediaOptions {
 }
 
 impl MediaOptions {
-    /// Fetches what the host cannot fetch.
+    /// Downloads media that the provider cannot download itself.
     pub fn when_needed() -> Self {
         Self { download: Download::WhenNeeded, ..Self::default() }
     }
 
-    /// Fetches everything.
+    /// Downloads all media.
     pub fn always() -> Self {
         Self { download: Download::Always, ..Self::default() }
     }
@@ -93,14 +95,14 @@ impl MediaOptions {
         self
     }
 
-    /// Reaches private addresses too.
+    /// Allows private networks and this machine.
     #[must_use]
     pub fn with_private(mut self) -> Self {
         self.allow_private = true;
         self
     }
 
-    /// Sets how long one medium may take.
+    /// Sets the time limit of one medium.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;

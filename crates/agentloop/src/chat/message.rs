@@ -44,11 +44,10 @@ impl Role {
 
 /// One message of a conversation.
 ///
-/// An assistant's message can hold every part of a response, so [`ChatResponse::into_message`] loses
-/// nothing. Tool calls are among the parts (in their place), or, as OpenAI writes them, in `tool_calls`
-/// (after the content); both are read.
+/// A message of the assistant can have every part of a response, so [`ChatResponse::into_message`] loses nothing. Tool
+/// calls are among the parts, or, as OpenAI writes them, in `tool_calls` (after the content). Both are read.
 ///
-/// A message as OpenAI and compatible providers return it can be read, too: `refusal`, `annotations`, `audio`,
+/// A message as OpenAI and compatible providers return it can also be read: `refusal`, `annotations`, `audio`,
 /// `function_call`, `reasoning_content`, `reasoning`, `reasoning_details` and `images` become parts.
 ///
 /// [`ChatResponse::into_message`]: crate::ChatResponse::into_message
@@ -66,11 +65,11 @@ impl Role {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChatMessage {
-    /// The author of a message.
+    /// The author of the message.
     pub role: Role,
     /// The content.
     pub content: Option<MessageContent>,
-    /// The speaker's name; in a tool's message, the name of the tool.
+    /// The name of the author. In a tool's message, the name of the tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Tool calls as OpenAI writes them.
@@ -85,13 +84,12 @@ pub struct ChatMessage {
     /// Asks the provider to cache the prompt up to and including this message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_control: Option<CacheControl>,
-    /// The model that wrote it, for an assistant's message that was a response. Thinking goes back only to the
-    /// provider it came from.
+    /// The model that wrote the message, if it was a response. Thinking is sent back only to the provider that made it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
 
-/// The model that a message came from.
+/// The provider and the model that a message came from.
 ///
 /// ```
 /// use agentloop::Origin;
@@ -140,7 +138,7 @@ impl ChatMessage {
         Self { is_error: true, ..Self::tool(call_id, content) }
     }
 
-    /// Sets the name of the speaker or of the tool.
+    /// Sets the name of the author or of the tool.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -198,14 +196,14 @@ pub struct ToolCall {
     pub id: String,
     /// `function`, or `custom` for a tool that takes free text, which is then in `function.arguments`.
     pub kind: String,
-    /// What is called.
+    /// The function and its arguments.
     pub function: FunctionCall,
-    /// State that a provider attached to the call, under the name of its vendor.
+    /// State that a provider attached to the call, under the provider's name.
     pub extra_content: Option<Value>,
 }
 
 impl ToolCall {
-    /// Returns a call of `name` with `arguments` (JSON text).
+    /// Creates a call of `name` with `arguments` (JSON text).
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -220,7 +218,7 @@ impl ToolCall {
     }
 }
 
-/// What a tool call calls.
+/// The function and the arguments of a tool call.
 ///
 /// ```
 /// use agentloop::FunctionCall;

@@ -1,4 +1,4 @@
-//! The vocabulary of a chat: what is asked, what comes back, and the events in between.
+//! The types of a chat: requests, responses, and the events between them.
 //!
 //! The types here are plain data. They depend on no other part of the crate that knows a provider or a protocol, so every
 //! module can use them. A response is the [fold](Fold) of its events; [`ChatResponse::unfold`] is the inverse.

@@ -1,9 +1,9 @@
-//! The form of what comes back.
+//! The form of the output.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The form of the answer's text.
+/// The form of the text of a response.
 ///
 /// ```
 /// use agentloop::{ChatRequest, ResponseFormat};
@@ -18,22 +18,22 @@ use serde_json::Value;
 pub enum ResponseFormat {
     /// Any text.
     Text {},
-    /// Some JSON object.
+    /// A JSON object.
     JsonObject {},
-    /// JSON of a given shape.
+    /// JSON that matches a schema.
     JsonSchema {
-        /// The shape.
+        /// The schema.
         json_schema: JsonSchemaFormat,
     },
 }
 
 impl ResponseFormat {
-    /// Some JSON object.
+    /// Returns the format of a JSON object without a schema.
     pub fn json() -> Self {
         Self::JsonObject {}
     }
 
-    /// JSON that matches `schema`, strictly.
+    /// Returns the format of JSON that must match `schema` strictly.
     pub fn json_schema(name: impl Into<String>, schema: Value) -> Self {
         Self::JsonSchema {
             json_schema: JsonSchemaFormat {
@@ -46,7 +46,7 @@ impl ResponseFormat {
     }
 }
 
-/// How an answer that must match a schema is asked for.
+/// How a response that must match a schema is requested.
 ///
 /// ```
 /// use agentloop::OutputStrategy;
@@ -57,16 +57,16 @@ impl ResponseFormat {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutputStrategy {
-    /// The provider keeps the model to the schema.
+    /// The provider enforces the schema.
     Native,
-    /// The model must call a tool whose arguments are the answer.
+    /// The model must call a tool whose arguments are the response.
     Tool,
-    /// The schema stands in the instructions, beside JSON mode where there is one.
+    /// The schema is in the instructions, together with JSON mode if there is one.
     Prompt,
 }
 
 impl OutputStrategy {
-    /// The word as it stands in JSON.
+    /// Returns the name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -89,19 +89,19 @@ impl OutputStrategy {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct JsonSchemaFormat {
-    /// A name for it: letters, digits, `_` and `-`.
+    /// The name of the schema: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it is for.
+    /// The purpose of the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether the provider must keep to it exactly.
+    /// Whether the provider must keep to the schema exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// The schema.
     pub schema: Value,
 }
 
-/// How spoken output shall sound.
+/// The voice and the format of spoken output.
 ///
 /// ```
 /// use agentloop::{AudioOutput, ChatRequest};
@@ -116,13 +116,13 @@ pub struct JsonSchemaFormat {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AudioOutput {
-    /// The voice: a name, or an object for a voice of one's own.
+    /// The voice: a name, or an object for a custom voice.
     pub voice: Value,
-    /// `wav`, `mp3`, `pcm16` and the like.
+    /// The format, for example `wav`, `mp3` or `pcm16`.
     pub format: String,
 }
 
-/// What generated images shall be like.
+/// The shape and the size of generated images.
 ///
 /// ```
 /// use agentloop::{ChatRequest, ImageOutput};
@@ -135,7 +135,7 @@ pub struct AudioOutput {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ImageOutput {
-    /// Width to height: `1:1`, `16:9` and the like.
+    /// The aspect ratio, width to height, for example `1:1` or `16:9`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aspect_ratio: Option<String>,
     /// The size: `1K`, `2K`, `4K`.
@@ -144,12 +144,12 @@ pub struct ImageOutput {
 }
 
 impl ImageOutput {
-    /// Images of that shape, `16:9` for example.
+    /// Requests images of this aspect ratio, for example `16:9`.
     pub fn of_ratio(aspect_ratio: impl Into<String>) -> Self {
         Self { aspect_ratio: Some(aspect_ratio.into()), size: None }
     }
 
-    /// The same, of that size, `2K` for example.
+    /// Sets the size, for example `2K`.
     #[must_use]
     pub fn of_size(mut self, size: impl Into<String>) -> Self {
         self.size = Some(size.into());
@@ -158,7 +158,7 @@ impl ImageOutput {
 }
 
 impl AudioOutput {
-    /// Speech of that voice in that format.
+    /// Requests speech of this voice in this format.
     pub fn new(voice: impl Into<String>, format: impl Into<String>) -> Self {
         Self { voice: Value::String(voice.into()), format: format.into() }
     }

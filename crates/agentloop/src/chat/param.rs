@@ -51,7 +51,7 @@ macro_rules! params {
         }
 
         impl ChatRequest {
-            /// Returns whether the request has a value of the parameter, also one that asks for nothing.
+            /// Returns whether the request has a value for the parameter, including one that requests nothing.
             pub(crate) fn has(&self, param: Param) -> bool {
                 match param {
                     $(Param::$variant => self.$field.is_set(),)*
@@ -76,7 +76,7 @@ macro_rules! params {
             ///
             /// # Errors
             ///
-            /// When the parameter cannot have that value.
+            /// Fails if the parameter cannot have this value.
             pub(crate) fn set_json(&mut self, param: Param, value: &Value) -> serde_json::Result<()> {
                 let mut fields = Map::new();
                 fields.insert("model".to_owned(), Value::String(String::new()));
@@ -127,7 +127,7 @@ impl Param {
         Self::ALL.iter().copied().find(|param| param.name() == name)
     }
 
-    /// Returns the values that the parameter can have, if it is a number, and whether it must be a whole one.
+    /// Returns the range of a numeric parameter, and whether it must be an integer.
     #[expect(clippy::cast_precision_loss, reason = "the bounds of the types, not values")]
     pub(crate) fn domain(self) -> Option<(f64, f64, bool)> {
         match self {
@@ -141,7 +141,7 @@ impl Param {
         }
     }
 
-    /// Returns the least and the greatest value of the parameter within a range; `None` when it has none there.
+    /// Returns the least and the greatest value of the parameter within a range, or `None` if the range has none.
     pub(crate) fn bounds(self, min: f64, max: f64) -> Option<(f64, f64)> {
         let (least, most, whole) = self.domain()?;
         if min.is_nan() || max.is_nan() {
@@ -160,7 +160,7 @@ impl fmt::Display for Param {
 }
 
 impl ChatRequest {
-    /// Returns whether the request asks for something by the parameter.
+    /// Returns whether the request uses the parameter to request something.
     pub(crate) fn is_set(&self, param: Param) -> bool {
         match param {
             Param::Logprobs => self.logprobs == Some(true),
@@ -169,7 +169,7 @@ impl ChatRequest {
         }
     }
 
-    /// Returns the value of a parameter that holds a number.
+    /// Returns the value of a numeric parameter.
     #[expect(clippy::cast_precision_loss, reason = "values are compared with bounds, not sent")]
     pub(crate) fn number(&self, param: Param) -> Option<f64> {
         match param {
@@ -186,7 +186,7 @@ impl ChatRequest {
         }
     }
 
-    /// Sets a parameter that holds a number. Whole numbers are cut to what their type holds.
+    /// Sets a numeric parameter. Integers are limited to the range of their type.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate")]
     pub(crate) fn set_number(&mut self, param: Param, value: f64) {
         match param {
@@ -210,7 +210,7 @@ impl ChatRequest {
         (!(min..=max).contains(&asked)).then(|| (asked, asked.clamp(min, max)))
     }
 
-    /// Returns the value of a parameter that holds a text.
+    /// Returns the value of a text parameter.
     pub(crate) fn text(&self, param: Param) -> Option<&str> {
         match param {
             Param::User => self.user_id.as_deref(),

@@ -1,15 +1,14 @@
-//! The pieces an answer is made of.
+//! The parts of a response.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{CacheControl, Citation};
 
-/// One piece of an answer: what a provider sent, in the one shape that all of them share.
+/// A part of a response, in the same form for every provider.
 ///
-/// An answer is a list of these, in the order in which the model produced them. Every kind can also
-/// stand in a message (see [`ContentPart`](crate::ContentPart)), so that a response can be appended
-/// to a conversation without losing anything.
+/// A response is a list of parts, in the order in which the model produced them. Every kind can also be in a message
+/// (see [`ContentPart`](crate::ContentPart)), so a response can be appended to a conversation without losing anything.
 ///
 /// ```
 /// use agentloop::{ResponsePart, TextPart};
@@ -26,34 +25,34 @@ pub enum ResponsePart {
     Text(TextPart),
     /// A call of a tool that the caller declared and runs.
     ToolCall(ToolCallPart),
-    /// What the model thought before it answered.
+    /// The thinking that precedes the response.
     Thinking(ThinkingPart),
     /// Thinking that the provider shows only in encrypted form.
     RedactedThinking(RedactedThinkingPart),
     /// A generated image.
     Image(ImagePart),
-    /// Generated speech or sound.
+    /// Generated speech or other audio.
     Audio(AudioPart),
     /// Another generated file (video, PDF, a table from a code run).
     #[serde(rename = "generated_file")]
     File(FilePart),
-    /// Code that the provider runs on its side.
+    /// Code that the provider runs.
     CodeExecution(CodeExecutionPart),
-    /// What that code printed.
+    /// The output of that code.
     CodeResult(CodeResultPart),
-    /// A call of a tool that the provider runs itself (web search, for example).
+    /// A call of a tool that the provider runs (for example web search).
     ServerToolCall(ServerToolCallPart),
-    /// What such a tool gave back.
+    /// The result of such a call.
     ServerToolResult(ServerToolResultPart),
-    /// A piece that has no unified kind (yet). It goes back to its provider as it came.
+    /// A part that has no unified kind. It is sent back to its provider unchanged.
     Opaque(OpaquePart),
 }
 
-/// The provider that made a part, and state of that provider that belongs to the part.
+/// The provider that made a part, and the state of that provider that belongs to the part.
 ///
-/// Both go back to that provider and to no other: signatures of thinking, encrypted reasoning and item ids. Treat
-/// `data` as opaque. Thinking and the provider's own tool calls always carry it in a response, without `data` where the
-/// provider sent no state, so a part says whose it is wherever it is stored.
+/// Both are sent back to that provider and to no other: signatures of thinking, encrypted reasoning and item ids. Treat
+/// `data` as opaque. In a response, thinking and the provider's own tool calls always have it, without `data` if the
+/// provider sent no state, so a stored part names its provider.
 ///
 /// ```
 /// use agentloop::ProviderState;
@@ -65,24 +64,24 @@ pub enum ResponsePart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ProviderState {
-    /// The provider (the name of its row) that made the state.
+    /// The name of the provider that made the state.
     pub provider: String,
-    /// The model that made it, where that is known.
+    /// The model that made it, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The state itself, as the provider sent it; null if there is none beside what the part holds.
+    /// The state as the provider sent it. Null if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
 impl ProviderState {
-    /// State `data` that `provider` made.
+    /// Creates state `data` of `provider`.
     pub fn new(provider: impl Into<String>, data: Value) -> Self {
         Self { provider: provider.into(), model: None, data }
     }
 }
 
-/// Text. In an answer it may carry citations, in a request a cache marker.
+/// Text. In a response it may have citations, in a request a cache marker.
 ///
 /// ```
 /// use agentloop::TextPart;
@@ -109,7 +108,7 @@ pub struct TextPart {
 }
 
 impl TextPart {
-    /// Text without citations.
+    /// Creates text without citations.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -130,12 +129,12 @@ impl TextPart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolCallPart {
-    /// The id by which the result is matched to the call. Never empty in an answer.
+    /// The id that connects the result to the call. Never empty in a response.
     pub id: String,
     /// The name of the tool.
     pub name: String,
-    /// The arguments as the model wrote them: meant to be JSON, which a model can get wrong. The input of a tool that takes
-    /// free text is a JSON string.
+    /// The arguments as the model wrote them. They should be JSON, but a model can get that wrong. The input of a tool
+    /// that takes free text is a JSON string.
     pub arguments: String,
     /// State of the provider that made the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +142,7 @@ pub struct ToolCallPart {
 }
 
 impl ToolCallPart {
-    /// A call of `name` with `arguments` (JSON text).
+    /// Creates a call of `name` with `arguments` (JSON text).
     pub fn new(
         id: impl Into<String>,
         name: impl Into<String>,
@@ -152,18 +151,18 @@ impl ToolCallPart {
         Self { id: id.into(), name: name.into(), arguments: arguments.into(), provider_state: None }
     }
 
-    /// The arguments, parsed. No arguments at all are an empty object.
+    /// Parses the arguments. Empty arguments are an empty object.
     ///
     /// # Errors
     ///
-    /// When the model wrote something that is not JSON, or not of the shape of `T`.
+    /// Fails if the arguments are not JSON, or do not have the form of `T`.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
         let text = self.arguments.trim();
         serde_json::from_str(if text.is_empty() { "{}" } else { text })
     }
 }
 
-/// What the model thought.
+/// The thinking of the model.
 ///
 /// ```
 /// use agentloop::{ResponsePart, ThinkingPart};
@@ -176,18 +175,18 @@ impl ToolCallPart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ThinkingPart {
-    /// The thoughts, or a summary of them. May be empty when the provider keeps them to itself.
+    /// The thoughts, or a summary of them. Empty if the provider does not show them.
     pub thinking: String,
-    /// The provider's proof that the thoughts are its own.
+    /// The provider's signature of the thoughts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
-    /// State of the provider that thought.
+    /// State of the provider that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
 impl ThinkingPart {
-    /// Thoughts without a signature.
+    /// Creates thinking without a signature.
     pub fn new(thinking: impl Into<String>) -> Self {
         Self { thinking: thinking.into(), ..Self::default() }
     }
@@ -208,12 +207,12 @@ impl ThinkingPart {
 pub struct RedactedThinkingPart {
     /// The encrypted thoughts.
     pub data: String,
-    /// State of the provider that thought.
+    /// State of the provider that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
-/// A generated image: its bytes, or where they can be had.
+/// A generated image: its bytes, or its URL.
 ///
 /// ```
 /// use agentloop::ImagePart;
@@ -226,20 +225,20 @@ pub struct RedactedThinkingPart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ImagePart {
-    /// `image/png` and the like.
+    /// The media type, for example `image/png`.
     pub mime_type: String,
-    /// The image in base64; empty when only a `url` is known.
+    /// The image in base64. Empty if there is only a `url`.
     #[serde(default)]
     pub data: String,
-    /// Where the image can be had, when the provider sent no bytes.
+    /// The URL of the image, if the provider sent no bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// State of the provider that drew it.
+    /// State of the provider that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
 
-/// Generated speech or sound.
+/// Generated speech or other audio.
 ///
 /// ```
 /// use agentloop::AudioPart;
@@ -252,17 +251,17 @@ pub struct ImagePart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct AudioPart {
-    /// `audio/wav`, `audio/L16;rate=24000` and the like.
+    /// The media type, for example `audio/wav` or `audio/L16;rate=24000`.
     pub mime_type: String,
-    /// The sound in base64.
+    /// The audio in base64.
     pub data: String,
-    /// What is said in it.
+    /// The transcript.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
-    /// Until when (Unix seconds) the provider knows the sound by its id.
+    /// When the provider forgets the audio's id (Unix seconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// State of the provider that spoke.
+    /// State of the provider that made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_state: Option<Box<ProviderState>>,
 }
@@ -282,10 +281,10 @@ pub struct AudioPart {
 pub struct FilePart {
     /// The file's media type.
     pub mime_type: String,
-    /// The file in base64; empty when only a `url` is known.
+    /// The file in base64. Empty if there is only a `url`.
     #[serde(default)]
     pub data: String,
-    /// Where the file can be had.
+    /// The URL of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The file's name.
@@ -296,7 +295,7 @@ pub struct FilePart {
     pub provider_state: Option<Box<ProviderState>>,
 }
 
-/// Code that the provider runs on its side.
+/// Code that the provider runs.
 ///
 /// ```
 /// use agentloop::CodeExecutionPart;
@@ -309,10 +308,10 @@ pub struct FilePart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CodeExecutionPart {
-    /// The id that the result refers to, where the provider has one.
+    /// The id that the result refers to, if the provider has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// `python`, `bash` and the like.
+    /// The language, for example `python` or `bash`.
     pub language: String,
     /// The code.
     pub code: String,
@@ -339,12 +338,12 @@ pub enum CodeOutcome {
     Error,
     /// It took too long.
     Timeout,
-    /// The provider did not say.
+    /// The provider did not report it.
     #[default]
     Unknown,
 }
 
-/// What a code run printed.
+/// The output of a code run.
 ///
 /// ```
 /// use agentloop::{CodeOutcome, CodeResultPart};
@@ -357,20 +356,20 @@ pub enum CodeOutcome {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct CodeResultPart {
-    /// The id of the [`CodeExecutionPart`] that this answers.
+    /// The id of the [`CodeExecutionPart`] that this is the result of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// How it ended.
     pub outcome: CodeOutcome,
-    /// What it printed: standard output, or standard error when it failed.
+    /// The output: standard output, or standard error if the run failed.
     pub output: String,
-    /// Standard error, where the provider keeps it apart.
+    /// Standard error, if the provider reports it separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
     /// The exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// Files that the run left, by the provider's ids.
+    /// Files that the run created, by the provider's ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// State of the provider that ran it.
@@ -393,9 +392,9 @@ pub struct CodeResultPart {
 pub struct ServerToolCallPart {
     /// The id that the result refers to.
     pub id: String,
-    /// The tool's name, `web_search` for example.
+    /// The name of the tool, for example `web_search`.
     pub name: String,
-    /// The arguments: an object, or a string when the provider sent something that is no JSON.
+    /// The arguments: an object, or a string if the provider sent something that is not JSON.
     #[serde(default)]
     pub arguments: Value,
     /// State of the provider that runs it.
@@ -403,7 +402,7 @@ pub struct ServerToolCallPart {
     pub provider_state: Option<Box<ProviderState>>,
 }
 
-/// What a tool of the provider gave back.
+/// The result of a tool that the provider runs.
 ///
 /// ```
 /// use agentloop::ServerToolResultPart;
@@ -416,7 +415,7 @@ pub struct ServerToolCallPart {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerToolResultPart {
-    /// The id of the [`ServerToolCallPart`] that this answers.
+    /// The id of the [`ServerToolCallPart`] that this is the result of.
     pub tool_call_id: String,
     /// The result, as the provider sent it.
     #[serde(default)]
@@ -429,7 +428,7 @@ pub struct ServerToolResultPart {
     pub provider_state: Option<Box<ProviderState>>,
 }
 
-/// A piece that has no unified kind. It survives, and goes back to its provider as it came.
+/// A part that has no unified kind. It is kept, and sent back to its provider unchanged.
 ///
 /// ```
 /// use agentloop::OpaquePart;
@@ -446,7 +445,8 @@ pub struct OpaquePart {
     pub provider: String,
     /// The provider's own name for its kind.
     pub kind: String,
-    /// The piece, as it came; what lies deeper in it than [`MAX_KEPT_DEPTH`](crate::limits::MAX_KEPT_DEPTH), as text.
+    /// The part as the provider sent it. JSON deeper than [`MAX_KEPT_DEPTH`](crate::limits::MAX_KEPT_DEPTH) is kept as
+    /// text.
     #[serde(default)]
     pub data: Value,
 }
@@ -454,7 +454,7 @@ pub struct OpaquePart {
 /// The longest name of a model that is copied to the parts that are bound to it.
 const MAX_COPIED_MODEL_BYTES: usize = 256;
 
-/// Calls `$body` with `$part` bound to whatever struct the part holds, for the kinds that carry state.
+/// Calls `$body` with `$part` bound to the contents of the part, for the kinds that carry state.
 macro_rules! each_part_with_state {
     ($self:expr, $part:ident => $body:expr, $opaque:expr) => {
         match $self {
@@ -475,7 +475,7 @@ macro_rules! each_part_with_state {
 }
 
 impl ResponsePart {
-    /// The part's `type` tag, as it stands in JSON.
+    /// Returns the `type` of the part in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -493,7 +493,7 @@ impl ResponsePart {
         }
     }
 
-    /// The provider state that rides on the part. An opaque part is state as a whole and has none.
+    /// Returns the provider state of the part. An opaque part is state as a whole and has none.
     pub fn provider_state(&self) -> Option<&ProviderState> {
         each_part_with_state!(self, part => part.provider_state.as_deref(), None)
     }
@@ -502,7 +502,8 @@ impl ResponsePart {
         each_part_with_state!(self, part => part.provider_state = Some(Box::new(state)), ());
     }
 
-    /// Notes who made the part, for the kinds that mean something only to their maker. What a decoder noted stays.
+    /// Records the provider on the part, for the kinds that mean something only to their provider. A provider that the
+    /// decoder recorded stays.
     pub(crate) fn tag(&mut self, provider: &str, model: &str) {
         let is_thinking = matches!(self, Self::Thinking(_) | Self::RedactedThinking(_));
         let state = match self {
@@ -519,8 +520,8 @@ impl ResponsePart {
         };
         let state =
             state.get_or_insert_with(|| Box::new(ProviderState::new(provider, Value::Null)));
-        // Some signatures are bound to the model, so thinking names it.
-        // It is copied to every part, and no model has a name that is longer.
+        // Some signatures are bound to the model, so thinking names it. The name is copied to every part; no real name
+        // is longer.
         if is_thinking && (1..=MAX_COPIED_MODEL_BYTES).contains(&model.len()) {
             state.model.get_or_insert_with(|| model.to_owned());
         }

@@ -92,7 +92,7 @@ pub(crate) struct RawParts {
 }
 
 impl RawParts {
-    /// Keeps the head of a response. `secrets` are shown nowhere.
+    /// Starts with the head of a response. `secrets` are replaced by `***`.
     pub(crate) fn new(status: u16, headers: &HeaderMap, secrets: Vec<Echo>) -> Self {
         let mut parts = Self {
             raw: RawResponse { status, ..RawResponse::default() },
@@ -127,7 +127,7 @@ impl RawParts {
         kept
     }
 
-    /// Returns the raw response, and a warning if it is not all that came.
+    /// Returns the raw response, and a warning if it was cut.
     pub(crate) fn finish(mut self) -> (RawResponse, Option<Warning>) {
         let mut most = self.body.len() + self.room;
         if self.cut {
@@ -161,7 +161,7 @@ impl RawParts {
     }
 }
 
-/// The weight of what is kept so far.
+/// Returns the size of what is kept so far.
 impl Weight for RawParts {
     fn weight(&self) -> usize {
         self.raw.weight() + self.body.len()
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_stay_within_the_bound() {
+    fn bytes_that_are_not_text_stay_within_the_bound() {
         let mut parts = parts(&[]);
         parts.push(&vec![0xff; MAX_RAW_BYTES]);
         let (raw, warning) = parts.finish();

@@ -1,8 +1,8 @@
-//! How to think.
+//! Settings for thinking.
 
 use serde::{Deserialize, Serialize};
 
-/// How hard to think. A provider that knows fewer levels gets the nearest one, with a warning.
+/// How much effort the model spends on thinking. A provider with fewer levels gets the nearest one, with a warning.
 ///
 /// ```
 /// use agentloop::{ChatRequest, Effort};
@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Effort {
-    /// Not at all.
+    /// No thinking.
     None,
     /// As little as possible.
     Minimal,
-    /// A little.
+    /// Low effort.
     Low,
-    /// As usual.
+    /// Medium effort.
     Medium,
-    /// Hard.
+    /// High effort.
     High,
-    /// Harder.
+    /// Higher effort.
     Xhigh,
-    /// As hard as possible.
+    /// The highest effort.
     Max,
 }
 
@@ -36,7 +36,7 @@ impl Effort {
     pub const ALL: [Self; 7] =
         [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
-    /// The word as it stands in JSON.
+    /// Returns the name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -49,8 +49,8 @@ impl Effort {
         }
     }
 
-    /// Returns the level of `known` that is nearest to this one; of two, the one nearer to `high`, as providers with few
-    /// levels choose themselves. Only `none` itself means none.
+    /// Returns the level of `known` that is nearest to this one. Of two, it is the one nearer to `high`, which is also
+    /// what providers with few levels choose. Only `none` maps to `none`.
     pub(crate) fn nearest(self, known: &[Self]) -> Option<Self> {
         let levels = known.iter().copied();
         levels.filter(|level| *level == self || *level != Self::None).min_by_key(|level| {
@@ -60,7 +60,7 @@ impl Effort {
     }
 }
 
-/// Some levels of effort.
+/// A set of levels of effort.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Efforts(u8);
 
@@ -76,7 +76,7 @@ impl FromIterator<Effort> for Efforts {
     }
 }
 
-/// How many tokens to think for, and whether to show the thoughts.
+/// Whether to think, for how many tokens, and whether to show the thoughts.
 ///
 /// ```
 /// use agentloop::{ChatRequest, Thinking};
@@ -88,29 +88,29 @@ impl FromIterator<Effort> for Efforts {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Thinking {
-    /// Whether to think at all; absent leaves it to the model.
+    /// Whether to think. `None` leaves it to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
     /// The most tokens to spend on thinking.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_tokens: Option<u64>,
-    /// Whether the thoughts (or their summary) are wanted in the answer.
+    /// Whether the response includes the thoughts (or their summary).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub include: Option<bool>,
 }
 
 impl Thinking {
-    /// Think.
+    /// Turns thinking on.
     pub fn enabled() -> Self {
         Self { enabled: Some(true), ..Self::default() }
     }
 
-    /// Do not think.
+    /// Turns thinking off.
     pub fn disabled() -> Self {
         Self { enabled: Some(false), ..Self::default() }
     }
 
-    /// Think for at most so many tokens.
+    /// Turns thinking on, for at most `tokens` tokens.
     pub fn budget(tokens: u64) -> Self {
         Self { budget_tokens: Some(tokens), ..Self::enabled() }
     }

@@ -1,4 +1,4 @@
-//! From the counts that a provider reports to counts that mean the same everywhere.
+//! Turns the token counts of providers into counts that mean the same for all.
 
 use super::Usage;
 
@@ -55,7 +55,8 @@ impl Reported {
         if reasoning_beside && let Some(completion) = &mut usage.completion_tokens {
             *completion = completion.saturating_add(reasoning);
         }
-        // What may be beside, and whether it belongs to the prompt. The likelier one of equal counts is first.
+        // The counts that may be extra, and whether they belong to the prompt. The likelier one of equal counts is
+        // first.
         let beside = [
             (false, if reasoning_beside { 0 } else { reasoning }),
             (true, details.audio_prompt_tokens.unwrap_or(0)),
@@ -118,7 +119,7 @@ impl Reported {
     }
 }
 
-/// The smallest set of counts that adds up to `rest`, as bits.
+/// Returns the smallest set of counts that adds up to `rest`, as bits.
 fn explained(beside: &[(bool, u64); 5], rest: u64) -> Option<usize> {
     let mut sets: [usize; 31] = std::array::from_fn(|at| at + 1);
     sets.sort_by_key(|set| set.count_ones());
@@ -135,7 +136,7 @@ fn explained(beside: &[(bool, u64); 5], rest: u64) -> Option<usize> {
     })
 }
 
-/// Makes every share at most as large as what it is a share of.
+/// Limits every share to the count that it is a share of.
 fn limit_shares(usage: &mut Usage) -> Option<Contradiction> {
     let mut first = None;
     let mut limit = |what, share: &mut Option<u64>, whole, most: Option<u64>| {

@@ -109,8 +109,8 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logit_bias: Option<BTreeMap<String, f64>>,
 
-    /// Whether to stream. The method that is called decides (`chat` or `stream`), not this field. It exists
-    /// because requests in OpenAI's form have it.
+    /// Whether to stream. The method that is called decides (`chat` or `stream`), not this field. Requests in OpenAI's
+    /// form have it, so it can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
     /// Options of the stream. The usage is always requested where the provider supports it.
@@ -130,8 +130,8 @@ pub struct ChatRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
 
-    /// More fields for the request's body, under the provider's own names. They are sent as they are and
-    /// replace fields of the same name.
+    /// More fields for the request's body, under the provider's own names. They are sent unchanged and replace fields
+    /// of the same name.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Map::is_empty")]
     pub extra_body: Map<String, Value>,
     /// More fields for the body, by the name of the provider that they are for. Only that provider gets them; they replace
@@ -160,7 +160,7 @@ pub struct ChatRequest {
     /// How a schema of `response_format` is requested. The default is the best way that the model supports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_strategy: Option<OutputStrategy>,
-    /// The protocol, if the provider speaks several and the default is not wanted.
+    /// The protocol, if the provider supports several and the default is not wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
     /// The models to use when this one fails, in place of those of the [`Fallback`](crate::middleware::Fallback)
@@ -174,10 +174,10 @@ pub struct ChatRequest {
     /// body as the provider sent them. It is not sent.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "std::ops::Not::not")]
     pub include_raw: bool,
-    /// How long to wait, in place of the client's setting.
+    /// The timeouts, in place of the client's.
     #[serde(skip)]
     pub timeouts: Option<Timeouts>,
-    /// Whether and how remote media are fetched, in place of the client's setting.
+    /// Whether and how remote media are downloaded, in place of the client's setting.
     #[serde(skip)]
     pub media: Option<MediaOptions>,
     /// The keys and base URLs that [`key`](Self::key) and [`base_url`](Self::base_url) set.

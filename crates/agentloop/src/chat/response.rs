@@ -9,9 +9,9 @@ use super::{
     Warning, finish, unfold,
 };
 
-/// The answer of a model, in one shape for every provider.
+/// The response of a model, in the same form for every provider.
 ///
-/// It is the [fold](crate::Fold) of the events of its stream, so `chat` and `stream` cannot disagree. For tests and mocks,
+/// It is the [fold](crate::Fold) of the events of its stream, so `chat` and `stream` always agree. For tests and mocks,
 /// [`from_parts`](Self::from_parts) folds the events of given parts.
 ///
 /// ```
@@ -25,33 +25,33 @@ use super::{
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ChatResponse {
-    /// The provider's id of the answer.
+    /// The provider's id of the response.
     pub id: String,
-    /// The provider that answered.
+    /// The provider that responded.
     pub provider: String,
-    /// The model that answered, as the provider names it.
+    /// The model that responded, as the provider names it.
     pub model: String,
-    /// The answers: one, unless the request asked for more with `n`.
+    /// The choices: one, unless the request sets `n`.
     pub choices: Vec<Choice>,
     /// The tokens used.
     pub usage: Usage,
-    /// What it cost; absent when that is not known.
+    /// The cost. `None` if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
-    /// When the provider made the answer (Unix seconds).
+    /// When the provider created the response (Unix seconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created: Option<i64>,
-    /// The id by which the provider's support knows the call.
+    /// The request id, which the provider's support asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// How the answer's shape was asked for; absent when no schema was given.
+    /// How the schema was requested. `None` if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_strategy: Option<OutputStrategy>,
-    /// Whether it comes from a [cache](crate::middleware::Cache). Then nobody was asked: the cost is zero, and all the
-    /// rest, the usage and the ids too, is that of the call that was stored.
+    /// Whether the response comes from a [cache](crate::middleware::Cache). The cost is then zero, and everything else,
+    /// including usage and ids, is that of the stored call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
-    /// Every parameter that was dropped, renamed or clamped, every oddity of the answer.
+    /// Parameters that were dropped, renamed or clamped, and anything unusual in the response.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     /// Further fields of the response, under the provider's names. Fields of a choice are in
@@ -64,7 +64,7 @@ pub struct ChatResponse {
     pub raw: Option<Box<RawResponse>>,
 }
 
-/// One of the answers.
+/// One of the choices of a response.
 ///
 /// ```
 /// use agentloop::Choice;
@@ -77,16 +77,16 @@ pub struct ChatResponse {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Choice {
-    /// Its place among the answers.
+    /// The index of the choice.
     pub index: u32,
-    /// Its parts, in the order in which they were made.
+    /// The parts, in the order in which they were produced.
     pub content: Vec<ResponsePart>,
-    /// Why it ended.
+    /// The finish reason.
     pub finish_reason: FinishReason,
-    /// Why it ended, in the provider's own word.
+    /// The provider's own name for the finish reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_finish_reason: Option<String>,
-    /// How sure the model was of each token, if that was asked.
+    /// The log probabilities of the tokens, if they were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<Logprobs>,
     /// Further fields of the choice, under the provider's names.
@@ -95,7 +95,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// All text, joined. Thinking is not part of it.
+    /// Returns all text, joined. Thinking is not included.
     pub fn text(&self) -> String {
         let texts = || {
             self.content.iter().filter_map(|part| match part {
@@ -106,7 +106,7 @@ impl Choice {
         texts().collect()
     }
 
-    /// All thinking, joined; `None` when there is none.
+    /// Returns all thinking, joined, or `None` if there is none.
     pub fn thinking(&self) -> Option<String> {
         let mut thoughts = self.content.iter().filter_map(|part| match part {
             ResponsePart::Thinking(thinking) => Some(thinking.thinking.as_str()),
@@ -116,7 +116,7 @@ impl Choice {
         Some(thoughts.fold(first, |joined, next| joined + next))
     }
 
-    /// The calls of the caller's tools, in order.
+    /// Returns the calls of the caller's tools, in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallPart> {
         self.content.iter().filter_map(|part| match part {
             ResponsePart::ToolCall(call) => Some(call),
@@ -124,13 +124,13 @@ impl Choice {
         })
     }
 
-    /// Whether the provider only paused, and goes on when the turn is sent back to it.
+    /// Returns whether the provider only paused, and continues when the message is sent back to it.
     pub fn is_paused(&self) -> bool {
         self.finish_reason == FinishReason::Stop
             && self.raw_finish_reason.as_deref().is_some_and(finish::is_pause)
     }
 
-    /// The generated images, in order.
+    /// Returns the generated images, in order.
     pub fn images(&self) -> impl Iterator<Item = &ImagePart> {
         self.content.iter().filter_map(|part| match part {
             ResponsePart::Image(image) => Some(image),
@@ -138,7 +138,7 @@ impl Choice {
         })
     }
 
-    /// The generated audio.
+    /// Returns the generated audio.
     pub fn audio(&self) -> Option<&AudioPart> {
         self.content.iter().find_map(|part| match part {
             ResponsePart::Audio(audio) => Some(audio),
@@ -146,7 +146,7 @@ impl Choice {
         })
     }
 
-    /// All citations of all text parts, in order.
+    /// Returns the citations of all text parts, in order.
     pub fn citations(&self) -> impl Iterator<Item = &Citation> {
         self.content.iter().flat_map(|part| match part {
             ResponsePart::Text(text) => text.citations.as_slice(),
@@ -154,7 +154,7 @@ impl Choice {
         })
     }
 
-    /// The choice as an assistant's message, with every part in its place.
+    /// Returns the choice as a message of the assistant, with all its parts.
     pub fn into_message(self) -> ChatMessage {
         ChatMessage::assistant(
             self.content.into_iter().map(Into::into).collect::<Vec<ContentPart>>(),
@@ -204,35 +204,35 @@ impl ChatResponse {
         pushed.and_then(|()| fold.finish()).unwrap_or(outline)
     }
 
-    /// The text of the first choice.
+    /// Returns the text of the first choice.
     pub fn text(&self) -> String {
         self.choices.first().map(Choice::text).unwrap_or_default()
     }
 
-    /// The thinking of the first choice; `None` when there is none.
+    /// Returns the thinking of the first choice, or `None` if there is none.
     pub fn thinking(&self) -> Option<String> {
         self.choices.first().and_then(Choice::thinking)
     }
 
-    /// The tool calls of the first choice.
+    /// Returns the tool calls of the first choice.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCallPart> {
         self.choices.first().into_iter().flat_map(Choice::tool_calls)
     }
 
-    /// Why the first choice ended.
+    /// Returns the finish reason of the first choice.
     pub fn finish_reason(&self) -> Option<&FinishReason> {
         self.choices.first().map(|choice| &choice.finish_reason)
     }
 
-    /// The first choice as a message to append to the conversation. Nothing is lost on the way: all parts
-    /// keep their order and their provider state, and the message remembers which model said it.
+    /// Returns the first choice as a message for the conversation. Nothing is lost: all parts keep their order and
+    /// their provider state, and the message records the model that wrote it.
     pub fn into_message(self) -> ChatMessage {
         let origin = Origin { provider: self.provider, model: self.model };
         let message = self.choices.into_iter().next().unwrap_or_default().into_message();
         ChatMessage { origin: Some(origin), ..message }
     }
 
-    /// The events that make up this response: folding them gives it back.
+    /// Returns the events of this response. Folding them returns an equal response.
     pub fn unfold(&self) -> Vec<ChatStreamEvent> {
         unfold::unfold(self)
     }

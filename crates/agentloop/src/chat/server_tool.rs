@@ -7,8 +7,9 @@ use super::read::nullable;
 
 /// A tool that the provider runs itself.
 ///
-/// Every provider gets it in its own form. An option that a provider does not have is left out with a warning, and so is
-/// the whole tool where the provider has no such tool (an error with [`strict`](crate::ChatRequest::strict)).
+/// Every provider gets it in its own form. An option that a provider does not have is left out with a warning. The
+/// whole tool is left out with a warning if the provider does not have it, which is an error with
+/// [`strict`](crate::ChatRequest::strict).
 ///
 /// ```
 /// use agentloop::{ChatRequest, ToolDefinition, WebSearchTool};
@@ -27,7 +28,7 @@ use super::read::nullable;
 pub enum ServerTool {
     /// Searches the web.
     WebSearch(WebSearchTool),
-    /// Reads pages whose address is in the conversation.
+    /// Reads pages whose URLs are in the conversation.
     WebFetch(WebFetchTool),
     /// Runs code that the model writes.
     CodeExecution(CodeExecutionTool),
@@ -36,7 +37,7 @@ pub enum ServerTool {
 }
 
 impl ServerTool {
-    /// The `type` of the tool in JSON.
+    /// Returns the `type` of the tool in JSON.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::WebSearch(_) => "web_search",
@@ -46,15 +47,15 @@ impl ServerTool {
         }
     }
 
-    /// Whether a `type` in JSON is one of these tools.
+    /// Returns whether a `type` in JSON is one of these tools.
     pub(super) fn is_kind(kind: &str) -> bool {
         matches!(kind, "web_search" | "web_fetch" | "code_execution" | "file_search")
     }
 
-    /// Reads a tool from the fields that it has in JSON.
+    /// Reads a tool from its fields in JSON.
     pub(crate) fn read(mut fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
         fields.retain(|_, value| !value.is_null());
-        // OpenAI's form of the domains, and the words that others have for them.
+        // OpenAI's form of the domains, and the names that others have for them.
         if fields.get("type").is_some_and(|kind| kind == "web_search") {
             if let Some(Value::Object(mut filters)) = fields.remove("filters") {
                 for (from, to) in [
@@ -77,7 +78,7 @@ impl ServerTool {
         serde_json::from_value(Value::Object(fields))
     }
 
-    /// The values of any shape.
+    /// Returns the options that can be any JSON.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         let container = match self {
             Self::CodeExecution(tool) => tool.container.as_ref(),
@@ -86,7 +87,7 @@ impl ServerTool {
         self.extra().values().chain(container)
     }
 
-    /// The values of any shape, to change.
+    /// Returns the options that can be any JSON, for changes.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         let (extra, container) = match self {
             Self::WebSearch(tool) => (&mut tool.extra, None),
@@ -97,7 +98,7 @@ impl ServerTool {
         extra.values_mut().chain(container)
     }
 
-    /// Options that only some providers have.
+    /// Returns the options that only some providers have.
     pub(crate) fn extra(&self) -> &Map<String, Value> {
         match self {
             Self::WebSearch(tool) => &tool.extra,
@@ -139,7 +140,7 @@ pub struct WebSearchTool {
     /// Domains that no result may come from.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Vec::is_empty")]
     pub blocked_domains: Vec<String>,
-    /// Where the user is, for results that depend on it.
+    /// The location of the user, for results that depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_location: Option<UserLocation>,
     /// How much of the results the model reads: `low`, `medium`, `high`.
@@ -178,7 +179,7 @@ impl WebSearchTool {
         self
     }
 
-    /// Sets where the user is.
+    /// Sets the location of the user.
     #[must_use]
     pub fn user_location(mut self, location: UserLocation) -> Self {
         self.user_location = Some(location);
@@ -186,7 +187,7 @@ impl WebSearchTool {
     }
 }
 
-/// Where a user is, as exactly as it is known.
+/// The location of a user, as exactly as it is known.
 ///
 /// ```
 /// use agentloop::UserLocation;
@@ -213,12 +214,12 @@ pub struct UserLocation {
 }
 
 impl UserLocation {
-    /// Returns a place in that country (two letters).
+    /// Creates a location in this country (two letters).
     pub fn country(country: impl Into<String>) -> Self {
         Self { country: Some(country.into()), ..Self::default() }
     }
 
-    /// Returns the place with a city.
+    /// Sets the city.
     #[must_use]
     pub fn with_city(mut self, city: impl Into<String>) -> Self {
         self.city = Some(city.into());
@@ -226,7 +227,7 @@ impl UserLocation {
     }
 }
 
-/// The forms that providers have: the fields beside `type`, or in an object of that name.
+/// The forms that providers use: the fields beside `type`, or in an object of that name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LocationForm {
@@ -254,7 +255,7 @@ impl From<LocationForm> for UserLocation {
     }
 }
 
-/// Reads pages whose address is in the conversation.
+/// Reads pages whose URLs are in the conversation.
 ///
 /// ```
 /// use agentloop::WebFetchTool;
@@ -295,7 +296,7 @@ pub struct WebFetchTool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct CodeExecutionTool {
-    /// The provider's id of a container to run in; a new one without it.
+    /// The provider's id of a container to run in. `None` creates a new one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<Value>,
     /// Files for the container, by the provider's ids.

@@ -35,10 +35,11 @@ pub enum ToolDefinition {
     },
     /// A tool that the provider runs itself, in one form for every provider.
     Server(ServerTool),
-    /// A tool of another `type`, in a provider's own words. It is sent untouched to providers that know the words:
-    /// those whose protocol has such a `type`, or the one that a field `provider` names. Elsewhere it is translated if
-    /// it means the same as a [`ServerTool`], else left out with a warning. Where a protocol names tools by a field, as
-    /// `{"googleSearch": {}}`, the `type` names that field and what stands beside it is put there.
+    /// A tool of another `type`, in a provider's own format. It is sent unchanged to providers that know the format:
+    /// those whose protocol has such a `type`, or the one that a field `provider` names. For other providers it is
+    /// translated if it means the same as a [`ServerTool`], else left out with a warning. In a protocol that names
+    /// tools by a field, as in `{"googleSearch": {}}`, the `type` is the name of that field, and the other fields are
+    /// put into it.
     Provider(Map<String, Value>),
 }
 
@@ -55,24 +56,24 @@ pub enum ToolDefinition {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct FunctionDefinition {
-    /// Its name: letters, digits, `_` and `-`.
+    /// The name: letters, digits, `_` and `-`.
     pub name: String,
-    /// What it does, for the model.
+    /// A description for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Its parameters, as a JSON Schema.
+    /// The parameters, as a JSON Schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Value>,
     /// Whether the model must keep to the schema exactly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// Marks a tool that some providers define themselves: those are sent their own declaration instead.
+    /// Marks a tool that some providers define themselves. Those providers get their own declaration instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_tool: Option<Box<ClientTool>>,
 }
 
 impl ToolDefinition {
-    /// A function with these parameters (a JSON Schema).
+    /// Creates a function with these parameters (a JSON Schema).
     pub fn function(name: impl Into<String>, parameters: Value) -> Self {
         Self::Function {
             function: FunctionDefinition {
@@ -84,7 +85,7 @@ impl ToolDefinition {
         }
     }
 
-    /// Returns a tool in the words of `provider`, which is sent to that provider only.
+    /// Creates a tool in the format of `provider`, which is sent to that provider only.
     ///
     /// ```
     /// use agentloop::ToolDefinition;
@@ -111,27 +112,27 @@ impl ToolDefinition {
         Self::Provider(fields)
     }
 
-    /// Returns a search of the web, without options.
+    /// Creates a web search tool without options.
     pub fn web_search() -> Self {
         WebSearchTool::default().into()
     }
 
-    /// Returns a tool that reads pages whose address is in the conversation, without options.
+    /// Creates a tool that reads pages whose URLs are in the conversation, without options.
     pub fn web_fetch() -> Self {
         WebFetchTool::default().into()
     }
 
-    /// Returns a tool that runs the model's code, without options.
+    /// Creates a tool that runs the model's code, without options.
     pub fn code_execution() -> Self {
         CodeExecutionTool::default().into()
     }
 
-    /// Returns a search of these stores of files.
+    /// Creates a tool that searches these stores of files.
     pub fn file_search<T: Into<String>>(stores: impl IntoIterator<Item = T>) -> Self {
         FileSearchTool::of(stores).into()
     }
 
-    /// The same, described.
+    /// Sets the description of a function.
     #[must_use]
     pub fn with_description(mut self, text: impl Into<String>) -> Self {
         if let Self::Function { function, .. } = &mut self {
@@ -140,7 +141,7 @@ impl ToolDefinition {
         self
     }
 
-    /// The same, with a schema that the model must keep to.
+    /// Sets whether the model must keep to the schema of a function exactly.
     #[must_use]
     pub fn with_strict(mut self, strict: bool) -> Self {
         if let Self::Function { function, .. } = &mut self {
@@ -149,7 +150,7 @@ impl ToolDefinition {
         self
     }
 
-    /// The function's name; `None` for a provider's own tool.
+    /// Returns the name of a function, or `None` for a provider's own tool.
     pub fn name(&self) -> Option<&str> {
         match self {
             Self::Function { function, .. } => Some(&function.name),
@@ -249,20 +250,20 @@ impl<'de> Deserialize<'de> for ToolDefinition {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// It may.
+    /// The model may call tools.
     Auto,
-    /// It must call at least one.
+    /// The model must call at least one tool.
     Required,
-    /// It must not.
+    /// The model must not call tools.
     None,
-    /// It must call this one.
+    /// The model must call this tool.
     Function(String),
-    /// Another form, in the provider's own words. It is sent untouched.
+    /// Another form, in the provider's own format. It is sent unchanged.
     Provider(Map<String, Value>),
 }
 
 impl ToolChoice {
-    /// The model must call this tool.
+    /// Creates a choice that makes the model call this tool.
     pub fn function(name: impl Into<String>) -> Self {
         Self::Function(name.into())
     }

@@ -1,8 +1,8 @@
-//! Response → events.
+//! Unfolds a response into events.
 
 use crate::chat::{ChatResponse, ChatStreamEvent, PartDelta, PartStart, ResponsePart};
 
-/// The events of a response that is already whole, as its stream might have sent them.
+/// Returns the events of a complete response, as its stream could have sent them.
 pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
     let mut events = vec![ChatStreamEvent::MessageStart {
         id: response.id.clone(),
@@ -69,7 +69,7 @@ pub(super) fn unfold(response: &ChatResponse) -> Vec<ChatStreamEvent> {
     events
 }
 
-/// The deltas of a part that grows; none for the kinds that come whole.
+/// Returns the deltas of a part, or none for the kinds without deltas.
 fn deltas(part: &ResponsePart) -> Vec<PartDelta> {
     let mut deltas = Vec::new();
     match part {

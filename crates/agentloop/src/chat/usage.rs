@@ -1,10 +1,10 @@
-//! What an answer used, and what it cost.
+//! The tokens of a response.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The tokens of one answer. A number that the provider did not give is absent, never zero.
+/// The tokens of one response. A number that the provider did not report is absent, never zero.
 ///
 /// The numbers mean the same for every provider:
 ///
@@ -23,30 +23,30 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Usage {
-    /// Everything that was read.
+    /// The tokens of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<u64>,
-    /// Everything that was written, thoughts included.
+    /// The tokens of the response, thinking included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_tokens: Option<u64>,
     /// The sum of both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tokens: Option<u64>,
-    /// What of it was of a special kind.
+    /// The tokens of special kinds.
     #[serde(default, skip_serializing_if = "UsageDetails::is_empty")]
     pub details: UsageDetails,
 }
 
 impl Usage {
-    /// Whether nothing at all is known.
+    /// Returns whether no number is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The usage of both together.
+    /// Returns the sum of both.
     ///
-    /// A total of which one part is not known is not known. Of the details, which most providers leave out when they
-    /// are zero, the known ones are added up.
+    /// A sum with an unknown part is unknown. For the details, which most providers leave out if they are zero, the
+    /// known numbers are added.
     #[must_use]
     pub fn plus(&self, more: &Self) -> Self {
         let both = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
@@ -72,7 +72,7 @@ impl Usage {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct UsageDetails {
-    /// Thought, but not part of the answer's text.
+    /// Thinking that is not part of the text of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
     /// Prompt tokens read from a cache.
@@ -81,13 +81,13 @@ pub struct UsageDetails {
     /// Prompt tokens written to a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_tokens: Option<u64>,
-    /// Of those, the ones that are kept for an hour (they cost more).
+    /// The part of those that is kept for an hour, which costs more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_hour_tokens: Option<u64>,
-    /// Sound in the prompt.
+    /// Audio in the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio_prompt_tokens: Option<u64>,
-    /// Sound in the answer.
+    /// Audio in the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audio_completion_tokens: Option<u64>,
     /// Predicted output that the model used.
@@ -96,10 +96,10 @@ pub struct UsageDetails {
     /// Predicted output that the model did not use (and that is paid for).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected_prediction_tokens: Option<u64>,
-    /// The prompt by modality, `{"TEXT": 100, "IMAGE": 200}`.
+    /// The prompt by modality, for example `{"TEXT": 100, "IMAGE": 200}`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub prompt_tokens_by_modality: BTreeMap<String, u64>,
-    /// The answer by modality.
+    /// The response by modality.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub completion_tokens_by_modality: BTreeMap<String, u64>,
     /// How often the provider's own tools ran, by the provider's name for the count.
@@ -154,7 +154,7 @@ impl UsageDetails {
         }
     }
 
-    /// Whether nothing is known.
+    /// Returns whether no number is known.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -1,12 +1,12 @@
-//! What we changed or noticed, as data.
+//! Warnings as data.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that the caller asked for and did not get as asked, or an oddity of the answer.
+/// A parameter that was not sent as requested, or something unusual in the response.
 ///
-/// Warnings are data on the response: nothing is dropped with a log line alone.
+/// Warnings are data on the response; they are not only logged.
 ///
 /// ```
 /// use agentloop::{Warning, WarningKind};
@@ -18,22 +18,22 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Warning {
-    /// What happened.
+    /// The kind of the warning.
     pub kind: WarningKind,
-    /// What it happened to: a parameter's name, a place in the messages.
+    /// The subject: the name of a parameter, or the path of a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// The same for a person, with the reason.
+    /// The message for people, with the reason.
     pub message: String,
 }
 
 impl Warning {
-    /// A warning about `subject`.
+    /// Creates a warning about `subject`.
     pub fn new(kind: WarningKind, subject: impl Into<String>, message: impl Into<String>) -> Self {
         Self { kind, subject: Some(subject.into()), message: message.into() }
     }
 
-    /// A warning about the answer as a whole.
+    /// Creates a warning about the response as a whole.
     pub fn about_response(message: impl Into<String>) -> Self {
         Self { kind: WarningKind::Response, subject: None, message: message.into() }
     }
@@ -45,7 +45,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What happened to it.
+/// The kind of a warning.
 ///
 /// ```
 /// use agentloop::WarningKind;
@@ -57,26 +57,26 @@ impl fmt::Display for Warning {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WarningKind {
-    /// Left out: the host or the model does not take it.
+    /// Left out, because the provider or the model does not accept it.
     Dropped,
     /// Sent under another name.
     Renamed,
-    /// Sent with another value, the nearest that the host takes.
+    /// Sent with another value, the nearest that the provider accepts.
     Clamped,
     /// Sent in another form.
     Converted,
-    /// Sent, but the host is known to ignore it.
+    /// Sent, but the provider is known to ignore it.
     Ignored,
-    /// A hole in the conversation that was mended.
+    /// A defect of the conversation was repaired.
     Repaired,
-    /// An oddity of the answer.
+    /// Something unusual in the response.
     Response,
-    /// The provider's own warning.
+    /// A warning of the provider.
     Provider,
-    /// The call was tried more than once.
+    /// The call was attempted more than once.
     Retried,
-    /// Another model than the one that was asked has answered, or was tried.
+    /// A model other than the requested one responded or was tried.
     Fallback,
-    /// The call was less protected than it should be.
+    /// The call was less secure than it should be.
     Insecure,
 }

@@ -1,7 +1,7 @@
-//! How many bytes the pieces of a response hold.
+//! The memory that a response takes.
 //!
-//! The count is of what a value owns beyond its own size, and an item of a list counts with its own size too. So a million
-//! empty citations are as visible as one long text. What an allocator adds to round its blocks is not counted.
+//! The count is what a value owns in addition to its own size. The items of a list count with their own size too, so a
+//! million empty citations count as much as one long text. The overhead of the allocator is not counted.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -18,12 +18,12 @@ use super::{
 use crate::chat::{PartDelta, PartStart};
 use crate::nesting::{OBJECT_ENTRY, OBJECT_LEAST};
 
-/// What an entry of a sorted map takes beside its name.
+/// The memory of an entry of a sorted map, in addition to its name.
 const SORTED_ENTRY: usize = size_of::<String>() + size_of::<u64>() + 16;
 
-/// Something that holds memory.
+/// A value that owns memory.
 pub(crate) trait Weight {
-    /// How many bytes it owns beyond its own size.
+    /// Returns how many bytes the value owns in addition to its own size.
     fn weight(&self) -> usize;
 }
 
@@ -84,7 +84,7 @@ impl Weight for BTreeMap<String, u64> {
     }
 }
 
-/// Counts the named fields of a struct, which is all of them that can hold anything.
+/// Counts the named fields of a struct, which are all that can own memory.
 macro_rules! weight {
     ($($name:ident { $($field:ident),* })*) => {
         $(impl Weight for $name {
@@ -191,7 +191,7 @@ impl Weight for PartDelta {
             | Self::Audio { data: bytes }
             | Self::AudioTranscript { transcript: bytes }
             | Self::Code { code: bytes } => bytes.len(),
-            // Kept as text while they come, and as a tree when all are there.
+            // Kept as text while they arrive, and as a tree when they are complete.
             Self::ServerToolCallArguments { arguments } => arguments.len(),
             Self::Citation { citation } => size_of::<Citation>() + citation.weight(),
             Self::ProviderState { provider_state } => {

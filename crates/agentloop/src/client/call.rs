@@ -24,7 +24,7 @@ use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::middleware::{Dispatch, Middleware, Request, Response};
 use crate::models::Pricing;
 use crate::protocol::{
-    self, AnswerForm, Call, ChatDecoder, DecodeContext, Emitter, Encoded, codec,
+    self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, codec,
 };
 use crate::provider::{Feature, Provider, Registry, Target};
 use crate::secret::Secret;
@@ -37,7 +37,7 @@ pub(crate) fn prepare_chat(
     registry: &Registry,
     request: &ChatRequest,
     stream: bool,
-) -> Result<(Target, Encoded, AnswerForm)> {
+) -> Result<(Target, Encoded, OutputForm)> {
     let target = resolve(registry, request, None)?;
     let (encoded, form) = encode_chat(&target, request, stream)?;
     Ok((Arc::unwrap_or_clone(target), encoded, form))
@@ -68,7 +68,7 @@ fn encode_chat(
     target: &Target,
     request: &ChatRequest,
     stream: bool,
-) -> Result<(Encoded, AnswerForm)> {
+) -> Result<(Encoded, OutputForm)> {
     let provider = &target.provider;
     let call = if stream { Call::Stream } else { Call::Chat };
     encode::encode_chat(call, target, request)

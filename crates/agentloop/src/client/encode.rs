@@ -3,7 +3,7 @@
 use crate::chat::{ChatRequest, ContentPart, Draft, Warning, WarningKind};
 use crate::error::Result;
 use crate::history;
-use crate::protocol::{AnswerForm, Call, Encoded, codec, output, params, restrict};
+use crate::protocol::{Call, Encoded, OutputForm, codec, output, params, restrict};
 use crate::provider::{Target, server_tools};
 
 /// Encodes a chat request, in these steps:
@@ -25,7 +25,7 @@ pub(crate) fn encode_chat(
     call: Call,
     target: &Target,
     request: &ChatRequest,
-) -> Result<(Encoded, AnswerForm)> {
+) -> Result<(Encoded, OutputForm)> {
     let Target { provider, model, .. } = target;
     let protocol = match call {
         Call::Chat | Call::Stream => provider.protocol,

@@ -181,7 +181,7 @@ fn models_aliases_and_limits_need_no_trust() {
 }
 
 #[test]
-fn a_later_file_goes_over_an_earlier_one_setting_by_setting() {
+fn a_later_file_overrides_an_earlier_one_setting_by_setting() {
     let user = r#"
         default_model = "openai/a"
         [aliases]

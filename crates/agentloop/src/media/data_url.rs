@@ -16,7 +16,7 @@ const TOLERANT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// How much of a text in base64 is looked at to tell what it is, in characters.
+/// How many characters of base64 are decoded to detect the media type.
 const HEAD: usize = 4096;
 
 /// The content and the media type of a `data:` URL.
@@ -52,22 +52,22 @@ impl<'a> DataUrl<'a> {
         Some(Self { mime: Cow::Borrowed(mime), is_base64, data: Cow::Borrowed(data) })
     }
 
-    /// The data URL of these bytes.
+    /// Creates the data URL of these bytes.
     pub fn of_bytes(mime: impl Into<Cow<'a, str>>, bytes: impl AsRef<[u8]>) -> Self {
         Self::of_base64(mime, STANDARD.encode(bytes))
     }
 
-    /// The data URL of what is in base64 already.
+    /// Creates a data URL from base64.
     pub fn of_base64(mime: impl Into<Cow<'a, str>>, data: impl Into<Cow<'a, str>>) -> Self {
         Self { mime: mime.into(), is_base64: true, data: data.into() }
     }
 
-    /// The media type that it tells, with its parameters.
+    /// Returns the media type that it states, with parameters.
     pub fn mime(&self) -> Option<&str> {
         Some(self.mime.trim()).filter(|mime| !mime.is_empty() && !mime.starts_with(';'))
     }
 
-    /// The media type: as it is told, else as the bytes tell it.
+    /// Returns the media type: as stated, else as detected from the bytes.
     pub fn known_mime(&self) -> Option<Cow<'_, str>> {
         match self.mime() {
             Some(mime) => Some(Cow::Borrowed(mime)),
@@ -75,7 +75,7 @@ impl<'a> DataUrl<'a> {
         }
     }
 
-    /// The media type that the bytes tell.
+    /// Returns the media type detected from the bytes.
     pub(crate) fn seen_mime(&self) -> Option<&'static str> {
         if !self.is_base64 {
             return super::mime_of_bytes(&percent::decode(&self.data));
@@ -85,7 +85,7 @@ impl<'a> DataUrl<'a> {
         super::mime_of_bytes(&TOLERANT.decode(head).ok()?)
     }
 
-    /// The content in base64.
+    /// Returns the content in base64.
     pub fn base64(&self) -> Cow<'_, str> {
         match self.is_base64 {
             true => Cow::Borrowed(&self.data),
@@ -93,7 +93,7 @@ impl<'a> DataUrl<'a> {
         }
     }
 
-    /// The same, for good.
+    /// Converts it into the content in base64.
     pub(crate) fn into_base64(self) -> Cow<'a, str> {
         match self.is_base64 {
             true => self.data,
@@ -101,11 +101,11 @@ impl<'a> DataUrl<'a> {
         }
     }
 
-    /// The content.
+    /// Returns the content.
     ///
     /// # Errors
     ///
-    /// When it says that it is base64, and is not.
+    /// Fails if it claims to be base64 and is not.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         match self.is_base64 {
             true => decoded(&self.data),
@@ -121,15 +121,15 @@ impl fmt::Display for DataUrl<'_> {
     }
 }
 
-/// Whether it is a data URL, good or bad.
+/// Returns whether it is a data URL, valid or not.
 pub(crate) fn is_data_url(url: &str) -> bool {
     url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// The bytes that stand in base64, with or without padding and line breaks.
+/// Decodes base64, with or without padding and line breaks.
 pub(crate) fn decoded(text: &str) -> Result<Vec<u8>> {
     let wrong = |error| {
-        Error::new(ErrorKind::InvalidRequest, format!("the data is no base64: {error}"))
+        Error::new(ErrorKind::InvalidRequest, format!("the data is not base64: {error}"))
             .with_source(error)
     };
     if text.bytes().any(|byte| byte.is_ascii_whitespace()) {

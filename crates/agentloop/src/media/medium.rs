@@ -10,21 +10,21 @@ use crate::chat::{AudioInput, ContentPart, FileInput};
 /// Where the bytes of a medium are.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Source<'a> {
-    /// At an address: `https://…`, or another that the host knows.
+    /// A URL: `https://…`, or another one that the provider knows.
     Address(&'a str),
     /// Here.
     Inline(DataUrl<'a>),
-    /// With the host, which has given them an id.
+    /// The id of a file that was uploaded to the provider.
     Id(&'a str),
 }
 
-/// A medium that stands in a message.
+/// A medium in a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Medium<'a> {
-    /// What it is: what its media type says, else what the part is.
+    /// The kind, by its media type, else by the kind of the part.
     pub(crate) kind: MediaKind,
     pub(crate) source: Source<'a>,
-    /// The media type, if it is known: told, seen in the bytes, or known by the name.
+    /// The media type, if it is known: stated, detected from the bytes, or derived from the name.
     pub(crate) mime: Option<Cow<'a, str>>,
     /// The file's name.
     pub(crate) name: Option<&'a str>,
@@ -33,11 +33,11 @@ pub(crate) struct Medium<'a> {
 }
 
 impl<'a> Medium<'a> {
-    /// The medium that a part is; `None` for a part of another kind.
+    /// Returns the medium of a part, or `None` for a part of another kind.
     ///
     /// # Errors
     ///
-    /// When the part says that it is one, and has nothing in it.
+    /// Fails if the part is a medium without content.
     pub(crate) fn of(part: &'a ContentPart) -> Result<Option<Self>, Refusal> {
         match part {
             ContentPart::ImageUrl { image_url, .. } => Self::at(MediaKind::Image, &image_url.url),
@@ -107,7 +107,7 @@ impl<'a> Medium<'a> {
                 // Base64 without its wrapper.
                 None => DataUrl::of_base64(told.unwrap_or_default(), content.as_str()),
             };
-            // What a program says of every file says nothing.
+            // A generic media type is as good as none.
             let mime = match data.mime().filter(|mime| !mime.ends_with("/octet-stream")) {
                 Some(mime) => Some(Cow::Owned(mime.to_owned())),
                 None => {
@@ -141,14 +141,14 @@ impl<'a> Medium<'a> {
         Ok(Some(Self { kind, source, mime, name, written }))
     }
 
-    /// What a model made earlier.
+    /// Returns the medium of a generated part.
     fn made(
         kind: MediaKind,
         mime: &'a str,
         data: &'a str,
         url: Option<&'a str>,
     ) -> Result<Option<Self>, Refusal> {
-        // `image/*` says that it is not known.
+        // `image/*` means that the type is not known.
         let told = Some(mime).filter(|mime| !mime.is_empty() && !mime.ends_with('*'));
         match url {
             Some(url) if data.is_empty() => {
@@ -165,7 +165,7 @@ impl<'a> Medium<'a> {
         }
     }
 
-    /// The media type without its parameters, in small letters and in its usual spelling.
+    /// Returns the media type without parameters, in lower case and in its usual spelling.
     pub(crate) fn essence(&self) -> Option<Cow<'static, str>> {
         let mime = essence(self.mime.as_deref()?).to_ascii_lowercase();
         Some(match mime.as_str() {
@@ -176,14 +176,14 @@ impl<'a> Medium<'a> {
         })
     }
 
-    /// The file's name; where it has none, one that tells its type.
+    /// Returns the name of the file, or one that matches its type if it has none.
     pub(crate) fn file_name(&self) -> Option<Cow<'a, str>> {
         let made_up = || Some(format!("file.{}", extension_of(self.mime.as_deref()?)?).into());
         self.name.map(Cow::Borrowed).or_else(made_up)
     }
 }
 
-/// The media type of a format's short name.
+/// Returns the media type of a short format name.
 fn audio_mime(format: &str) -> Cow<'_, str> {
     match format {
         format if format.contains('/') => Cow::Borrowed(format),
@@ -193,7 +193,7 @@ fn audio_mime(format: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether an address is one that anyone could fetch.
+/// Returns whether a URL can be fetched by anyone.
 pub(crate) fn is_remote(url: &str) -> bool {
     let starts = |scheme: &str| {
         url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
@@ -201,7 +201,7 @@ pub(crate) fn is_remote(url: &str) -> bool {
     starts("https://") || starts("http://")
 }
 
-/// Videos that a host may play by the address of their page.
+/// Returns whether a URL is a video page that a provider may play.
 pub(crate) fn is_video_page(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', '?']).next().unwrap_or_default().to_ascii_lowercase();
@@ -211,7 +211,7 @@ pub(crate) fn is_video_page(url: &str) -> bool {
     )
 }
 
-/// A file that was uploaded to a host, which knows its media type.
+/// Returns whether a URL is a file that was uploaded to a provider, which knows its media type.
 pub(crate) fn is_uploaded(url: &str) -> bool {
     let name = url.split(['?', '#']).next().unwrap_or_default();
     let mut steps = name.rsplit('/');

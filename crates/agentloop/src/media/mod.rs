@@ -1,8 +1,8 @@
-//! Images, sound, video and files: what they are, where they are, and how they get there.
+//! Images, audio, video and files: their types, their sources, and how they are sent.
 //!
-//! - [`mime_of_bytes`] and [`mime_of_name`] tell a media type, and never guess one.
+//! - [`mime_of_bytes`] and [`mime_of_name`] detect a media type, and never guess one.
 //! - [`DataUrl`] reads and writes `data:` URLs.
-//! - [`MediaOptions`] says whether the client may fetch remote media for hosts that need their bytes.
+//! - [`MediaOptions`] sets whether the client may download remote media for providers that need their bytes.
 //!
 //! Parts are made with [`ContentPart::image_path`](crate::ContentPart::image_path) and its siblings, and what a model made is
 //! kept with [`ResponsePart::save`](crate::ResponsePart::save).
@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::chat::{Download, MediaOptions};
 
-/// What a medium is, as far as hosts tell them apart.
+/// The kind of a medium, as far as providers distinguish them.
 ///
 /// ```
 /// use agentloop::media::MediaKind;
@@ -53,7 +53,7 @@ pub enum MediaKind {
 }
 
 impl MediaKind {
-    /// The kind of a media type.
+    /// Returns the kind of a media type.
     pub fn of_mime(mime: &str) -> Self {
         match mime.split('/').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
             "image" => Self::Image,
@@ -63,7 +63,7 @@ impl MediaKind {
         }
     }
 
-    /// It with its article, for messages.
+    /// Returns the name with its article, for messages.
     pub(crate) fn named(self) -> &'static str {
         match self {
             Self::Image => "an image",
@@ -85,9 +85,10 @@ impl fmt::Display for MediaKind {
     }
 }
 
-/// The media type of something of that kind: what its bytes say, else what it was called, else what its name tells.
+/// Returns the media type of a medium of this kind: as detected from its bytes, else as stated, else as derived from
+/// its name.
 ///
-/// Bytes that are of another kind for certain are told as `Err`; a type that nothing tells is `Ok(None)`.
+/// Returns `Err` with the type if the bytes are certainly of another kind, and `Ok(None)` if nothing determines it.
 pub(crate) fn settle(
     kind: MediaKind,
     bytes: &[u8],
@@ -95,7 +96,7 @@ pub(crate) fn settle(
     name: Option<&str>,
 ) -> Result<Option<String>, String> {
     let fits = |mime: &&str| kind == MediaKind::File || MediaKind::of_mime(mime) == kind;
-    // What servers say of everything says nothing.
+    // A generic media type is as good as none.
     let told = told.filter(|mime| !mime.is_empty() && !mime.ends_with("/octet-stream"));
     let called = told.filter(fits).or_else(|| name.and_then(mime_of_name).filter(fits));
     let Some(seen) = mime_of_bytes(bytes) else {
@@ -118,7 +119,7 @@ pub(crate) fn settle(
     if fits(&seen) {
         return Ok(Some(seen.to_owned()));
     }
-    // Containers that hold sound alone as well as pictures.
+    // Containers that can hold audio alone or video.
     let holds_both = matches!(seen, "video/mp4" | "video/webm" | "audio/ogg" | "video/x-matroska");
     match called {
         Some(called) if holds_both => Ok(Some(called.to_owned())),

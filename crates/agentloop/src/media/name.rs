@@ -1,6 +1,6 @@
 //! Media types by the ends of names.
 
-/// The ends of names, and what they tell. Of several ends of one type the first is the one to write.
+/// File extensions and their media types. Of several extensions of one type, the first is the one to write.
 const BY_NAME: &[(&str, &str)] = &[
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -60,7 +60,7 @@ const BY_NAME: &[(&str, &str)] = &[
     ("pcm", "audio/pcm16"),
 ];
 
-/// The media type that a file's name or an address tells by its end. A query and a fragment do not count.
+/// Returns the media type of a file name or a URL by its extension. A query and a fragment are ignored.
 ///
 /// ```
 /// use agentloop::media::mime_of_name;
@@ -73,7 +73,7 @@ pub fn mime_of_name(name: &str) -> Option<&'static str> {
     BY_NAME.iter().find(|(known, _)| known.eq_ignore_ascii_case(end)).map(|(_, mime)| *mime)
 }
 
-/// The end that files of a media type have, without its point.
+/// Returns the usual file extension of a media type, without the dot.
 ///
 /// ```
 /// assert_eq!(agentloop::media::extension_of("audio/L16;rate=24000"), Some("pcm"));
@@ -83,7 +83,7 @@ pub fn extension_of(mime: &str) -> Option<&'static str> {
     BY_NAME.iter().find(|(_, known)| known.eq_ignore_ascii_case(mime)).map(|(end, _)| *end)
 }
 
-/// The name at the end of a path or an address.
+/// Returns the file name at the end of a path or a URL.
 pub(crate) fn file_name(name: &str) -> Option<&str> {
     let path = match name.split_once("://") {
         Some((_, rest)) => rest.split_once('/')?.1.split(['?', '#']).next()?,
@@ -92,12 +92,12 @@ pub(crate) fn file_name(name: &str) -> Option<&str> {
     path.rsplit(['/', '\\']).next().filter(|name| !name.is_empty())
 }
 
-/// A media type without its parameters.
+/// Returns a media type without parameters.
 pub(crate) fn essence(mime: &str) -> &str {
     mime.split(';').next().unwrap_or_default().trim()
 }
 
-/// The short name of an audio's media type.
+/// Returns the short name of an audio media type.
 pub(crate) fn audio_format(mime: &str) -> String {
     let mime = essence(mime).to_ascii_lowercase();
     match mime.as_str() {

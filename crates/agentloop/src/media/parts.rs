@@ -1,4 +1,4 @@
-//! Parts from files, bytes and addresses.
+//! Parts from files, bytes and URLs.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,10 +12,10 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_FILE_BYTES;
 use crate::media::{DataUrl, MediaKind, audio_format, settle};
 
-/// Every part is in the JSON form that its kind always has: bytes stand in it as a data URL or in base64, with the media
-/// type that the bytes or the name tell. A type that neither tells is an error, never a guess.
+/// Every part has the JSON form of its kind: bytes become a data URL or base64, with the media type that is detected
+/// from the bytes or the name. If neither determines it, that is an error, never a guess.
 impl ContentPart {
-    /// The image in a file. The file is read at once, up to [`MAX_FILE_BYTES`].
+    /// Creates an image part from a file. The file is read at once, up to [`MAX_FILE_BYTES`].
     ///
     /// ```no_run
     /// use agentloop::{ChatRequest, ContentPart};
@@ -27,27 +27,27 @@ impl ContentPart {
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is too large, or is no image; the error names the path.
+    /// Fails if the file cannot be read, is too large, or is not an image. The error names the path.
     pub fn image_path(path: impl AsRef<Path>) -> Result<Self> {
         let (bytes, mime) = read(path.as_ref(), MediaKind::Image)?;
         Ok(Self::image_url(DataUrl::of_bytes(mime, bytes).to_string()))
     }
 
-    /// An image by its bytes.
+    /// Creates an image part from bytes.
     ///
     /// # Errors
     ///
-    /// When the bytes do not tell that they are an image.
+    /// Fails if the bytes are not a known image format.
     pub fn image_bytes(bytes: impl AsRef<[u8]>) -> Result<Self> {
         let mime = known(MediaKind::Image, bytes.as_ref(), None)?;
         Ok(Self::image_url(DataUrl::of_bytes(mime, bytes).to_string()))
     }
 
-    /// The sound in a file. The file is read at once, up to [`MAX_FILE_BYTES`].
+    /// Creates an audio part from a file. The file is read at once, up to [`MAX_FILE_BYTES`].
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is too large, or holds no sound; the error names the path.
+    /// Fails if the file cannot be read, is too large, or is not audio. The error names the path.
     pub fn audio_path(path: impl AsRef<Path>) -> Result<Self> {
         let (bytes, mime) = read(path.as_ref(), MediaKind::Audio)?;
         Ok(Self::audio(STANDARD.encode(bytes), audio_format(&mime)))
@@ -57,24 +57,24 @@ impl ContentPart {
     ///
     /// # Errors
     ///
-    /// When the bytes do not tell that they are sound. Bare samples never do: see [`audio`](Self::audio).
+    /// Fails if the bytes are not a known audio format. Raw samples have no format: see [`audio`](Self::audio).
     pub fn audio_bytes(bytes: impl AsRef<[u8]>) -> Result<Self> {
         let mime = known(MediaKind::Audio, bytes.as_ref(), None)?;
         Ok(Self::audio(STANDARD.encode(bytes), audio_format(&mime)))
     }
 
-    /// Sound by its address, for hosts that take one.
+    /// Creates an audio part from a URL, for providers that accept one.
     pub fn audio_url(url: impl Into<String>) -> Self {
         let input_audio = AudioInput { url: Some(url.into()), ..AudioInput::default() };
         Self::InputAudio { input_audio }
     }
 
-    /// A file: a PDF, a text, a table. It is read at once, up to [`MAX_FILE_BYTES`].
+    /// Creates a file part, for example from a PDF or a text. The file is read at once, up to [`MAX_FILE_BYTES`].
     ///
     /// # Errors
     ///
-    /// When it cannot be read, is too large, or neither its bytes nor its name tell its media type; the error names the
-    /// path.
+    /// Fails if the file cannot be read, is too large, or its media type cannot be determined from its bytes and its
+    /// name. The error names the path.
     pub fn file_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (bytes, mime) = read(path, MediaKind::File)?;
@@ -82,67 +82,67 @@ impl ContentPart {
         Ok(Self::file(name, DataUrl::of_bytes(mime, bytes).to_string()))
     }
 
-    /// A file by its name and its bytes.
+    /// Creates a file part from a name and bytes.
     ///
     /// # Errors
     ///
-    /// When neither tells its media type.
+    /// Fails if neither determines the media type.
     pub fn file_bytes(filename: impl Into<String>, bytes: impl AsRef<[u8]>) -> Result<Self> {
         let filename = filename.into();
         let mime = known(MediaKind::File, bytes.as_ref(), Some(&filename))?;
         Ok(Self::file(filename, DataUrl::of_bytes(mime, bytes).to_string()))
     }
 
-    /// A file by its address.
+    /// Creates a file part from a URL.
     pub fn file_url(url: impl Into<String>) -> Self {
         let file = FileInput { file_url: Some(url.into()), ..FileInput::default() };
         Self::File { file, cache_control: None }
     }
 
-    /// A file that was uploaded to the provider, by the provider's id.
+    /// Creates a file part from the provider's id of an uploaded file.
     pub fn file_id(id: impl Into<String>) -> Self {
         let file = FileInput { file_id: Some(id.into()), ..FileInput::default() };
         Self::File { file, cache_control: None }
     }
 
-    /// A video by its address, or as a data URL.
+    /// Creates a video part from a URL or a data URL.
     pub fn video_url(url: impl Into<String>) -> Self {
         Self::VideoUrl { video_url: MediaUrl { url: url.into() } }
     }
 
-    /// The video in a file. The file is read at once, up to [`MAX_FILE_BYTES`].
+    /// Creates a video part from a file. The file is read at once, up to [`MAX_FILE_BYTES`].
     ///
     /// # Errors
     ///
-    /// When the file cannot be read, is too large, or is no video; the error names the path.
+    /// Fails if the file cannot be read, is too large, or is not a video. The error names the path.
     pub fn video_path(path: impl AsRef<Path>) -> Result<Self> {
         let (bytes, mime) = read(path.as_ref(), MediaKind::Video)?;
         Ok(Self::video_url(DataUrl::of_bytes(mime, bytes).to_string()))
     }
 
-    /// A video by its bytes.
+    /// Creates a video part from bytes.
     ///
     /// # Errors
     ///
-    /// When the bytes do not tell that they are a video.
+    /// Fails if the bytes are not a known video format.
     pub fn video_bytes(bytes: impl AsRef<[u8]>) -> Result<Self> {
         let mime = known(MediaKind::Video, bytes.as_ref(), None)?;
         Ok(Self::video_url(DataUrl::of_bytes(mime, bytes).to_string()))
     }
 }
 
-/// The media type of bytes, which must be of that kind.
+/// Returns the media type of bytes, which must be of this kind.
 fn known(kind: MediaKind, bytes: &[u8], name: Option<&str>) -> Result<String> {
     match settle(kind, bytes, None, name) {
         Ok(Some(mime)) => Ok(mime),
         Ok(None) => Err(Error::new(
             ErrorKind::Unsupported,
             format!(
-                "the bytes do not tell what they are, so that they cannot be sent as {}",
+                "the format of the bytes is unknown, so they cannot be sent as {}",
                 kind.named()
             ),
         )
-        .with_hint("give a data URL with the media type, or a file with a name that ends in it")),
+        .with_hint("use a data URL with the media type, or a file with a file extension")),
         Err(mime) => Err(Error::new(
             ErrorKind::InvalidRequest,
             format!("the bytes are {mime}, not {}", kind.named()),
@@ -150,7 +150,7 @@ fn known(kind: MediaKind, bytes: &[u8], name: Option<&str>) -> Result<String> {
     }
 }
 
-/// The bytes of a file and their media type.
+/// Returns the bytes of a file and their media type.
 fn read(path: &Path, kind: MediaKind) -> Result<(Vec<u8>, String)> {
     let about = |error: Error| {
         let text = format!("{}: {}", path.display(), error.message());
@@ -170,7 +170,7 @@ fn content(path: &Path) -> Result<Vec<u8>> {
     let failed = |error: std::io::Error| wrong(error.to_string());
     // Looked at before it is opened: opening a pipe could wait for ever.
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(wrong("it is no file".to_owned()));
+        return Err(wrong("it is not a file".to_owned()));
     }
     let mut bytes = Vec::new();
     let most = MAX_FILE_BYTES as u64 + 1;

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, ErrorKind};
 
-/// Why a host cannot take a part, and what to do about it.
+/// Why a provider does not accept a part, and what to do about it.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) why: String,
@@ -12,14 +12,14 @@ pub(crate) struct Refusal {
 }
 
 impl Refusal {
-    /// The host has no form for it.
+    /// Creates a refusal of a part that the provider does not support.
     pub(crate) fn new(why: impl Into<String>) -> Self {
         let hint = "leave the part out, use another provider, or set `lenient` to drop it with a \
                     warning";
         Self { why: why.into(), hint, wants_bytes: false }
     }
 
-    /// The host wants bytes, and there is only an address.
+    /// Creates a refusal of a URL where the provider needs bytes.
     pub(crate) fn needs_bytes(why: impl Into<String>) -> Self {
         let hint = "send its bytes (as a data URL or from a file), or let the client fetch it: \
                     `download = \"when_needed\"` under `[media]` in agentloop.toml, or \
@@ -27,7 +27,7 @@ impl Refusal {
         Self { why: why.into(), hint, wants_bytes: true }
     }
 
-    /// Nothing tells what it is.
+    /// Creates a refusal of a medium whose type is unknown.
     pub(crate) fn unknown_type(what: &str, place: &str) -> Self {
         let hint = "send it as a `file` part with a `mime_type`, under a name that ends in its kind, \
                     or as a data URL";
@@ -38,7 +38,7 @@ impl Refusal {
         }
     }
 
-    /// It as an error about `subject`.
+    /// Converts the refusal into an error about `subject`.
     pub(crate) fn into_error(self, subject: &str, provider: &str) -> Error {
         Error::new(ErrorKind::Unsupported, format!("{subject}: {}", self.why))
             .with_provider(provider)

@@ -9,49 +9,48 @@ use crate::media::{decoded, extension_of, mime_of_bytes, pcm_rate, with_header};
 use crate::secret::mask;
 
 impl ImagePart {
-    /// The image.
+    /// Returns the bytes of the image.
     ///
     /// # Errors
     ///
-    /// When the provider sent only an address, or something that is no base64.
+    /// Fails if the provider sent only a URL, or something that is not base64.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         bytes("image", &self.data, self.url.as_deref())
     }
 
-    /// Writes the image to a file, in place of one that may be there; how many bytes it is.
+    /// Writes the image to a file, which is replaced if it exists. Returns the number of bytes.
     ///
     /// # Errors
     ///
-    /// When there are no [`bytes`](Self::bytes), or the file cannot be written.
+    /// Fails if there are no [`bytes`](Self::bytes), or if the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<usize> {
         write(path.as_ref(), &self.bytes()?)
     }
 
-    /// The usual end of such a file's name, without its point.
+    /// Returns the usual file extension, without the dot.
     pub fn extension(&self) -> Option<&'static str> {
         extension(&self.mime_type, || self.bytes().ok())
     }
 }
 
 impl AudioPart {
-    /// The sound, as it came.
+    /// Returns the bytes of the audio, as the provider sent them.
     ///
     /// # Errors
     ///
-    /// When it is no base64, or empty.
+    /// Fails if it is empty or not base64.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         bytes("audio", &self.data, None)
     }
 
-    /// Writes the sound to a file, in place of one that may be there; how many bytes it is.
+    /// Writes the audio to a file, which is replaced if it exists. Returns the number of bytes.
     ///
-    /// Bare samples (`audio/L16;rate=24000`, `audio/pcm16`) become a WAV file that players know when the name ends in
-    /// `.wav`. Their rate is what the media type says, else 24 kHz; they are of 16 bits, in one channel, the low byte
-    /// first.
+    /// Raw samples (`audio/L16;rate=24000`, `audio/pcm16`) become a WAV file that players can read if the name ends in
+    /// `.wav`. Their rate is that of the media type, else 24 kHz. They are 16 bits, one channel, little endian.
     ///
     /// # Errors
     ///
-    /// When there are no [`bytes`](Self::bytes), or the file cannot be written.
+    /// Fails if there are no [`bytes`](Self::bytes), or if the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<usize> {
         write(path.as_ref(), &self.file(path.as_ref())?)
     }
@@ -60,17 +59,17 @@ impl AudioPart {
     fn file(&self, path: &Path) -> Result<Vec<u8>> {
         let bytes = self.bytes()?;
         let named_wav = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("wav"));
-        // Some send a whole WAV file whatever they call it.
+        // Some providers send a WAV file whatever the media type.
         let is_bare = mime_of_bytes(&bytes) != Some("audio/wav");
         let Some(rate) = pcm_rate(&self.mime_type).filter(|_| named_wav && is_bare) else {
             return Ok(bytes);
         };
         with_header(&bytes, rate).ok_or_else(|| {
-            Error::new(ErrorKind::TooLarge, "the sound is longer than a WAV file can be")
+            Error::new(ErrorKind::TooLarge, "the audio is longer than a WAV file can be")
         })
     }
 
-    /// The usual end of such a file's name, without its point: `wav` for bare samples too.
+    /// Returns the usual file extension, without the dot: `wav` for raw samples too.
     pub fn extension(&self) -> Option<&'static str> {
         match pcm_rate(&self.mime_type) {
             Some(_) => Some("wav"),
@@ -80,37 +79,37 @@ impl AudioPart {
 }
 
 impl FilePart {
-    /// The file's content.
+    /// Returns the content of the file.
     ///
     /// # Errors
     ///
-    /// When the provider sent only an address, or something that is no base64.
+    /// Fails if the provider sent only a URL, or something that is not base64.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         bytes("generated_file", &self.data, self.url.as_deref())
     }
 
-    /// Writes the file, in place of one that may be there; how many bytes it is.
+    /// Writes the file, which is replaced if it exists. Returns the number of bytes.
     ///
     /// # Errors
     ///
-    /// When there are no [`bytes`](Self::bytes), or the file cannot be written.
+    /// Fails if there are no [`bytes`](Self::bytes), or if the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<usize> {
         write(path.as_ref(), &self.bytes()?)
     }
 
-    /// The usual end of such a file's name, without its point.
+    /// Returns the usual file extension, without the dot.
     pub fn extension(&self) -> Option<&'static str> {
         extension(&self.mime_type, || self.bytes().ok())
     }
 }
 
 impl ResponsePart {
-    /// Whether it is an image, sound or a file.
+    /// Returns whether it is an image, audio or a file.
     pub fn is_media(&self) -> bool {
         matches!(self, Self::Image(_) | Self::Audio(_) | Self::File(_))
     }
 
-    /// The media type of an image, sound or a file.
+    /// Returns the media type of an image, audio or a file.
     pub fn mime_type(&self) -> Option<&str> {
         match self {
             Self::Image(part) => Some(&part.mime_type),
@@ -120,11 +119,11 @@ impl ResponsePart {
         }
     }
 
-    /// The bytes of an image, sound or a file.
+    /// Returns the bytes of an image, audio or a file.
     ///
     /// # Errors
     ///
-    /// When the part is of another kind, or the provider sent only an address.
+    /// Fails if the part is of another kind, or if the provider sent only a URL.
     pub fn bytes(&self) -> Result<Vec<u8>> {
         match self {
             Self::Image(part) => part.bytes(),
@@ -149,7 +148,7 @@ impl ResponsePart {
     ///
     /// # Errors
     ///
-    /// When the part is of another kind, the provider sent only an address, or the file cannot be written.
+    /// Fails if the part is of another kind, if the provider sent only a URL, or if the file cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<usize> {
         match self {
             Self::Image(part) => part.save(path),
@@ -159,8 +158,8 @@ impl ResponsePart {
         }
     }
 
-    /// Writes an image, audio or a file to a new file at `path`, and returns how many bytes it is; `None` if something is
-    /// there already. A link counts as something, also one that leads nowhere: it is not followed.
+    /// Writes an image, audio or a file to a new file at `path`, and returns the number of bytes, or `None` if the path
+    /// exists already. A symbolic link counts as existing, even if it is broken: it is not followed.
     ///
     /// # Errors
     ///
@@ -180,7 +179,7 @@ impl ResponsePart {
         Ok(Some(bytes.len()))
     }
 
-    /// The usual end of the name of such a file, without its point.
+    /// Returns the usual file extension, without the dot.
     pub fn extension(&self) -> Option<&'static str> {
         match self {
             Self::Image(part) => part.extension(),
@@ -192,7 +191,7 @@ impl ResponsePart {
 }
 
 impl Choice {
-    /// The images, sounds and files, in order.
+    /// Returns the images, audio and files, in order.
     pub fn media(&self) -> impl Iterator<Item = &ResponsePart> {
         self.content.iter().filter(|part| part.is_media())
     }
@@ -201,7 +200,7 @@ impl Choice {
 fn not_media(part: &ResponsePart) -> Error {
     Error::new(
         ErrorKind::Unsupported,
-        format!("a `{}` part is no image, sound or file", part.kind()),
+        format!("a `{}` part is not an image, audio or a file", part.kind()),
     )
 }
 
@@ -214,9 +213,9 @@ fn bytes(kind: &str, data: &str, url: Option<&str>) -> Result<Vec<u8>> {
     Err(match url {
         Some(url) => Error::new(
             ErrorKind::Unsupported,
-            format!("the `{kind}` part has no bytes, only the address {}", mask::media_url(url)),
+            format!("the `{kind}` part has no bytes, only the URL {}", mask::media_url(url)),
         )
-        .with_hint("fetch the part's `url`"),
+        .with_hint("download the `url` of the part"),
         None => Error::new(ErrorKind::Unsupported, format!("the `{kind}` part is empty")),
     })
 }
@@ -231,7 +230,7 @@ fn unwritten(path: &Path, error: std::io::Error) -> Error {
         .with_source(error)
 }
 
-/// What the media type says, else what the bytes do.
+/// Returns the extension of the media type, else of the detected type of the bytes.
 fn extension(mime: &str, bytes: impl Fn() -> Option<Vec<u8>>) -> Option<&'static str> {
     extension_of(mime).or_else(|| extension_of(mime_of_bytes(&bytes()?)?))
 }

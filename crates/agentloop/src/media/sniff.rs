@@ -3,7 +3,7 @@
 /// How much text is looked at, in bytes.
 const TEXT_HEAD: usize = 4096;
 
-/// Bytes at a place, and what they tell.
+/// Bytes at an offset, and the media type that they identify.
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -29,8 +29,8 @@ const RIFF: &[(&[u8], &[u8], &str)] = &[
     (b"FORM", b"AIFC", "audio/aiff"),
 ];
 
-/// The media type that the bytes of a file tell by themselves; `None` when they tell none. It is never a guess: bytes that
-/// are valid UTF-8 without control characters, and nothing else that is known, are `text/plain`.
+/// Returns the media type that is detected from the bytes of a file, or `None`. It is never a guess: bytes that are
+/// valid UTF-8 without control characters, and nothing else that is known, are `text/plain`.
 ///
 /// ```
 /// use agentloop::media::mime_of_bytes;
@@ -46,7 +46,7 @@ pub fn mime_of_bytes(bytes: &[u8]) -> Option<&'static str> {
     if let Some((.., mime)) = RIFF.iter().find(|(form, kind, _)| at(0, form) && at(8, kind)) {
         return Some(mime);
     }
-    // The size of the file stands after the two letters, and zeros after that.
+    // The size of the file follows the two letters, then zeros.
     if at(0, b"BM") && at(6, &[0; 4]) {
         return Some("image/bmp");
     }
@@ -65,13 +65,13 @@ pub fn mime_of_bytes(bytes: &[u8]) -> Option<&'static str> {
     of_frames(bytes).or_else(|| is_text(bytes).then_some("text/plain"))
 }
 
-/// The kinds of the family of MP4 files, by their brand.
+/// Returns the media type of MP4 files and related formats, by their brand.
 fn of_brand(brand: &[u8], bytes: &[u8]) -> Option<&'static str> {
     match brand {
         b"heic" | b"heix" | b"hevc" | b"hevx" | b"heim" | b"heis" => Some("image/heic"),
         b"avif" | b"avis" => Some("image/avif"),
         b"mif1" | b"msf1" => {
-            // A general brand: the particular one stands among the compatible ones.
+            // A general brand: the specific one is among the compatible ones.
             let length = bytes.get(..4).and_then(|size| size.try_into().ok());
             let end = length.map_or(0, |size| u32::from_be_bytes(size) as usize).min(bytes.len());
             let mut brands = bytes.get(16..end).unwrap_or_default().chunks_exact(4);
@@ -90,9 +90,9 @@ fn of_brand(brand: &[u8], bytes: &[u8]) -> Option<&'static str> {
 fn of_frames(bytes: &[u8]) -> Option<&'static str> {
     let [0xff, second, third, ..] = *bytes else { return None };
     match second {
-        // AAC in ADTS: twelve bits of ones, layer 0, a rate that exists.
+        // AAC in ADTS: twelve bits of ones, layer 0, a valid rate.
         0xf0 | 0xf1 | 0xf8 | 0xf9 if (third >> 2) & 0xf < 13 => Some("audio/aac"),
-        // MPEG audio of layer III: eleven bits of ones, a bit rate and a sample rate that exist.
+        // MPEG audio layer III: eleven bits of ones, a valid bit rate and a valid sample rate.
         0xe2 | 0xe3 | 0xf2 | 0xf3 | 0xfa | 0xfb
             if !matches!(third >> 4, 0 | 15) && (third >> 2) & 3 != 3 =>
         {

@@ -1,4 +1,4 @@
-//! What bytes, names and data URLs tell.
+//! Media types of bytes, names and data URLs.
 
 use super::*;
 
@@ -57,7 +57,7 @@ fn names_tell_what_they_end_in_and_queries_do_not_count() {
         ("https://x.test/a.webp?b=c.png#d.gif", Some("image/webp")),
         ("https://x.test/a?name=b.png", None),
         ("https://x.test/", None),
-        // The end of a host's name is no file's.
+        // The end of a host name is not a file extension.
         ("https://x.mov", None),
         ("folder.png/file", None),
         ("gs://bucket/clip.mp4", Some("video/mp4")),
@@ -103,7 +103,7 @@ fn a_data_url_without_a_type_is_known_by_its_bytes() {
 }
 
 #[test]
-fn what_bytes_say_counts_before_what_they_are_called() {
+fn the_bytes_take_precedence_over_the_stated_type() {
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
     const MP4: &[u8] = b"\0\0\0\x14ftypisom\0\0\0\0";
     let some = |mime: &str| Ok(Some(mime.to_owned()));

@@ -2,13 +2,13 @@
 
 use super::name::essence;
 
-/// The rate of speech whose media type names none.
+/// The rate of speech if the media type does not state one.
 const USUAL_RATE: u32 = 24_000;
 
 /// The bits of one sample.
 const BITS: u16 = 16;
 
-/// The rate of a media type that means bare samples of 16 bits in one channel; `None` for any other.
+/// Returns the rate of a media type of raw samples (16 bits, one channel), or `None` for any other.
 pub(crate) fn pcm_rate(mime: &str) -> Option<u32> {
     let is_pcm = ["audio/l16", "audio/pcm", "audio/pcm16"]
         .iter()
@@ -23,7 +23,7 @@ pub(crate) fn pcm_rate(mime: &str) -> Option<u32> {
     Some(rate.filter(|rate| *rate > 0).unwrap_or(USUAL_RATE))
 }
 
-/// A WAV file of these samples; `None` if they are more than a WAV file can hold.
+/// Returns a WAV file of these samples, or `None` if they do not fit into a WAV file.
 pub(crate) fn with_header(samples: &[u8], rate: u32) -> Option<Vec<u8>> {
     let length = u32::try_from(samples.len()).ok()?;
     let frame = BITS / 8;

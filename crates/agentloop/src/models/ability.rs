@@ -1,10 +1,10 @@
-//! What a model can do.
+//! The abilities of a model.
 
 use serde::{Deserialize, Serialize};
 
 macro_rules! abilities {
     ($($(#[$doc:meta])* $field:ident = $letter:literal,)*) => {
-        /// What a model can do: yes, no, or absent if it is not known.
+        /// The abilities of a model: yes, no, or `None` if it is not known.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         #[non_exhaustive]
@@ -18,7 +18,7 @@ macro_rules! abilities {
                 *self == Self::default()
             }
 
-            /// Fills in from `other` what is absent here.
+            /// Fills in absent values from `other`.
             #[must_use]
             pub fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)* }

@@ -14,8 +14,8 @@ use crate::lock::lock;
 
 const EMBEDDED: &str = include_str!("data.json");
 
-/// What was found in the embedded file. A call needs the hints of its model, and searching for them again would cost a tenth
-/// of all the work of a short one.
+/// A cache of lookups in the embedded file. Every call needs the data of its model, and searching again would cost a
+/// tenth of all the work of a short call.
 static RECENT: Recent = Recent(Mutex::new(Vec::new()));
 
 /// How many models are remembered.
@@ -26,7 +26,7 @@ struct Recent(Mutex<Vec<(String, String, Hints)>>);
 impl Recent {
     fn get(&self, provider: &str, model: &str, find: impl FnOnce() -> Hints) -> Hints {
         let mut recent = lock(&self.0);
-        let known = recent.iter().find(|(host, name, _)| name == model && host == provider);
+        let known = recent.iter().find(|(owner, name, _)| name == model && owner == provider);
         if let Some((_, _, hints)) = known {
             return *hints;
         }
@@ -44,9 +44,9 @@ type Overrides = BTreeMap<String, ModelData>;
 
 /// The models that are known. It is cheap to clone.
 ///
-/// A name is looked for as it stands, capitals and small letters alike; then without the day of a snapshot at its end
-/// (`-2025-08-07`, `-20250807`, `@20250807`); then, for the hosts that have them, without a variant (`:free`), and what
-/// is found then has no prices. Nothing else is tried, and what is not found is unknown.
+/// A name is looked up unchanged, ignoring case; then without the date of a snapshot at its end (`-2025-08-07`,
+/// `-20250807`, `@20250807`); then, for the providers that have them, without a variant (`:free`), in which case the
+/// result has no prices. Nothing else is tried.
 ///
 /// ```
 /// use agentloop::ModelCatalog;
@@ -59,7 +59,7 @@ type Overrides = BTreeMap<String, ModelData>;
 #[derive(Clone, Default)]
 pub struct ModelCatalog(Option<Arc<Own>>);
 
-/// What is not as it came.
+/// The changes to the embedded data.
 #[derive(Clone, Default)]
 struct Own {
     /// Replaces the embedded file.
@@ -98,7 +98,7 @@ impl ModelCatalog {
         Self::parse(text).map_err(|error| named(&error.message()))
     }
 
-    /// Adds a user's own records: JSON if the text begins with a brace, else TOML, which needs the feature `config`.
+    /// Adds records: JSON if the text starts with a brace, else TOML, which needs the feature `config`.
     ///
     /// A field of a record replaces the field of the model (all prices are one field); fields that a record does not have
     /// stay. A record of an unknown model adds the model.
@@ -145,7 +145,7 @@ impl ModelCatalog {
         Self(Some(Arc::new(own)))
     }
 
-    /// Returns what is known of a model of a provider.
+    /// Returns the data of a model of a provider.
     pub fn lookup(&self, provider: &str, model: &str) -> Option<ModelData> {
         self.forms(provider, model).find_map(|Form { model, same_price }| {
             let mut found = self.exactly(provider, model)?;

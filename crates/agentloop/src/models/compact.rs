@@ -30,7 +30,7 @@ fn effort(letter: char) -> Option<Effort> {
     EFFORTS.iter().find(|(known, _)| *known == letter).map(|(_, level)| *level)
 }
 
-/// What stands after the name.
+/// The fields after the name.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Line<'a> {
@@ -58,7 +58,7 @@ struct Line<'a> {
 /// The little of it that shapes a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hints {
-    /// How long an answer may be that leaves room for the prompt.
+    /// The longest response that leaves room for the prompt.
     pub(crate) max_output_tokens: Option<u64>,
     pub(crate) abilities: Abilities,
     /// The levels of effort, where they are listed.
@@ -66,7 +66,8 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    /// Where the limit of an answer is all or most of the context, it is not one that a request can ask for.
+    /// Creates the hints. An output limit that is all or most of the context window is not a limit that a request can
+    /// use.
     pub(super) fn new(
         context: Option<u64>,
         output: Option<u64>,
@@ -98,7 +99,7 @@ impl Hints {
     }
 }
 
-/// Reads what stands after the name. The error says what is wrong with it.
+/// Reads the fields after the name. The error states what is wrong.
 pub(super) fn read(id: &str, json: &str) -> Result<ModelData, String> {
     let line: Line<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let unknown = |what: &str| format!("`{what}` is not known");
@@ -158,7 +159,7 @@ fn read_price(text: &str) -> Option<Price> {
     Some(price)
 }
 
-/// What stands after the name.
+/// Writes the fields after the name.
 pub(super) fn write(model: &ModelData) -> serde_json::Result<String> {
     let letter = |level: &Effort| EFFORTS.iter().find(|(_, known)| known == level).map(|(l, _)| *l);
     let is_embedding = model.kind == Some(ModelKind::Embedding);

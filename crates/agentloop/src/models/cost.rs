@@ -5,7 +5,7 @@ use crate::chat::{UsageDetails, Usd};
 
 const MILLION: i128 = 1_000_000;
 
-/// The sum of tokens times prices, in pico-dollars for a million: nothing is rounded before the end.
+/// The sum of tokens times prices, in 10⁻¹² dollars per million: nothing is rounded before the end.
 struct Sum(i128);
 
 impl Sum {
@@ -33,7 +33,7 @@ impl Sum {
     }
 }
 
-/// What that many tokens cost, if every price that is needed is there.
+/// Returns the cost of these tokens, if every price that is needed is known.
 pub(super) fn of(
     price: &Price,
     prompt: u64,
@@ -51,11 +51,11 @@ pub(super) fn of(
     let hour = details.cache_write_hour_tokens.unwrap_or(0);
     let heard = of_kind(details.audio_prompt_tokens, &details.prompt_tokens_by_modality, "AUDIO");
     if heard > 0 && cached.checked_add(written)? > 0 && units.audio_input != units.input {
-        // Whether the cache held the sound or the words, nobody says.
+        // Providers do not report whether the cached tokens are audio or text.
         return None;
     }
     let plain = prompt.checked_sub(cached)?.checked_sub(written)?;
-    // With one price for both, sound in the cache needs no telling apart.
+    // If both have the same price, that does not matter.
     let heard = if units.audio_input == units.input { heard.min(plain) } else { heard };
     sum.add(plain.checked_sub(heard)?, units.input)?;
     sum.add(heard, units.audio_input)?;

@@ -58,7 +58,7 @@ impl fmt::Display for Date {
     }
 }
 
-/// The text is no day.
+/// The error of a text that is not a date.
 ///
 /// ```
 /// use agentloop::models::Date;

@@ -1,7 +1,7 @@
 //! A data file: a JSON document of which each line but the first and the last is one model, in order.
 //!
-//! Nothing of it is read before something is asked for, and then by halving: only the lines that are looked at are
-//! touched, and only the one that is found is parsed.
+//! Nothing is read until a model is looked up. The search is binary: only the lines that are compared are read, and
+//! only the line that is found is parsed.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -21,7 +21,7 @@ use crate::calendar::{self, SECONDS_PER_DAY};
 pub struct Hours {
     /// One bit per day; Monday is the lowest.
     days: u8,
-    /// Minutes of the day: the first, and the first that is no longer included.
+    /// Minutes of the day: the first, and the first that is not included any more.
     from: u16,
     until: u16,
 }

@@ -1,4 +1,4 @@
-//! What a provider says about its models.
+//! The models that a provider lists.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ModelInfo {
-    /// Its id: what stands after the slash.
+    /// The id: the part after the slash.
     pub id: String,
     /// The provider that offers it.
     pub provider: String,
@@ -36,14 +36,14 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
-    /// The model in the form that a request names it in: `provider/id`.
+    /// Returns the name of the model for a request: `provider/id`.
     pub fn qualified(&self) -> String {
         format!("{}/{}", self.provider, self.id)
     }
 }
 
 impl ModelInfo {
-    /// A model of which nothing but its id is known.
+    /// Creates a model with only its id known.
     pub fn new(provider: impl Into<String>, id: impl Into<String>) -> Self {
         Self { provider: provider.into(), id: id.into(), ..Self::default() }
     }

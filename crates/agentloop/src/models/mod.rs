@@ -1,4 +1,4 @@
-//! What is known of models: limits, abilities, prices, and restrictions.
+//! Data about models: limits, abilities, prices, and restrictions.
 //!
 //! The library contains one dated data file, [`ModelCatalog::embedded`], which `tools/model-data` generates from public data.
 //! A lookup never guesses: a model that is not in the file is unknown, and requests for it are sent unchanged. A user's own

@@ -6,7 +6,7 @@ use super::Date;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Form<'a> {
     pub(super) model: &'a str,
-    /// Whether the prices of what is found are those of the name that was asked for.
+    /// Whether the prices of the result apply to the name that was looked up.
     pub(super) same_price: bool,
 }
 
@@ -22,7 +22,7 @@ pub(super) fn forms<'a>(model: &'a str, has_variants: bool) -> impl Iterator<Ite
     [Some(plain), dateless(plain), variant, variant.and_then(dateless)].into_iter().flatten()
 }
 
-/// Without `-2025-08-07`, `-20250807` or `@20250807` at the end.
+/// Returns the name without `-2025-08-07`, `-20250807` or `@20250807` at the end.
 fn without_day(model: &str) -> Option<&str> {
     let cut = |length: usize| {
         let at = model.len().checked_sub(length)?;

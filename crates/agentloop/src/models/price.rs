@@ -1,4 +1,4 @@
-//! What a model costs.
+//! The prices of a model.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -66,7 +66,7 @@ macro_rules! units {
         }
 
         impl UnitPrices {
-            /// Fills in from `other` what is absent here.
+            /// Fills in absent values from `other`.
             #[must_use]
             pub fn or(self, other: Self) -> Self {
                 Self { $($field: self.$field.or(other.$field),)* }
@@ -136,14 +136,14 @@ pub(super) fn choose<'a>(
                 price.hours.is_empty() || price.hours.iter().any(|hours| hours.contain(when))
             })
             .filter(|price| price.above_prompt_tokens.is_none_or(|above| prompt_tokens > above))
-            // The narrowest; of two that hold on the same day, the one that began later.
+            // The narrowest price; of two that are valid on the same day, the one that started later.
             .max_by_key(|price| (price.above_prompt_tokens, !price.hours.is_empty(), price.from))
     };
     let usual = of(None);
     if tier.is_none() {
         return usual;
     }
-    // A long prompt that costs more in the usual tier has no price in one that does not list it.
+    // If long prompts cost more in the standard tier, a tier that does not list them has no price for them.
     of(tier).filter(|price| {
         usual.is_none_or(|usual| usual.above_prompt_tokens <= price.above_prompt_tokens)
     })

@@ -14,12 +14,12 @@ use crate::lock::lock;
 /// The name of the metadata field in which a provider reports the tier that served a call.
 const TIER: &str = "serviceTier";
 
-/// What a call is paid with.
+/// The prices that apply to a call.
 #[derive(Clone, Debug)]
 pub(crate) struct Pricing {
     /// The model, with its prices; `None` if they are not known.
     pub(crate) model: Option<Arc<ModelData>>,
-    /// The tier that was asked for.
+    /// The requested tier.
     pub(crate) tier: Option<String>,
     /// When the call was made; `None` is now.
     pub(crate) when: Option<SystemTime>,

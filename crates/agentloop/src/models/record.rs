@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Abilities, Date, ModelRestrictions, Price, cost};
 use crate::chat::{Cost, Effort, Usage};
 
-/// What is known of one model. An absent field is unknown; it does not mean no or zero.
+/// The data of one model. An absent field is unknown; it does not mean no or zero.
 ///
 /// A user's own records have the same fields: the output of `agentloop models provider/model` can be changed and added to
 /// `agentloop.toml`.
@@ -61,7 +61,7 @@ pub struct ModelData {
     pub restrictions: Option<ModelRestrictions>,
 }
 
-/// What a model is used for.
+/// The purpose of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -85,7 +85,7 @@ impl ModelData {
         Self { id: id.into(), ..Self::default() }
     }
 
-    /// Fills in from `other` what is absent here. Prices are one field: lists are never mixed.
+    /// Fills in absent values from `other`. Prices are one field: lists are never mixed.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -106,9 +106,9 @@ impl ModelData {
 
     /// Returns the price that applies to a prompt of that many tokens, at that moment, in that service tier.
     ///
-    /// Without a tier, and for the names of the usual one (`default`, `standard`, `standard_only`, `on_demand`), it is the usual
-    /// price. There is no price for a tier that is not listed, nor for a prompt of a size that costs more in the usual tier
-    /// and is not listed in this one.
+    /// Without a tier, and for the names of the standard one (`default`, `standard`, `standard_only`, `on_demand`), it
+    /// is the standard price. There is no price for a tier that is not listed, nor for a prompt of a size that costs
+    /// more in the standard tier and is not listed in this one.
     pub fn price(
         &self,
         prompt_tokens: u64,

@@ -1,11 +1,11 @@
-//! Joins pieces that were put into base64 one by one.
+//! Joins pieces of data that were encoded in base64 one by one.
 
 use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// Makes pieces of base64 whose concatenation is base64 again.
+/// Turns pieces of base64 into pieces whose concatenation is valid base64.
 ///
 /// A piece that ends in padding cannot be followed by another one; its last bytes are held back for the next piece.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Base64Joiner {
 }
 
 impl Base64Joiner {
-    /// Returns the next piece, in a form that can be appended to those before.
+    /// Returns the next piece in a form that can be appended to the earlier ones.
     pub(crate) fn push(&mut self, piece: Cow<'_, str>) -> String {
         if self.held.is_empty() && !piece.ends_with('=') {
             return piece.into_owned();
@@ -31,7 +31,7 @@ impl Base64Joiner {
         }
     }
 
-    /// Returns what was held back, at the end.
+    /// Returns the bytes that were held back, at the end.
     pub(crate) fn finish(&mut self) -> Option<String> {
         let held = std::mem::take(&mut self.held);
         (!held.is_empty()).then(|| STANDARD.encode(held))

@@ -4,7 +4,7 @@ mod rules;
 
 use crate::error::ErrorKind;
 
-/// What is known about a failure.
+/// The facts about an error.
 #[derive(Debug)]
 pub(super) struct Facts<'a> {
     pub(super) status: Option<u16>,

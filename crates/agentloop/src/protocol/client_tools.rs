@@ -10,7 +10,7 @@ use crate::chat::{
 use crate::provider::Provider;
 use crate::provider::quirks::ClientTools;
 
-/// The screen of a caller who says nothing of it.
+/// The size of the screen if the caller does not set it.
 const DISPLAY: Display = Display { width: 1024, height: 768 };
 
 /// Returns the declaration of a function in the provider's own form; `None` where the function is sent as it is.

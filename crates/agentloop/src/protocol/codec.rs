@@ -43,13 +43,13 @@ pub(crate) struct Encoded {
     pub(crate) names: ToolNames,
 }
 
-/// What a decoder knows of the request.
+/// What a decoder needs to know about the request.
 #[derive(Clone, Debug)]
 pub(crate) struct DecodeContext {
     pub(crate) provider: Arc<Provider>,
     /// The model of the request, of the same provider; `None` when only the bytes of the response are known.
     pub(crate) target: Option<Arc<Target>>,
-    /// The audio format that the request asked for.
+    /// The requested audio format.
     pub(crate) audio_format: Option<String>,
 }
 
@@ -64,7 +64,7 @@ impl DecodeContext {
 #[derive(Debug, Default)]
 pub(crate) struct ModelPage {
     pub(crate) models: Vec<ModelInfo>,
-    /// The query that asks for the next page, if there is one.
+    /// The query for the next page, if there is one.
     pub(crate) next: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub(crate) trait Codec: Sync {
     /// Reads the response to a call that counts tokens.
     fn decode_count(&self, provider: &Provider, body: &[u8]) -> Result<u64>;
 
-    /// Writes a call that turns some of the request's texts into vectors.
+    /// Encodes a call that turns some of the texts of the request into vectors.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ pub(crate) trait Codec: Sync {
 
     /// Reads an error inside a response of status 200.
     fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
-        error_body::in_answer(provider, body)
+        error_body::in_body(provider, body)
     }
 
     /// Returns the server's side of the protocol.
@@ -165,7 +165,7 @@ pub(crate) trait Codec: Sync {
         false
     }
 
-    /// Returns whether JSON can be asked for without a schema.
+    /// Returns whether JSON can be requested without a schema.
     fn has_json_mode(&self) -> bool {
         true
     }
@@ -184,13 +184,13 @@ pub(crate) trait Codec: Sync {
 /// One message of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Frame<'a> {
-    /// Its name; empty when it has none.
+    /// The name of the event. Empty if it has none.
     pub(crate) event: &'a str,
     /// Its content.
     pub(crate) data: &'a [u8],
 }
 
-/// Whether a stream goes on.
+/// Whether a stream continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     Continue,

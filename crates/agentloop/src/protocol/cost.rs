@@ -9,7 +9,7 @@ use crate::chat::{Cost, Usd, Warning};
 /// How many characters of a cost that is not one are quoted.
 const MAX_QUOTED: usize = 40;
 
-/// What a provider says a call cost.
+/// The cost that a provider reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum ReportedCost {
     /// Nothing.
@@ -59,12 +59,12 @@ impl ReportedCost {
         }
     }
 
-    /// Returns this cost, or `other` if nothing is said here.
+    /// Returns this cost, or `other` if this one is absent.
     pub(crate) fn or(self, other: Self) -> Self {
         if self == Self::Absent { other } else { self }
     }
 
-    /// Returns the amount, if it is one, or the warning about what is not.
+    /// Returns the amount, or the warning about a value that is not an amount.
     pub(crate) fn split(self) -> (Option<Cost>, Option<Warning>) {
         match self {
             Self::Absent => (None, None),

@@ -20,7 +20,7 @@ use crate::models::{Pricing, served_tier};
 use crate::nesting::{self, OBJECT_ENTRY};
 use crate::protocol::ToolNames;
 use crate::protocol::cost::ReportedCost;
-use crate::protocol::output::{AnswerForm, Answers};
+use crate::protocol::output::{OutputForm, OutputParts};
 
 /// Turns a decoder's steps into events, and folds them as they pass, so finished parts, the finished
 /// response and a partial one can be had at any time.
@@ -35,30 +35,30 @@ pub(crate) struct Emitter {
     events: VecDeque<ChatStreamEvent>,
     provider: Cow<'static, str>,
     request_id: Option<String>,
-    /// Warnings from before the response began.
+    /// Warnings from before the response started.
     early_warnings: Vec<Warning>,
-    /// Boxed, because the emitter of a call that observes no steps has none.
+    /// Boxed, because most emitters of complete responses have none.
     usage: Option<Box<(Usage, Option<Cost>)>>,
-    /// What was wrong with the last usage and cost. Providers repeat both; the warning comes once, at the end.
+    /// The contradiction in the last usage and cost. Providers repeat both; the warning is emitted once, at the end.
     contradiction: Option<Contradiction>,
     invalid_cost: Option<Warning>,
     /// The bytes that the response and its decoder hold.
     held: usize,
-    /// The most that they may hold, by what was sent so far.
+    /// The limit on the bytes held, given the bytes received so far.
     most: usize,
     /// What of it is usage, which is replaced and not added.
     usage_bytes: usize,
-    /// Whether the bound was passed, and something may have been left out for it.
+    /// Whether the limit was passed, so content may be missing.
     overflowed: bool,
     /// The names under which tools were sent.
     names: ToolNames,
-    /// How the response's shape was asked for.
+    /// How the schema was requested.
     strategy: Option<OutputStrategy>,
     /// What has to be undone in the response's text; mostly nothing.
-    answers: Option<Box<Answers>>,
-    /// What the response is paid with, if that is known.
+    output: Option<Box<OutputParts>>,
+    /// The prices of the response, if they are known.
     pricing: Option<Pricing>,
-    /// The response as it came, if that was asked for.
+    /// The raw response, if it was requested.
     raw: Option<Box<RawParts>>,
     /// Only the finished response is emitted, because nothing observes the steps.
     quiet: bool,
@@ -87,7 +87,7 @@ impl Emitter {
             overflowed: false,
             names: ToolNames::default(),
             strategy: None,
-            answers: None,
+            output: None,
             pricing: None,
             raw: None,
             quiet: false,
@@ -119,7 +119,7 @@ impl Emitter {
         self.check()
     }
 
-    /// Takes back what was charged for something that is not held any more.
+    /// Releases bytes that were charged for something that is no longer held.
     pub(crate) fn release(&mut self, bytes: usize) {
         self.held = self.held.saturating_sub(bytes);
     }
@@ -128,7 +128,7 @@ impl Emitter {
     ///
     /// # Errors
     ///
-    /// When it holds more than [`MAX_RESPONSE_BYTES`], or too much for what was sent.
+    /// Fails if the response holds more than [`MAX_RESPONSE_BYTES`], or too much for the bytes received.
     pub(crate) fn check(&self) -> Result<()> {
         if !self.overflowed {
             return Ok(());
@@ -170,16 +170,16 @@ impl Emitter {
         self
     }
 
-    /// Works the cost out where the provider names none.
+    /// Sets the prices, from which the cost is computed if the provider does not report it.
     pub(crate) fn with_pricing(mut self: Box<Self>, pricing: Pricing) -> Box<Self> {
         self.pricing = pricing.model.is_some().then_some(pricing);
         self
     }
 
-    /// Finds the response again where its shape was asked for in another form.
-    pub(crate) fn with_form(mut self: Box<Self>, form: AnswerForm) -> Box<Self> {
+    /// Sets the form in which the output was requested, so the response can be restored from it.
+    pub(crate) fn with_form(mut self: Box<Self>, form: OutputForm) -> Box<Self> {
         self.strategy = form.strategy;
-        self.answers = Answers::new(form);
+        self.output = OutputParts::new(form);
         self
     }
 
@@ -193,22 +193,22 @@ impl Emitter {
         self.events.pop_front()
     }
 
-    /// Returns the last event that has not been taken yet.
+    /// Returns and removes the last queued event.
     pub(crate) fn pop_last(&mut self) -> Option<ChatStreamEvent> {
         self.events.pop_back()
     }
 
-    /// Returns the events that have not been taken yet.
+    /// Returns the queued events.
     pub(crate) fn events(&self) -> &VecDeque<ChatStreamEvent> {
         &self.events
     }
 
-    /// The same, taken.
+    /// Returns the queued events and drops the emitter.
     pub(crate) fn into_events(self) -> Vec<ChatStreamEvent> {
         self.events.into()
     }
 
-    /// Drops the events that were not taken yet.
+    /// Drops the queued events.
     pub(crate) fn discard_events(&mut self) {
         self.events.clear();
     }
@@ -287,23 +287,23 @@ impl Emitter {
         Ok(())
     }
 
-    /// Opens the next part of a choice and says which it is.
+    /// Opens the next part of a choice and returns its index.
     pub(crate) fn open(&mut self, choice_index: u32, mut part: PartStart) -> Result<u32> {
         if let PartStart::ToolCall { name, .. } = &mut part
             && !self.names.is_empty()
         {
             *name = self.names.original(name).to_owned();
         }
-        if let Some(answers) = &mut self.answers {
-            part = answers.start(choice_index, part);
+        if let Some(output) = &mut self.output {
+            part = output.start(choice_index, part);
         }
         self.charge(size_of::<ResponsePart>() + part.weight())?;
         let part_index = self.fold.open(choice_index, &part);
         if part_index as usize >= MAX_PARTS {
             return Err(too_large(format!("the response has more than {MAX_PARTS} parts")));
         }
-        if let Some(answers) = &mut self.answers {
-            answers.opened(choice_index, part_index, &part);
+        if let Some(output) = &mut self.output {
+            output.opened(choice_index, part_index, &part);
         }
         self.push(ChatStreamEvent::ContentStart { choice_index, part_index, part });
         Ok(part_index)
@@ -316,9 +316,9 @@ impl Emitter {
         delta: PartDelta,
     ) -> Result<()> {
         self.charge(delta.weight())?;
-        let delta = match &mut self.answers {
+        let delta = match &mut self.output {
             None => delta,
-            Some(answers) => match answers.delta(choice_index, part_index, delta) {
+            Some(output) => match output.delta(choice_index, part_index, delta) {
                 Some(delta) => delta,
                 None => return Ok(()),
             },
@@ -343,7 +343,7 @@ impl Emitter {
         part_index: u32,
         complete: impl FnOnce(&mut ResponsePart),
     ) -> Result<()> {
-        let held = self.answers.as_mut().and_then(|held| held.close(choice_index, part_index));
+        let held = self.output.as_mut().and_then(|held| held.close(choice_index, part_index));
         if let Some(delta) = held {
             self.grow(choice_index, part_index, delta)?;
         }
@@ -385,10 +385,10 @@ impl Emitter {
         Ok(())
     }
 
-    /// Emits a part that came whole.
+    /// Emits a part that arrived complete.
     pub(crate) fn whole(&mut self, choice_index: u32, part: ResponsePart) -> Result<()> {
-        let part = match &self.answers {
-            Some(answers) => answers.whole(part),
+        let part = match &self.output {
+            Some(output) => output.whole(part),
             None => part,
         };
         self.charge(part.weight())?;
@@ -420,8 +420,8 @@ impl Emitter {
         if !self.admit(raw.weight()) {
             return;
         }
-        let reason = match &self.answers {
-            Some(answers) => answers.finish(choice_index, reason),
+        let reason = match &self.output {
+            Some(output) => output.finish(choice_index, reason),
             None => reason,
         };
         if self.quiet {
@@ -475,7 +475,7 @@ impl Emitter {
         });
     }
 
-    /// Keeps a field for the metadata, in place of an earlier one of that name, and counts it until it is handed over.
+    /// Keeps a field for the metadata, in place of an earlier one of the same name, and counts it until it is emitted.
     ///
     /// # Errors
     ///
@@ -577,7 +577,8 @@ impl Emitter {
 
     /// Returns the error of a decoder whose events do not form a response. That is a bug here, and still only an error.
     fn out_of_order(error: crate::chat::FoldError) -> Error {
-        Error::new(ErrorKind::Protocol, "the answer's pieces make no whole").with_source(error)
+        Error::new(ErrorKind::Protocol, "the events do not form a complete response")
+            .with_source(error)
     }
 }
 

@@ -1,18 +1,18 @@
-//! Keeps the response as it came, if that was asked for.
+//! Keeps the raw response, if it was requested.
 
 use super::Emitter;
 use crate::chat::{ChatStreamEvent, RawParts, RawResponse, Weight};
 use crate::limits::MAX_RESPONSE_BYTES;
 
 impl Emitter {
-    /// Adds the raw response to the response. What comes of its body is given to [`record`](Self::record).
+    /// Adds the raw response. The bytes of its body are passed to [`record`](Self::record).
     pub(crate) fn with_raw(mut self: Box<Self>, raw: Option<RawParts>) -> Box<Self> {
         self.hold_raw(raw.weight());
         self.raw = raw.map(Box::new);
         self
     }
 
-    /// Keeps bytes of the body, if the raw response was asked for.
+    /// Keeps bytes of the body, if the raw response was requested.
     pub(crate) fn record(&mut self, bytes: &[u8]) {
         if let Some(raw) = &mut self.raw {
             let kept = raw.push(bytes);
@@ -20,7 +20,7 @@ impl Emitter {
         }
     }
 
-    /// Counts bytes of the raw response. They leave the room for what is decoded from them as it is.
+    /// Counts bytes of the raw response. They do not reduce the room for the decoded response.
     fn hold_raw(&mut self, bytes: usize) {
         self.most = self.most.saturating_add(bytes).min(MAX_RESPONSE_BYTES);
         self.admit(bytes);

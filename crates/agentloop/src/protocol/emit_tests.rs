@@ -14,7 +14,7 @@ fn large() -> String {
     "a".repeat(LARGE)
 }
 
-/// An emitter of a response of which much was sent.
+/// Returns an emitter for a response with many received bytes.
 fn emitter() -> Emitter {
     let mut emitter = Box::new(Emitter::new("p", None, Vec::new())).quietly(true);
     emitter.receive(MAX_RESPONSE_BYTES);
@@ -89,7 +89,7 @@ fn all_that_is_beside_the_content_counts() {
 }
 
 #[test]
-fn what_is_replaced_counts_once() {
+fn a_replaced_value_counts_once() {
     let mut emitter = emitter();
     let mut fields = Map::new();
     for _ in 0..40 {
@@ -102,7 +102,7 @@ fn what_is_replaced_counts_once() {
 }
 
 #[test]
-fn a_response_may_hold_only_so_much_for_what_was_sent() {
+fn a_response_may_hold_a_limited_multiple_of_the_received_bytes() {
     let mut emitter = Emitter::new("p", None, Vec::new());
     emitter.charge(MAX_HELD_FREE_BYTES).unwrap();
     emitter.receive(10);
@@ -120,7 +120,7 @@ fn events_that_wait_count() {
     let part = emitter.open(0, PartStart::Text {}).unwrap();
     let delta = || PartDelta::Text { text: "a".to_owned() };
     let fails = (0..1_000_000).any(|_| emitter.delta(0, part, delta()).is_err());
-    assert!(fails, "a million events that nobody takes");
+    assert!(fails, "a million events that are not taken");
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_response_without_an_id_gets_one_that_no_other_has() {
 }
 
 #[test]
-fn nothing_of_the_body_is_kept_unless_the_raw_response_was_asked_for() {
+fn nothing_of_the_body_is_kept_unless_the_raw_response_is_requested() {
     let mut emitter = Emitter::new("lab", None, Vec::new());
     emitter.record(&[b'x'; 1000]);
     assert!(emitter.raw.is_none());
@@ -145,7 +145,7 @@ fn nothing_of_the_body_is_kept_unless_the_raw_response_was_asked_for() {
 }
 
 #[test]
-fn the_raw_response_counts_and_takes_no_room_from_what_is_decoded() {
+fn the_raw_response_counts_without_reducing_the_room_for_decoded_content() {
     let parts = RawParts::new(200, &http::HeaderMap::new(), Vec::new());
     let mut emitter = Box::new(Emitter::new("lab", None, Vec::new())).with_raw(Some(parts));
     emitter.record(&[b'x'; 1000]);

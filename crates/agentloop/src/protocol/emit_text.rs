@@ -1,4 +1,4 @@
-//! What a decoder asks of the text that it has emitted.
+//! Queries about the text that a decoder has emitted.
 
 use super::Emitter;
 use crate::chat::ResponsePart;
@@ -6,7 +6,7 @@ use crate::chat::ResponsePart;
 impl Emitter {
     /// Returns whether the text of the response is the text that was sent: nothing of it has to be undone.
     pub(crate) fn keeps_text(&self) -> bool {
-        self.answers.is_none()
+        self.output.is_none()
     }
 
     /// Returns what has arrived of a part that is a text.

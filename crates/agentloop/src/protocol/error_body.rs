@@ -1,4 +1,4 @@
-//! Finds what an error says, in every known body.
+//! Finds the error in a body, in every known form.
 
 mod causes;
 mod found;
@@ -10,13 +10,13 @@ use super::{classify, request_id, retry_after};
 use crate::error::{Error, ErrorKind};
 use found::Found;
 
-/// Returns the error of a response whose status says that the call failed.
+/// Returns the error of a response with an error status.
 pub(crate) fn of_status(provider: &str, status: u16, headers: &HeaderMap, body: &[u8]) -> Error {
     let found = Found::in_body(body);
     let message = found.message.clone().unwrap_or_else(|| status_text(status));
     let mut error = found.error(provider, Some(status), message, body);
     match headers.get("x-should-retry").and_then(|value| value.to_str().ok()) {
-        // Money does not come back by asking again, whatever the server says.
+        // A lack of credit is never retryable, whatever the server reports.
         Some("true") if error.kind() != ErrorKind::Quota => error = error.with_retryable(true),
         Some("false") => error = error.with_retryable(false),
         _ => {}
@@ -27,13 +27,13 @@ pub(crate) fn of_status(provider: &str, status: u16, headers: &HeaderMap, body: 
 }
 
 /// Returns the error that is inside a response of status 200.
-pub(crate) fn in_answer(provider: &str, body: &[u8]) -> Error {
+pub(crate) fn in_body(provider: &str, body: &[u8]) -> Error {
     of_found(provider, &Found::in_body(body), body)
 }
 
 /// Returns the error that is somewhere in a response of status 200: `error` is its JSON, and `data` all of the
 /// response.
-pub(crate) fn in_part_of_answer(provider: &str, error: &str, data: &[u8]) -> Error {
+pub(crate) fn in_part(provider: &str, error: &str, data: &[u8]) -> Error {
     let error = serde_json::from_str(error).unwrap_or_default();
     of_found(provider, &Found::in_value(&error), data)
 }
@@ -67,18 +67,19 @@ pub(crate) fn is_listed_error(body: &[u8]) -> bool {
     matches!(&list[..], [only] if only.contains_key("error") || only.contains_key("message"))
 }
 
-/// Returns what is wrong with a response that is a list: none is. An error may be, of one element.
+/// Returns the error of a body that is a list: an error in a list of one element, or else an unexpected list.
 pub(crate) fn of_list(provider: &str, data: &[u8]) -> Error {
     if is_listed_error(data) {
-        return in_answer(provider, data);
+        return in_body(provider, data);
     }
-    Error::new(ErrorKind::Protocol, "the answer is a list, which no answer is").with_raw(data)
+    Error::new(ErrorKind::Protocol, "the response is a list, but an object is expected")
+        .with_raw(data)
 }
 
 /// Returns the error of a stream that ended before the provider signalled its end.
 pub(crate) fn cut_off(began: bool) -> Error {
     let message = match began {
-        true => "the stream ended before the answer did",
+        true => "the stream ended before the response was complete",
         false => "the stream is empty",
     };
     Error::new(ErrorKind::IncompleteStream, message)

@@ -45,7 +45,7 @@ fn the_raw_body_is_kept() {
 }
 
 #[test]
-fn statuses_and_codes_say_what_can_be_done() {
+fn statuses_and_codes_determine_the_kind() {
     for (status, body, kind, retryable) in [
         (401, "{}", ErrorKind::Auth, false),
         (402, "{}", ErrorKind::Quota, false),
@@ -162,7 +162,7 @@ fn the_server_s_own_word_on_retries_wins() {
 }
 
 #[test]
-fn a_lack_of_money_is_never_retried_whatever_the_server_says() {
+fn a_lack_of_credit_is_never_retryable() {
     let headers = HeaderMap::from_iter([(
         http::HeaderName::from_static("x-should-retry"),
         "true".parse().unwrap(),
@@ -261,6 +261,6 @@ fn an_error_inside_a_200_has_the_status_that_it_names_or_means() {
         (r#"{"error":{"message":"m","code":"rate_limit_exceeded"}}"#, Some(429)),
         (r#"{"error":"m"}"#, None),
     ] {
-        assert_eq!(in_answer("p", body.as_bytes()).status(), status, "{body}");
+        assert_eq!(in_body("p", body.as_bytes()).status(), status, "{body}");
     }
 }

@@ -30,7 +30,7 @@ type Entry<'a> = (Cow<'a, str>, Field<'a>);
 #[derive(Debug)]
 enum Field<'a> {
     Text(Cow<'a, str>),
-    /// What is not a string, though its name is one of those that are read.
+    /// A value that is not a string, under a name that is read.
     Tree(Value),
     Raw(&'a RawValue),
 }
@@ -193,7 +193,7 @@ impl<'de> Fill<'de> for Fields<'de> {
     }
 }
 
-/// Reads an object that stands alone.
+/// Reads a JSON object.
 ///
 /// # Errors
 ///
@@ -205,7 +205,7 @@ pub(crate) fn read(json: &RawValue) -> serde_json::Result<Fields<'_>> {
     Ok(fields)
 }
 
-/// A name, borrowed where it has no escapes.
+/// A name, borrowed if it has no escapes.
 pub(crate) struct Name<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> serde::Deserialize<'de> for Name<'de> {

@@ -1,21 +1,21 @@
 //! Reads an object into a place that is already there.
 //!
-//! The objects of a stream are wide, and a value that is returned is copied at every level on its way out. One that is
-//! filled stays where it is.
+//! The objects of a stream are wide, and a returned value is copied at every level on its way out. A value that is
+//! filled in place is not.
 
 use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess};
 
-/// What can be filled from JSON. A field that stands twice counts as it is last.
+/// A value that is filled from JSON. If a field occurs twice, the last one counts.
 pub(crate) trait Fill<'de>: Default {
     /// Fills `self`.
     fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error>;
 }
 
-/// What is filled from the fields of an object.
+/// A value that is filled from the fields of an object.
 pub(crate) trait FillFields<'de>: Default {
-    /// Fills `self`, which is at its default, from an object that has begun.
+    /// Fills `self`, which is at its default, from the fields of an object.
     fn fill_fields<A: MapAccess<'de>>(&mut self, map: A) -> Result<(), A::Error>;
 }
 
@@ -36,8 +36,8 @@ impl<'de, T: Fill<'de>> DeserializeSeed<'de> for Place<'_, 'de, T> {
     }
 }
 
-/// Makes a struct one that is filled: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the
-/// semicolon are small and are read, those after it are filled in their turn. Unknown names are skipped.
+/// Implements filling for a struct: `fill!(Chunk { "id" => id; "choices" => choices })`. The fields before the
+/// semicolon are small and are read as values, those after it are filled in place. Unknown names are skipped.
 ///
 /// With `rest` after it, unknown names are pushed to the field `rest` of the type [`Rest`](super::rest::Rest), except
 /// for the ones that follow: `fill!(Chunk { … } rest except "object", "obfuscation")`.
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_twice_counts_as_it_stands_last() {
+    fn the_last_of_repeated_fields_counts() {
         let outer = filled(
             r#"{"name":"a","row":{"text":"x","number":1},"rows":[{"text":"one"},{"text":"two"}],"row":{"number":2},
                "rows":[{"number":3}],"name":"b"}"#,
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_or_goes_on_after_it_is_an_error() {
+    fn a_value_that_is_not_an_object_or_has_trailing_text_is_an_error() {
         for json in ["3", "[]", "{} {}", r#"{"rows":{}}"#, r#"{"name":"a""#] {
             assert!(fill_json(json.as_bytes(), &mut Outer::default()).is_err(), "{json}");
         }

@@ -12,11 +12,11 @@ use crate::secret::mask;
 
 const AGENT: &str = concat!("agentloop/", env!("CARGO_PKG_VERSION"));
 
-/// What the transport and the body decide, not the caller.
+/// Headers that the transport and the body determine, not the caller.
 const FIXED: [&str; 4] = ["content-length", "host", "transfer-encoding", "connection"];
 
-/// Returns the headers of a request to `provider`: ours, the row's, then the caller's `extra` ones, which never replace
-/// those that authenticate.
+/// Returns the headers of a request to `provider`: those of the library, those of the provider, then the caller's
+/// `extra` ones, which never replace headers that authenticate.
 pub(crate) fn build(
     provider: &Provider,
     extra: &BTreeMap<String, String>,
@@ -55,7 +55,7 @@ pub(crate) fn build(
 
 fn header_name(name: &str) -> Result<HeaderName> {
     HeaderName::from_bytes(name.as_bytes()).map_err(|error| {
-        Error::new(ErrorKind::InvalidRequest, format!("`{name}` is not a header's name"))
+        Error::new(ErrorKind::InvalidRequest, format!("`{name}` is not a valid header name"))
             .with_source(error)
     })
 }
@@ -63,8 +63,11 @@ fn header_name(name: &str) -> Result<HeaderName> {
 fn header_value(name: &str, value: &str) -> Result<HeaderValue> {
     let mut parsed = HeaderValue::from_str(value).map_err(|error| {
         // The value itself is not shown: it may be a secret.
-        Error::new(ErrorKind::InvalidRequest, format!("the value of {name} fits no header"))
-            .with_source(error)
+        Error::new(
+            ErrorKind::InvalidRequest,
+            format!("the value of {name} is not valid in a header"),
+        )
+        .with_source(error)
     })?;
     // Such a header goes to no other provider when this one sends the request on, and into no error.
     parsed.set_sensitive(mask::is_secret(name));

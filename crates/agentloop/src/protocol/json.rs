@@ -16,11 +16,11 @@ pub(super) fn bare(body: &[u8]) -> &[u8] {
     body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body)
 }
 
-/// JSON that strict reading refuses and that still says what is meant: a name that stands twice (the last one counts),
-/// half of a surrogate pair (a replacement character), a number beyond all floats (`null`). `None` if it is none of
-/// them.
+/// Reads JSON that strict parsing refuses although its meaning is clear: a name that occurs twice (the last one
+/// counts), half of a surrogate pair (a replacement character), a number beyond the range of floats (`null`). Returns
+/// `None` for any other error.
 ///
-/// Providers send such things rarely, so they cost nothing unless reading has failed.
+/// Providers rarely send this, so it costs nothing unless parsing has failed.
 pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
     let source = std::error::Error::source(error)?.downcast_ref::<serde_json::Error>()?;
     let text = source.to_string();
@@ -37,7 +37,7 @@ pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
 }
 
 fn without_lone_surrogates(data: &[u8]) -> Vec<u8> {
-    /// The code unit of an escape that begins here.
+    /// Returns the code unit of an escape that starts here.
     fn unit(data: &[u8]) -> Option<u16> {
         let digits = data.strip_prefix(b"\\u")?.get(..4)?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
@@ -97,12 +97,12 @@ pub(crate) fn read_json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T> {
         .map_err(|error| unreadable(ErrorKind::Protocol, data, error))
 }
 
-/// The same, into a value that is already there.
+/// Reads JSON into an existing value.
 pub(crate) fn fill_json<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> Result<()> {
     filled(data, place).map_err(|error| unreadable(ErrorKind::Protocol, data, error))
 }
 
-/// The same for a body, which may also have been cut off on its way.
+/// Reads a body into an existing value. The body may have been cut off.
 pub(crate) fn fill_json_body<'a, T: Fill<'a>>(body: &'a [u8], place: &mut T) -> Result<()> {
     filled(body, place).map_err(|error| unreadable_body(body, error))
 }
@@ -112,7 +112,7 @@ fn filled<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<
 }
 
 fn fill<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()> {
-    // What is known to be UTF-8 as a whole is not looked at again string by string.
+    // Text that is known to be UTF-8 is not checked again for each string.
     if let Ok(text) = std::str::from_utf8(data) {
         let mut json = serde_json::Deserializer::from_str(text);
         place.fill(&mut json)?;
@@ -123,7 +123,7 @@ fn fill<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()
     json.end()
 }
 
-/// The same as [`read_json`] for a body, which may also have been cut off on its way.
+/// Reads a body like [`read_json`]. The body may have been cut off.
 pub(crate) fn read_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
     room::within(body.len(), || serde_json::from_slice(body))
         .map_err(|error| unreadable_body(body, error))
@@ -141,14 +141,16 @@ fn unreadable_body(body: &[u8], error: serde_json::Error) -> Error {
 
 fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {
     if data.starts_with(b"<") {
-        return Error::new(kind, "the answer is a page for browsers, not the API's")
-            .with_hint("check the provider's address, and whether a proxy stands in between")
+        return Error::new(kind, "the response is an HTML page, not JSON")
+            .with_hint(
+                "check the base URL of the provider, and whether a proxy intercepts the call",
+            )
             .with_raw(data)
             .with_source(error);
     }
     if !matches!(data.first(), Some(b'{' | b'[')) {
         let text: String = String::from_utf8_lossy(data).chars().take(200).collect();
-        return Error::new(kind, format!("the answer is not JSON: {text}"))
+        return Error::new(kind, format!("the response is not JSON: {text}"))
             .with_raw(data)
             .with_source(error);
     }
@@ -158,9 +160,9 @@ fn unreadable(kind: ErrorKind, data: &[u8], error: serde_json::Error) -> Error {
     }
     let what = match kind {
         ErrorKind::IncompleteStream => "is cut off",
-        _ => "cannot be understood",
+        _ => "cannot be parsed",
     };
-    Error::new(kind, format!("the answer {what}: {error}")).with_raw(data).with_source(error)
+    Error::new(kind, format!("the response {what}: {error}")).with_raw(data).with_source(error)
 }
 
 /// Writes an object field by field.
@@ -224,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_beyond_all_floats_fails_no_answer() {
+    fn a_number_beyond_all_floats_does_not_fail_the_response() {
         let data = br#"{"a":"1e999 \\\" 2e999","b":[1e999,-1E+4000,12],"c":1.5e3}"#;
         let error = read_json::<serde_json::Value>(data).unwrap_err();
         let mended = mended(data, &error).unwrap();

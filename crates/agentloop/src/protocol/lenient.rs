@@ -1,7 +1,7 @@
 //! Reading foreign JSON tolerantly: a field of an unexpected shape is as good as absent.
 //!
-//! The types here never fail on well-formed JSON, so no field can fail a response that does not need it.
-//! They borrow from the input wherever it has no escapes.
+//! The types here never fail on well-formed JSON, so no field can fail a response that does not need it. They borrow
+//! from the input if it has no escapes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -219,7 +219,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     }
 }
 
-/// A list, or nothing: what is not a list is as good as absent.
+/// A list. Anything else counts as absent.
 #[derive(Debug)]
 pub(crate) struct List<T>(pub(crate) Few<T>);
 
@@ -388,7 +388,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     }
 }
 
-/// An object, or nothing: what is not an object is as good as absent.
+/// An object. Anything else counts as absent.
 #[derive(Debug)]
 pub(crate) struct Object<T>(pub(crate) Option<T>);
 

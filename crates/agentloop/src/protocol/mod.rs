@@ -2,7 +2,7 @@
 //!
 //! Each protocol is one folder that implements `Codec`. The folders use the same file names for the same job. No code
 //! here branches on the name of a provider: the differences between the providers of a protocol are
-//! [quirks](crate::provider::quirks) of their rows.
+//! [quirks](crate::provider::quirks) in their data.
 //!
 //! Each protocol is a feature of the crate. One that is not compiled in is an error that names its feature.
 
@@ -56,7 +56,7 @@ pub(crate) use conversation::{
 pub(crate) use cost::ReportedCost;
 pub(crate) use embed::{Embedded, check_lengths};
 pub(crate) use emit::Emitter;
-pub(crate) use output::AnswerForm;
+pub(crate) use output::OutputForm;
 pub(crate) use recognize::protocol_of;
 
 pub use crate::chat::Protocol;

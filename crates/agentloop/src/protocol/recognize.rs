@@ -6,7 +6,7 @@ use serde::de::IgnoredAny;
 use super::Protocol;
 use super::lenient::Text;
 
-/// The fields by which answers differ.
+/// The fields in which the responses of protocols differ.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow, default)]
@@ -17,9 +17,9 @@ struct Head<'a> {
 }
 
 /// Returns the protocol that a response, whole or streamed, is written in, if its first object shows it.
-pub(crate) fn protocol_of(answer: &[u8]) -> Option<Protocol> {
-    let begin = answer.iter().position(|byte| *byte == b'{')?;
-    let mut values = serde_json::Deserializer::from_slice(&answer[begin..]).into_iter::<Head<'_>>();
+pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
+    let begin = body.iter().position(|byte| *byte == b'{')?;
+    let mut values = serde_json::Deserializer::from_slice(&body[begin..]).into_iter::<Head<'_>>();
     let head = values.next()?.ok()?;
     let object = head.object.non_empty().unwrap_or_default();
     let kind = head.kind.non_empty().unwrap_or_default();
@@ -39,8 +39,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_object_tells() {
-        for (answer, protocol) in [
+    fn the_first_object_decides() {
+        for (body, protocol) in [
             (r#"{"id":"1","choices":[]}"#, Some(Protocol::OpenAiChat)),
             (": hello\n\ndata: {\"object\":\"chat.completion.chunk\"}", Some(Protocol::OpenAiChat)),
             (
@@ -54,7 +54,7 @@ mod tests {
             ("<html>{</html>", None),
             ("", None),
         ] {
-            assert_eq!(protocol_of(answer.as_bytes()), protocol, "{answer}");
+            assert_eq!(protocol_of(body.as_bytes()), protocol, "{body}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Fields of a response that no type of ours has.
+//! Fields of a response that have no field in the library's types.
 //!
-//! They are collected while an object is read, as raw JSON that is borrowed from the body, and cost nothing where there
-//! are none. At the end of the response they become provider metadata. Names are in camel case there, like all names of
-//! a response; what is inside of a value stays as the provider sent it.
+//! They are collected while an object is read, as raw JSON that is borrowed from the body, and cost nothing if there
+//! are none. At the end of the response they become provider metadata. Their names are converted to camel case, like
+//! all names of a response. The values are kept as the provider sent them.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! How long a provider asks to wait.
+//! Reads how long a provider requests to wait.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::calendar;
 
-/// From `retry-after-ms`, then `retry-after` in seconds or as a date.
+/// Reads `retry-after-ms`, then `retry-after` in seconds or as a date.
 pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Duration> {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     if let Some(wait) = text("retry-after-ms").and_then(|text| seconds(text, 1e-3)) {
@@ -17,7 +17,7 @@ pub(crate) fn from_headers(headers: &HeaderMap) -> Option<Duration> {
     seconds(text, 1.0).or_else(|| until(text, SystemTime::now()))
 }
 
-/// From a `RetryInfo` among an error's details: `"46s"`, `"0.5s"`.
+/// Reads a `RetryInfo` among the details of an error: `"46s"`, `"0.5s"`.
 pub(crate) fn from_details(details: Option<&Value>) -> Option<Duration> {
     details?
         .as_array()?
@@ -26,13 +26,13 @@ pub(crate) fn from_details(details: Option<&Value>) -> Option<Duration> {
         .find_map(|text| seconds(text, 1.0))
 }
 
-/// From the time at which a limit of a rate is reset, where nothing else says how long to wait. Of several limits (of
-/// requests, of tokens) those count of which nothing remains, and of those the last to be reset.
+/// Reads the time at which a rate limit is reset, if nothing else states how long to wait. Of several limits (of
+/// requests, of tokens), only exhausted ones count, and of those the last one to be reset.
 pub(crate) fn from_resets(headers: &HeaderMap) -> Option<Duration> {
     resets(SystemTime::now(), |name| headers.get(name)?.to_str().ok())
 }
 
-/// The same, from headers that a proxy repeats inside of a body.
+/// Reads reset times from headers that a proxy repeats inside of a body.
 pub(crate) fn from_listed_resets(listed: Option<&Value>) -> Option<Duration> {
     let listed = listed?.as_object()?;
     resets(SystemTime::now(), |name| {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_which_nothing_remains_says_when_it_is_reset() {
+    fn an_exhausted_limit_determines_the_wait() {
         let now = UNIX_EPOCH + Duration::from_secs(1_800_000_000);
         for (text, wait) in [
             ("1s", Some(1_000)),

@@ -12,7 +12,7 @@ thread_local! {
     static ROOM: Cell<usize> = const { Cell::new(MAX_HELD_FREE_BYTES) };
 }
 
-/// What an error says first if a text was not read for this reason.
+/// The start of the error if a text was not read for this reason.
 pub(super) const TOO_LARGE: &str = "its lists are too large";
 
 /// Reads a text of so many bytes. One that is read inside of another has a bound of its own.

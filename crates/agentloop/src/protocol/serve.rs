@@ -1,6 +1,6 @@
 //! The server's side of every protocol: reads requests and writes responses.
 //!
-//! A server that calls these functions speaks all protocols without naming any of them. The simulator is one.
+//! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
 use std::fmt;
 
@@ -72,12 +72,12 @@ pub struct ServedEmbed {
     pub form: VectorForm,
 }
 
-/// The calls that a server can be asked for.
+/// The calls that a server can receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// To respond to a conversation.
     Chat,
-    /// To turn texts into vectors.
+    /// Turns texts into vectors.
     Embed,
     /// To list the models.
     Models,
@@ -85,8 +85,8 @@ pub enum Operation {
     Count,
 }
 
-/// Returns what a call asks for, by its method, the end of its path and (if two protocols share a path) its headers;
-/// `None` if the protocol has no such call.
+/// Returns the operation of a call, by its method, the end of its path and (if two protocols share a path) its headers.
+/// Returns `None` if the protocol has no such call.
 ///
 /// ```
 /// use agentloop::Protocol;
@@ -187,7 +187,7 @@ pub fn write_error(protocol: Protocol, error: &Error) -> Bytes {
     codec(protocol).server().write_error(error)
 }
 
-/// Writes an embeddings response in the form that was asked for.
+/// Writes an embeddings response in the requested form.
 pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
     super::embed::write(response, form)
 }

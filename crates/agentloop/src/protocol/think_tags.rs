@@ -13,14 +13,14 @@ struct Tags {
     trims: bool,
 }
 
-/// A piece of what the model wrote.
+/// A piece of the text of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
     Text(Cow<'a, str>),
     Thinking(Cow<'a, str>),
 }
 
-/// Splits a text that arrives in pieces, however they are cut.
+/// Splits a text that arrives in pieces, wherever they are cut.
 ///
 /// - White space before the first tag, after an opening tag and after a closing tag belongs to neither side.
 /// - What could be the beginning of a tag is held back until it is known.
@@ -65,7 +65,7 @@ impl ThinkSplitter {
         Some(Self { tags, state, trimming, held: String::new(), blank: 0 })
     }
 
-    /// Takes the next piece of text and hands on what is known of it.
+    /// Adds the next piece of text, and passes on the pieces that are certain.
     pub(crate) fn push(&mut self, text: &str, mut take: impl FnMut(Piece<'_>)) {
         if self.held.is_empty() {
             return self.split(text, &mut take);
@@ -78,7 +78,7 @@ impl ThinkSplitter {
         self.split(&held, &mut take);
     }
 
-    /// Returns whether what is held back can still become an opening tag.
+    /// Returns whether the held-back text can still become an opening tag.
     fn may_open(&mut self) -> bool {
         let rest = &self.held[self.blank..];
         let word = rest.trim_start();
@@ -91,7 +91,7 @@ impl ThinkSplitter {
         may && self.state == State::Before
     }
 
-    /// Returns what was held back, because the text ends or something else follows it: it is what it looks like.
+    /// Returns the held-back text as it is, because the text ends or something else follows.
     pub(crate) fn flush(&mut self) -> Option<Piece<'static>> {
         let held = std::mem::take(&mut self.held);
         if held.is_empty() {
@@ -174,7 +174,7 @@ fn beginning_of(tag: &str, text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Both sides, joined, for a text cut into pieces of `size` characters.
+    /// Returns both sides, joined, for a text that is cut into pieces of `size` characters.
     fn split(tags: ThinkTags, text: &str, size: usize) -> (String, String) {
         let mut splitter = ThinkSplitter::new(tags).unwrap();
         let (mut thinking, mut plain) = (String::new(), String::new());
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_that_comes_blank_by_blank_is_looked_at_once() {
+    fn white_space_that_arrives_piece_by_piece_is_scanned_once() {
         let mut splitter = ThinkSplitter::new(ThinkTags::Paired).unwrap();
         let mut pieces = Vec::new();
         let blanks = 200_000;
@@ -225,7 +225,7 @@ mod tests {
                 splitter.push(" ", |piece| pieces.push(format!("{piece:?}").len()));
             }
         });
-        // What is held back is given up as text, and no blank is copied more often than a buffer grows.
+        // The held-back text is emitted as text, and white space is not copied more often than a buffer grows.
         assert!(counted.bytes_total < 1_000 * blanks, "{counted:?}");
         assert!(!pieces.is_empty());
         let mut thinking = String::new();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_tag_that_the_template_holds_need_not_come() {
+    fn the_opening_tag_may_be_part_of_the_template() {
         for size in 1..20 {
             assert_eq!(
                 split(ThinkTags::Opened, "a\n</think>\n\nb", size),

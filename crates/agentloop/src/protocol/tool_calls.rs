@@ -1,8 +1,8 @@
 //! Keeps streamed tool calls apart.
 //!
-//! Providers number, name and repeat the pieces of tool calls in many ways. A piece belongs to the call of its
-//! known id, else to the call of its index, else to the latest call. A new id opens a new call even under an
-//! old index; a missing, empty or repeated id or name opens nothing.
+//! Providers number, name and repeat the pieces of tool calls in many ways. A piece belongs to the call of its known
+//! id, else to the call of its index, else to the latest call. A new id opens a new call even under an old index. A
+//! missing, empty or repeated id or name opens nothing.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -15,7 +15,7 @@ use crate::chat::{OpaquePart, PartDelta, PartStart, ProviderState, ResponsePart,
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 
-/// A piece of a tool call, as it comes over the wire.
+/// A piece of a tool call, as the provider sends it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallPiece<'a> {
     pub(crate) id: Option<&'a str>,
@@ -38,20 +38,20 @@ pub(crate) struct ToolCalls {
     latest: Option<usize>,
     /// The index of the latest piece.
     latest_index: Option<i64>,
-    /// What the calls hold and has not been charged yet.
+    /// The bytes that the calls hold and that have not been charged yet.
     uncharged: usize,
 }
 
-/// What is known of an id.
+/// The state of an id.
 #[derive(Debug, Default)]
 struct Known {
-    /// The call to which pieces with this id belong; `None` for an id that the provider never sent.
+    /// The call that pieces with this id belong to. `None` for an id that the provider never sent.
     call: Option<usize>,
     /// How many calls are emitted under this id, or would be.
     calls: usize,
 }
 
-/// What a call takes beside its texts: its own size, and its entries under its id and its index.
+/// The memory of a call in addition to its texts: its own size, and its entries under its id and its index.
 const CALL_BYTES: usize = size_of::<Call>() + 128;
 
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ struct Call {
     index: Option<i64>,
     /// The name; empty until it is known.
     name: String,
-    /// Arguments that came before the name.
+    /// Arguments that arrived before the name.
     early_arguments: String,
     argument_bytes: usize,
     /// Whether the arguments are free text.
@@ -81,13 +81,13 @@ impl ToolCalls {
         self.calls.is_empty()
     }
 
-    /// Says which call a piece belongs to; [`grow`](Self::grow) then adds to it. `batch` tells the chunks
-    /// apart: two named pieces of one chunk are two calls. `alone` says that the piece is a whole call, as in
-    /// a response that was not streamed.
+    /// Returns the call that a piece belongs to; [`grow`](Self::grow) then adds to it. `batch` identifies the chunk:
+    /// two named pieces of one chunk are two calls. `alone` is whether the piece is a complete call, as in a response
+    /// that is not streamed.
     pub(crate) fn place(&mut self, piece: &CallPiece<'_>, batch: u64, alone: bool) -> usize {
         let id = piece.id.filter(|id| !id.is_empty());
         let name = piece.name.filter(|name| !name.is_empty());
-        // Nearly every piece: more arguments of the call that the last one belonged to.
+        // Nearly every piece has more arguments of the call of the previous piece.
         if id.is_none()
             && name.is_none()
             && !alone
@@ -121,7 +121,7 @@ impl ToolCalls {
                     self.uncharged += CALL_BYTES + id.len();
                     Known::default()
                 });
-                // An id that comes after the part was opened under a made-up one still leads to the call.
+                // An id that arrives after the part was opened with a generated one still refers to the call.
                 known.call.get_or_insert(at);
                 known.calls += usize::from(opens);
             }
@@ -151,12 +151,12 @@ impl ToolCalls {
     ) -> Option<usize> {
         let at = match id {
             Some(id) => match self.by_id.get(id).and_then(|known| known.call) {
-                // Two calls may share an id; then the index tells them apart.
+                // Two calls may share an id. Then the index distinguishes them.
                 Some(at) => index
                     .and_then(|index| self.by_index.get(&index).copied())
                     .filter(|&other| self.calls[other].wire_id == self.calls[at].wire_id)
                     .unwrap_or(at),
-                // A new id opens a new call, unless it is the late id of a call that has none yet.
+                // A new id opens a new call, unless it is the late id of a call without one.
                 None => index
                     .and_then(|index| self.by_index.get(&index).copied())
                     .filter(|&at| self.calls[at].id.is_empty() && name.is_none())?,
@@ -219,7 +219,7 @@ impl ToolCalls {
         let part = match call.part {
             Some(part) => part,
             None => {
-                // Two calls of one response never share an id, or their results could not be told apart.
+                // Two calls of one response never share an id, because their results could not be distinguished.
                 let mut id = std::mem::take(&mut call.id);
                 let shared = self.by_id.get_mut(&id).filter(|known| known.calls > 1);
                 if let Some(known) = shared {
@@ -249,9 +249,8 @@ impl ToolCalls {
         emitter.delta(choice, part, delta)
     }
 
-    /// Closes all calls, in order. A call that never got a name is an error. Arguments that never came are an empty
-    /// object, unless the response was `cut` and they might have come. A call of a type that is not known needs no
-    /// name.
+    /// Closes all calls, in order. A call without a name is an error. Missing arguments are an empty object, unless the
+    /// response was `cut` and they might have followed. A call of an unknown type needs no name.
     pub(crate) fn close(&mut self, choice: u32, cut: bool, emitter: &mut Emitter) -> Result<()> {
         for call in &mut self.calls {
             let Some(part) = call.part else {

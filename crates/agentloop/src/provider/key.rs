@@ -185,14 +185,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_key_says_which_variable_to_set() {
+    fn the_error_of_a_missing_key_names_the_variable_to_set() {
         let error = KeySource::env("GROQ_API_KEY").read("groq", |_| None).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingKey);
         assert!(error.hint().unwrap().contains("GROQ_API_KEY"));
     }
 
     #[test]
-    fn an_empty_key_is_a_missing_key_wherever_it_comes_from() {
+    fn an_empty_key_counts_as_missing_from_every_source() {
         let file = std::env::temp_dir().join(format!("agentloop-empty-{}", std::process::id()));
         std::fs::write(&file, " \n").unwrap();
         for source in [

@@ -126,7 +126,7 @@ fn usage_is_replaced_and_never_by_nothing() {
 }
 
 #[test]
-fn a_refusal_says_why() {
+fn a_refusal_has_its_reason() {
     let late = json!({"type": "message_delta", "usage": {"output_tokens": 7},
         "delta": {"stop_reason": "refusal", "stop_details": {"category": "bio"}}});
     let response = with_text(&[late, end()]).response().unwrap();
@@ -135,7 +135,7 @@ fn a_refusal_says_why() {
 }
 
 #[test]
-fn blocks_may_stand_in_the_first_event() {
+fn the_first_event_may_contain_blocks() {
     let mut first = start();
     first["message"]["content"] =
         json!([{"type": "tool_use", "id": "toolu_1", "name": "a", "input": {"x": 1}}]);
@@ -147,7 +147,7 @@ fn blocks_may_stand_in_the_first_event() {
 }
 
 #[test]
-fn what_is_left_out_is_filled_in() {
+fn missing_fields_are_filled_in() {
     // No beginning, no block's beginning, no block's end, no id of a call.
     let events = [
         delta(0, &json!({"type": "text_delta", "text": "Hi"})),
@@ -169,7 +169,7 @@ fn what_is_left_out_is_filled_in() {
 }
 
 #[test]
-fn arguments_of_the_host_s_tools_are_no_calls() {
+fn arguments_of_server_tools_are_not_tool_calls() {
     let events = [
         start(),
         block(
@@ -213,7 +213,7 @@ fn fixtures() -> Vec<(String, ChatResponse)> {
 
 /// What a server writes, a client reads: the text of the parts, and why it ended.
 #[test]
-fn what_is_served_is_read() {
+fn the_client_reads_what_the_server_writes() {
     for (name, response) in fixtures() {
         let body = serve::write_body(Protocol::Anthropic, &response);
         let whole = decode(&Wire::of("anthropic"), &body).response().unwrap();
@@ -243,7 +243,7 @@ fn what_is_served_is_read() {
 
 /// What a client writes, a server reads.
 #[test]
-fn what_is_sent_is_read_by_a_server() {
+fn the_server_reads_what_the_client_sends() {
     let mut request = ChatRequest::new("anthropic/claude-sonnet-4-5")
         .system("Be brief.")
         .user([

@@ -64,7 +64,7 @@ fn own(mut message: ChatMessage) -> ChatMessage {
 }
 
 #[test]
-fn the_call_is_the_host_s() {
+fn the_request_has_the_url_and_headers_of_the_provider() {
     let encoded = inspect::encode(&AgentLoop::from_env(), &ask(BUDGET), true).unwrap();
     assert_eq!(encoded.url, "https://api.anthropic.com/v1/messages");
     assert_eq!(encoded.headers["anthropic-version"], "2023-06-01");
@@ -74,7 +74,7 @@ fn the_call_is_the_host_s() {
 }
 
 #[test]
-fn rows_that_speak_it_too_say_where() {
+fn other_providers_with_the_protocol_have_their_own_urls() {
     for (model, url, auth) in [
         ("deepseek/m", "https://api.deepseek.com/anthropic/v1/messages", "x-api-key"),
         ("fireworks/m", "https://api.fireworks.ai/inference/v1/messages", "authorization"),
@@ -89,7 +89,7 @@ fn rows_that_speak_it_too_say_where() {
 }
 
 #[test]
-fn instructions_stand_apart_from_the_turns() {
+fn instructions_are_separate_from_the_messages() {
     let request = ChatRequest::new(BUDGET).system("Be brief.").system(" ").user("Hello");
     let sent = send(&request.message(ChatMessage::system("In French.")));
     assert_eq!(sent.body["system"], "Be brief.\n\nIn French.");
@@ -107,7 +107,7 @@ fn instructions_stand_apart_from_the_turns() {
 }
 
 #[test]
-fn results_come_first_and_together_in_the_one_next_turn() {
+fn results_are_first_and_together_in_the_next_message() {
     let request = ask(BUDGET)
         .tool(weather())
         .message(ChatMessage::assistant(vec![
@@ -203,7 +203,7 @@ fn tools_have_an_object_for_a_schema() {
 }
 
 #[test]
-fn a_choice_of_tools_has_the_host_s_words() {
+fn a_tool_choice_has_the_names_of_the_protocol() {
     for (choice, parallel, expected) in [
         (Some(ToolChoice::Auto), None, json!({"type": "auto"})),
         (Some(ToolChoice::Required), None, json!({"type": "any"})),
@@ -237,7 +237,7 @@ fn a_forced_call_is_a_wish_where_the_model_refuses_it() {
         assert_eq!(sent.body["tool_choice"], json!({"type": "auto"}), "{}", request.model);
         assert!(sent.warns("tool_choice"), "{}", request.model);
     }
-    // One that thinks by itself is told not to.
+    // Thinking is turned off for a model that thinks by default.
     let sent = send(&forced("anthropic/claude-sonnet-5"));
     assert_eq!(sent.body["tool_choice"], json!({"type": "any"}));
     assert_eq!(sent.body["thinking"], json!({"type": "disabled"}));
@@ -312,7 +312,7 @@ fn what_cannot_be_taken_is_an_error_or_a_warning() {
 }
 
 #[test]
-fn thinking_goes_back_signed_or_not_at_all() {
+fn thinking_is_sent_back_only_with_its_signature() {
     let thought = |text: &str, signature: Option<&str>| {
         let signature = signature.map(str::to_owned);
         ContentPart::Thinking({
@@ -346,7 +346,7 @@ fn thinking_goes_back_signed_or_not_at_all() {
 
 /// Every fixture goes back as it came: all blocks, in their order, with all that is encrypted.
 #[test]
-fn an_answer_goes_back_as_it_came() {
+fn a_response_is_sent_back_unchanged() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/anthropic");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -396,7 +396,7 @@ fn at_most_four_markers_are_sent() {
 }
 
 #[test]
-fn an_answer_has_a_limit_always() {
+fn a_token_limit_is_always_sent() {
     for (model, stream, expected) in [
         ("anthropic/claude-opus-4-6", true, 128_000),
         ("anthropic/claude-opus-4-6", false, 32_000),
@@ -409,7 +409,7 @@ fn an_answer_has_a_limit_always() {
 }
 
 #[test]
-fn sampling_is_kept_where_it_is_taken() {
+fn sampling_parameters_are_sent_where_they_are_accepted() {
     let mut request = ask("anthropic/claude-sonnet-4").temperature(1.5).top_p(0.5).stop("END");
     request.top_k = Some(5);
     request.user_id = Some("u1".to_owned());
@@ -434,7 +434,7 @@ fn sampling_is_kept_where_it_is_taken() {
 }
 
 #[test]
-fn what_the_protocol_does_not_know_is_a_warning() {
+fn a_parameter_that_the_protocol_lacks_is_a_warning() {
     let mut request = ask(BUDGET).seed(1).n(2);
     request.frequency_penalty = Some(0.5);
     request.presence_penalty = Some(0.5);

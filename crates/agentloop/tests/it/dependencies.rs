@@ -103,7 +103,7 @@ fn every_licence_is_one_that_we_allow() {
 }
 
 #[test]
-fn everything_comes_from_the_registry_or_from_here() {
+fn dependencies_are_from_the_registry_or_this_repository() {
     let wrong: Vec<String> = packages()
         .iter()
         .filter(|package| {
@@ -118,7 +118,7 @@ fn everything_comes_from_the_registry_or_from_here() {
 }
 
 #[test]
-fn nothing_is_there_that_is_banned_and_twice_only_what_is_named() {
+fn no_dependency_is_banned_and_only_listed_ones_are_duplicated() {
     let deny = deny();
     let (banned, skipped) = (list(&deny, "bans", "deny"), list(&deny, "bans", "skip"));
     let mut versions: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -140,7 +140,7 @@ fn nothing_is_there_that_is_banned_and_twice_only_what_is_named() {
 }
 
 #[test]
-fn few_crates_stand_below_the_default_features() {
+fn the_default_features_have_few_dependencies() {
     let tree = cargo(&[
         "tree",
         "--offline",

@@ -104,7 +104,7 @@ fn calls_without_ids_are_distinguished_by_their_tools_without_a_search() {
 }
 
 #[test]
-fn results_that_answer_nothing_are_left_out_without_a_search() {
+fn results_without_a_call_are_left_out_without_a_search() {
     assert_linear("orphans", 100, |steps| {
         let step = |at| {
             let id = format!("call_{at}");

@@ -85,7 +85,7 @@ fn an_empty_error_inside_a_choice_is_none() {
 }
 
 #[test]
-fn an_error_survives_json_with_all_that_the_provider_said() {
+fn an_error_survives_json_with_all_details_of_the_provider() {
     let body = r#"{"error":{"message":"bad","type":"invalid_request_error","param":"temperature","code":"c"}}"#;
     let wire = Wire { status: 400, model: Some("m-1"), ..Wire::of(PROVIDER) };
     let error = error_of(decode(&wire, body.as_bytes()));

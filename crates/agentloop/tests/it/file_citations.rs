@@ -89,7 +89,7 @@ fn annotations_of_files_are_typed() {
 }
 
 #[test]
-fn all_citations_go_back_to_the_responses_protocol_as_they_came() {
+fn all_citations_are_sent_back_to_the_responses_protocol_unchanged() {
     let message = responses(&annotations()).into_message();
     let (body, dropped) = sent("openai/m", Some(Protocol::OpenAiResponses), message);
     assert_eq!(body["input"][1]["content"][0]["annotations"], annotations());
@@ -97,7 +97,7 @@ fn all_citations_go_back_to_the_responses_protocol_as_they_came() {
 }
 
 #[test]
-fn what_the_responses_protocol_cannot_take_back_is_warned_of() {
+fn a_citation_that_the_responses_protocol_does_not_accept_is_a_warning() {
     // A page without a title, and a file of which too little is known.
     let mut response = responses(&json!([{ "type": "url_citation", "url": "https://a.test" }]));
     let (body, dropped) =
@@ -149,7 +149,7 @@ fn the_other_protocol_of_the_provider_and_other_providers_warn() {
 }
 
 #[test]
-fn a_parsed_file_goes_back_to_the_provider_that_parsed_it() {
+fn a_parsed_file_is_sent_back_to_the_provider_that_parsed_it() {
     let parsed = json!({ "type": "file", "file": { "hash": "5e1c", "name": "a.pdf",
         "content": [{ "type": "text", "text": "Rome is the capital." }] } });
     let page = json!({ "type": "url_citation", "url_citation": { "url": "https://a.test" } });

@@ -111,7 +111,7 @@ fn thinking_and_text_close_before_the_next_part_opens() {
 }
 
 #[test]
-fn a_whole_answer_and_its_stream_are_the_same_response() {
+fn a_complete_body_and_its_stream_decode_to_the_same_response() {
     each(|wire, _, name, body, stream| {
         let whole = response_of(wire, body, false);
         assert_eq!(whole, response_of(wire, stream, true), "{name}");
@@ -119,7 +119,7 @@ fn a_whole_answer_and_its_stream_are_the_same_response() {
 }
 
 #[test]
-fn a_json_body_where_a_stream_was_asked_for_is_the_same_response() {
+fn a_json_body_for_a_stream_decodes_to_the_same_response() {
     each(|wire, _, name, body, stream| {
         let whole = response_of(wire, body, true);
         assert_eq!(whole, response_of(wire, stream, true), "{name}");
@@ -193,7 +193,7 @@ fn fixtures_of_responses_read_as_a_person_expects() {
 
 /// Found by feeding odd but well-meant JSON through `decode`: a name that stands twice, half a surrogate pair.
 #[test]
-fn what_a_strict_reader_refuses_is_mended() {
+fn json_that_a_strict_parser_refuses_is_repaired() {
     let body = r#"{"id":"a","id":"b","choices":[{"index":0,"message":{"content":"x","content":"1 \ud83d 2 \\ud83d 😀 \ud83d\ude00"},"finish_reason":"stop"}]}"#;
     let whole = response(body.as_bytes(), false);
     assert_eq!((whole.id.as_str(), whole.text().as_str()), ("b", "1 \u{fffd} 2 \\ud83d 😀 😀"));
@@ -202,7 +202,7 @@ fn what_a_strict_reader_refuses_is_mended() {
 }
 
 #[test]
-fn what_is_beside_the_text_of_a_choice_is_read() {
+fn fields_beside_the_text_of_a_choice_are_read() {
     let of = |name: &str| {
         let all = fixtures("openai_chat");
         let body = all.into_iter().find(|(known, _, _)| known == name).unwrap().1;

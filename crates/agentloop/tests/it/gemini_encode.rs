@@ -55,7 +55,7 @@ fn the_path_names_the_model_once() {
 }
 
 #[test]
-fn projects_and_publishers_stand_in_the_address() {
+fn projects_and_publishers_are_in_the_url() {
     let base = "https://eu.test/v1/projects/p/locations/l/publishers/google";
     let vertex = Provider::builtin("vertex").unwrap().base_url(base).key("token");
     let ai = AgentLoop::builder().provider(vertex).build().unwrap();
@@ -66,7 +66,7 @@ fn projects_and_publishers_stand_in_the_address() {
 }
 
 #[test]
-fn instructions_stand_apart_and_turns_come_last() {
+fn instructions_are_separate_and_messages_are_last() {
     let request = ChatRequest::new(OLD)
         .system("Be brief.")
         .user("Hi")
@@ -100,7 +100,7 @@ fn a_conversation_that_grows_only_adds_bytes() {
 
 /// F.1: one turn, in the order of the calls, objects only, names of the calls, ids where the host gave them.
 #[test]
-fn the_results_of_a_round_are_one_turn_in_the_order_of_the_calls() {
+fn the_results_of_a_round_are_one_message_in_the_order_of_the_calls() {
     let request = ask(OLD)
         .message(ChatMessage::assistant([
             call("c1", "first", Some(json!({"id": "c1"}))),
@@ -150,7 +150,7 @@ fn results_and_arguments_are_always_objects() {
 }
 
 #[test]
-fn images_in_results_stand_inside_or_beside_them() {
+fn images_of_results_are_inside_or_beside_them() {
     let result =
         vec![ContentPart::text("seen"), ContentPart::image_url("data:image/png;base64,AAAA")];
     let request = |model| {
@@ -347,7 +347,7 @@ fn media_go_in_place_or_by_address_with_a_known_type() {
 }
 
 #[test]
-fn settings_stand_in_the_generation_config() {
+fn settings_are_in_the_generation_config() {
     // A model that takes penalties: those of 2.5 do not.
     let mut request = ask("google/gemini-2.0-flash")
         .temperature(0.7)
@@ -499,7 +499,7 @@ fn thinking_is_a_budget_or_a_level() {
 
 /// What came back goes in again as it came, for every kind of part.
 #[test]
-fn an_answer_goes_back_as_it_came() {
+fn a_response_is_sent_back_unchanged() {
     let parts = json!([
         {"text": "thought", "thought": true, "thoughtSignature": "s0"},
         {"executableCode": {"id": "x1", "language": "PYTHON", "code": "print(1)"}, "thoughtSignature": "s1"},

@@ -47,7 +47,7 @@ fn response(bytes: &[u8], stream: bool) -> ChatResponse {
 }
 
 #[test]
-fn a_whole_answer_and_both_forms_of_its_stream_are_the_same_response() {
+fn a_complete_body_and_both_forms_of_its_stream_decode_to_the_same_response() {
     for (name, body, stream, list) in fixtures() {
         let whole = response(&body, false);
         assert_eq!(whole, response(&stream, true), "{name}");
@@ -78,7 +78,7 @@ fn steps(events: &[ChatStreamEvent]) -> Vec<String> {
 }
 
 #[test]
-fn sources_that_come_last_belong_to_the_text_that_has_closed() {
+fn sources_that_arrive_last_belong_to_the_closed_text() {
     let (_, body, stream, _) = named("grounded_before_a_call");
     let decoded = decode(&wire(true), &stream);
     assert_eq!(
@@ -216,7 +216,7 @@ fn fixtures_read_as_a_person_expects() {
 }
 
 #[test]
-fn errors_are_errors_wherever_they_stand() {
+fn errors_are_found_wherever_they_are() {
     let error = r#"{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED"}}"#;
     let begun = r#"{"candidates":[{"content":{"parts":[{"text":"Hel"}]}}],"responseId":"r"}"#;
     for (bytes, stream, begins) in [
@@ -237,7 +237,7 @@ fn errors_are_errors_wherever_they_stand() {
 }
 
 #[test]
-fn a_cut_answer_tells_the_last_usage_that_counts() {
+fn a_truncated_response_has_the_last_usage() {
     let text = r#""candidates":[{"content":{"parts":[{"text":"Hel"}]}}],"responseId":"r""#;
     let counted = r#""usageMetadata":{"promptTokenCount":4,"candidatesTokenCount":2}"#;
     let silent = r#""usageMetadata":{"trafficType":"ON_DEMAND"}"#;
@@ -295,7 +295,7 @@ fn calls_without_ids_get_ids_of_their_own() {
 }
 
 #[test]
-fn a_body_without_candidates_is_no_answer() {
+fn a_body_without_candidates_is_not_a_response() {
     let error = decode(&wire(false), br#"{"responseId":"r"}"#).response().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Protocol);
     let error = decode(&wire(true), b"[]").response().unwrap_err();

@@ -60,7 +60,7 @@ fn references_are_citations_and_go_back_to_their_place() {
 }
 
 #[test]
-fn pieces_without_a_typed_kind_are_opaque_and_go_back_as_they_came() {
+fn pieces_of_an_unknown_type_are_opaque_and_sent_back_unchanged() {
     let content = json!([
         { "type": "text", "text": "Here: " },
         { "type": "document_url", "document_url": "https://example.com/a.pdf" },
@@ -118,7 +118,7 @@ fn the_results_of_code_are_output_images_and_state() {
 }
 
 #[test]
-fn the_input_of_a_custom_call_is_a_json_string_and_goes_back_as_it_was() {
+fn the_input_of_a_custom_call_is_a_json_string_and_is_sent_back_unchanged() {
     let input = "SELECT 'a\"b'\nFROM t; -- é";
     let calls = json!([
         { "id": "call_1", "type": "custom", "custom": { "name": "sql", "input": input } },
@@ -150,7 +150,7 @@ fn the_input_of_a_custom_call_is_a_json_string_and_goes_back_as_it_was() {
 }
 
 #[test]
-fn a_call_of_an_unknown_type_fails_nothing_and_goes_back_as_it_came() {
+fn a_call_of_an_unknown_type_is_kept_and_sent_back_unchanged() {
     let computer = json!({ "id": "call_1", "type": "computer", "computer": { "action": "click", "at": [3, 4] } });
     let search = json!({ "id": "call_2", "type": "builtin_function",
                          "function": { "name": "web_search", "arguments": "{\"q\":1}" } });

@@ -105,7 +105,7 @@ fn a_failure_without_words_is_still_one() {
 }
 
 #[test]
-fn what_an_answer_used_before_it_failed_is_known() {
+fn a_failed_response_has_its_usage() {
     let failed = json!({"type": "response.failed", "response": {"status": "failed",
         "error": {"code": "server_error", "message": "no"}, "output": [],
         "usage": {"input_tokens": 7, "output_tokens": 2, "total_tokens": 9}}});
@@ -114,7 +114,7 @@ fn what_an_answer_used_before_it_failed_is_known() {
 }
 
 #[test]
-fn an_answer_that_is_not_there_yet_is_no_answer() {
+fn an_unfinished_background_response_is_an_error() {
     for status in ["queued", "in_progress"] {
         let body = json!({"id": "r", "object": "response", "status": status, "output": []});
         assert_eq!(whole(&body).error.unwrap().kind(), ErrorKind::Unsupported);
@@ -194,7 +194,7 @@ fn a_whole_that_differs_from_its_pieces_is_not_mixed_into_them() {
 }
 
 #[test]
-fn items_that_only_the_list_tells_are_read_beside_those_that_were_streamed() {
+fn items_that_are_only_in_the_list_are_read_in_addition_to_streamed_ones() {
     let mut first = message("First.");
     first["id"] = json!("msg_0");
     let done = json!({"type": "response.output_item.done", "item": message("Second.")});
@@ -222,7 +222,7 @@ fn items_that_share_an_id_are_distinguished_by_when_they_end() {
 }
 
 #[test]
-fn interleaved_calls_stay_apart_whatever_their_ids() {
+fn interleaved_calls_stay_separate_whatever_their_ids() {
     let added = |index: u64, id: &str| {
         json!({"type": "response.output_item.added", "output_index": index,
             "item": {"type": "function_call", "id": id, "call_id": "same", "name": "f",
@@ -281,14 +281,14 @@ fn unknown_events_are_harmless_and_their_payload_is_not_read() {
 }
 
 #[test]
-fn a_whole_answer_in_a_frame_is_an_answer() {
+fn a_complete_response_in_one_event_is_read() {
     let frame = format!("data: {}\n\n", response(&[message("Hello")]));
     let read = decode(&Wire::of_responses(true), frame.as_bytes()).response().unwrap();
     assert_eq!(read, whole(&response(&[message("Hello")])).response().unwrap());
 }
 
 #[test]
-fn fields_of_any_shape_that_are_not_needed_never_fail_an_answer() {
+fn optional_fields_of_any_form_never_fail_a_response() {
     for odd in [json!(null), json!(3), json!("x"), json!([1]), json!({"a": {}})] {
         let mut body = response(&[message("Hello")]);
         let fields = [
@@ -345,7 +345,7 @@ fn usage_and_cost_are_read_in_every_spelling() {
 }
 
 #[test]
-fn logprobs_come_with_the_pieces_or_with_the_whole() {
+fn log_probabilities_arrive_with_the_pieces_or_the_complete_text() {
     let token = json!({"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []});
     let mut said = message("Hi");
     said["content"][0]["logprobs"] = json!([token]);

@@ -45,7 +45,7 @@ fn provider_tool(fields: Value) -> ToolDefinition {
 }
 
 #[tokio::test]
-async fn two_rounds_of_tools_replay_what_was_thought_between_them() {
+async fn two_rounds_of_tools_send_the_thinking_between_them_back() {
     let thought = |at: u32| {
         json!({"type": "reasoning", "id": format!("rs_{at}"), "status": "completed",
                "summary": [{"type": "summary_text", "text": "Hm."}],
@@ -102,7 +102,7 @@ async fn two_rounds_of_tools_replay_what_was_thought_between_them() {
 }
 
 #[tokio::test]
-async fn what_the_host_made_by_itself_goes_back_once() {
+async fn items_of_the_provider_are_sent_back_once() {
     let items = json!([
         {"type": "web_search_call", "id": "ws_1", "status": "completed",
          "action": {"type": "search", "query": "q", "sources": [{"type": "url", "url": "https://a.test"}]}},
@@ -121,7 +121,7 @@ async fn what_the_host_made_by_itself_goes_back_once() {
 }
 
 #[tokio::test]
-async fn thinking_that_the_host_does_not_keep_goes_back_only_with_its_content() {
+async fn thinking_that_is_not_stored_is_sent_back_only_with_its_content() {
     let bare = json!([{"type": "reasoning", "id": "rs_1", "summary": []},
                       {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
                        "content": [{"type": "output_text", "text": "Hi."}]}]);
@@ -139,7 +139,7 @@ async fn thinking_that_the_host_does_not_keep_goes_back_only_with_its_content() 
 }
 
 #[tokio::test]
-async fn calls_that_are_not_of_functions_are_answered_in_their_own_form() {
+async fn results_of_special_calls_have_their_own_form() {
     let items = json!([
         {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_1", "name": "sql",
          "input": "SELECT 1", "status": "completed"},
@@ -167,7 +167,7 @@ async fn calls_that_are_not_of_functions_are_answered_in_their_own_form() {
 }
 
 #[test]
-fn tools_of_the_host_are_declared_and_what_they_find_is_asked_for() {
+fn server_tools_are_declared_and_their_results_requested() {
     let request = ask()
         .tool(provider_tool(json!({"type": "web_search"})))
         .tool(provider_tool(json!({"type": "code_interpreter", "container": {"type": "auto"}})))
@@ -185,7 +185,7 @@ fn tools_of_the_host_are_declared_and_what_they_find_is_asked_for() {
 }
 
 #[test]
-fn a_schema_is_strict_where_it_can_be_and_says_so_where_not() {
+fn a_schema_is_strict_if_possible_else_there_is_a_warning() {
     let closed =
         json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let map = json!({"type": "object", "additionalProperties": {"type": "string"}});
@@ -204,7 +204,7 @@ fn a_schema_is_strict_where_it_can_be_and_says_so_where_not() {
 }
 
 #[test]
-fn a_model_that_thinks_is_asked_for_tools_in_responses() {
+fn a_thinking_model_is_called_in_responses_for_tools() {
     let ai = AgentLoop::builder().build().unwrap();
     let tool = || ToolDefinition::function("f", json!({"type": "object", "properties": {}}));
     let url = |request: ChatRequest| inspect::encode(&ai, &request, false).unwrap().url;
@@ -231,7 +231,7 @@ fn a_model_that_thinks_is_asked_for_tools_in_responses() {
 }
 
 #[test]
-fn images_may_stand_in_a_tool_s_result() {
+fn a_tool_result_can_contain_images() {
     let call = ContentPart::ToolCall(ToolCallPart::new("1", "f", ""));
     let png = "data:image/png;base64,iVBORw0KGgo=";
     let shown = [ContentPart::text("Here."), ContentPart::image_url(png)];

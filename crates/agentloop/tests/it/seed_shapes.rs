@@ -33,7 +33,7 @@ fn messages_are_written_as_openai_writes_them() {
 }
 
 #[test]
-fn a_developer_s_turn_is_a_system_turn() {
+fn a_developer_message_is_a_system_message() {
     let message: ChatMessage =
         serde_json::from_value(json!({"role": "developer", "content": "x"})).unwrap();
     assert_eq!(message.role, Role::System);
@@ -189,7 +189,7 @@ fn an_error_writes_every_field_also_when_it_is_absent() {
 }
 
 #[test]
-fn accessors_gather_what_they_name() {
+fn accessors_collect_the_parts_that_they_name() {
     let choice: Choice = serde_json::from_value(json!({
         "index": 0, "finishReason": "stop", "content": [
             {"type": "thinking", "thinking": "a"},

@@ -23,7 +23,7 @@ fn warned(encoded: &EncodedRequest) -> Vec<(WarningKind, &str)> {
 }
 
 #[test]
-fn a_strict_schema_is_sent_as_the_host_takes_it() {
+fn a_strict_schema_has_the_form_of_the_provider() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string", "maxLength": 3}}});
     let tool = ToolDefinition::function("f", schema.clone()).with_strict(true);
     let loose = ToolDefinition::function("g", schema.clone());
@@ -45,7 +45,7 @@ fn a_strict_schema_is_sent_as_the_host_takes_it() {
 }
 
 #[test]
-fn an_open_map_is_asked_for_loosely() {
+fn an_open_map_is_requested_without_strict() {
     let schema = json!({"type": "object", "additionalProperties": {"type": "integer"}});
     let format = ResponseFormat::json_schema("r", schema.clone());
     let (body, encoded) = encode(&ask().response_format(format));

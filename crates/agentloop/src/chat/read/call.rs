@@ -25,7 +25,7 @@ impl Function {
         FunctionCall { name: self.name, arguments }
     }
 
-    /// The call that a message of the time before `tool_calls` makes. It has no id.
+    /// Returns the tool call of a message in the form that preceded `tool_calls`. It has no id.
     pub(super) fn into_tool_call(self) -> ToolCall {
         let FunctionCall { name, arguments } = self.into_call();
         ToolCall::new("", name, arguments)
@@ -51,7 +51,7 @@ struct Form {
     function: Option<Function>,
     #[serde(default)]
     custom: Option<Custom>,
-    /// The place in the list, which the list itself says.
+    /// The index in the list, which is known from the list itself.
     #[serde(default, rename = "index")]
     _index: Option<Value>,
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Messages: our own form, and what OpenAI and compatible providers return.
+//! Reads messages: in the library's own form, and as OpenAI and compatible providers return them.
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::{Value, json};
@@ -55,7 +55,7 @@ struct Form {
     provider_metadata: Option<Value>,
 }
 
-/// The roles, with the names that they had and have elsewhere.
+/// The roles, with their older and alternative names.
 #[derive(Clone, Copy, Deserialize, PartialEq)]
 #[serde(rename_all = "snake_case")]
 enum Speaker {
@@ -100,7 +100,7 @@ impl<'de> Deserialize<'de> for ChatMessage {
             )));
         }
         if form.role == Speaker::Function {
-            // Calls of that time have no id: the name says what is answered.
+            // Calls in that older form have no id; the name identifies the call.
             form.tool_call_id.get_or_insert_default();
         }
         let Form {
@@ -111,7 +111,7 @@ impl<'de> Deserialize<'de> for ChatMessage {
 }
 
 impl Form {
-    /// The first field that only messages of the assistant have.
+    /// Returns the first field that only messages of the assistant have.
     fn returned(&self) -> Option<&'static str> {
         let list: [(&str, bool); 11] = [
             ("refusal", self.refusal.is_some()),
@@ -129,7 +129,7 @@ impl Form {
         list.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
     }
 
-    /// Makes parts of what stands beside the content, in the order in which a model produces them.
+    /// Turns the fields beside the content into parts, in the order in which a model produces them.
     fn gather(&mut self) {
         if let Some(function) = self.function_call.take() {
             self.tool_calls.push(function.into_tool_call());
@@ -175,17 +175,17 @@ impl Form {
     }
 
     fn thinking(&mut self, of: &impl Fn(&str) -> String) -> Option<ThinkingPart> {
-        let said = [self.reasoning_content.take(), self.reasoning.take()];
-        let said = said.into_iter().flatten().find(|text| !text.is_empty());
+        let texts = [self.reasoning_content.take(), self.reasoning.take()];
+        let thoughts = texts.into_iter().flatten().find(|text| !text.is_empty());
         let details = std::mem::take(&mut self.reasoning_details);
-        if said.is_none() && details.is_empty() {
+        if thoughts.is_none() && details.is_empty() {
             return None;
         }
         let text = |detail: &Value| {
             let text = detail.get("text").or_else(|| detail.get("summary"))?;
             text.as_str().map(str::to_owned)
         };
-        let thinking = said.unwrap_or_else(|| details.iter().filter_map(text).collect());
+        let thinking = thoughts.unwrap_or_else(|| details.iter().filter_map(text).collect());
         let state = (!details.is_empty()).then(|| {
             let data = json!({ "reasoning_details": details });
             Box::new(ProviderState::new(of(StateForm::ReasoningDetails.maker()), data))
@@ -228,7 +228,7 @@ impl Form {
     }
 }
 
-/// State that a vendor attached, under its name: `{"google": {"thought_signature": "…"}}`.
+/// Returns state that a provider attached under its name: `{"google": {"thought_signature": "…"}}`.
 pub(crate) fn vendor_state(extra: &Value, of: &impl Fn(&str) -> String) -> ProviderState {
     let vendor = extra.as_object().and_then(|fields| fields.keys().next());
     let provider = of(vendor.map_or("", String::as_str));

@@ -1,4 +1,4 @@
-//! Parts: every kind has its fields, and a field of another name is an error that names it.
+//! Reads parts: every kind has its fields, and an unknown field is an error that names it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ fn translate(fields: &mut Map<String, Value>) {
                 let texts = pieces.iter().filter_map(|piece| piece.get("text")?.as_str());
                 let text: String = texts.collect();
                 fields.insert("thinking".to_owned(), Value::String(text));
-                // Says that the thinking is complete, which it always is in a history.
+                // States that the thinking is complete, which it always is in a history.
                 fields.remove("closed");
             }
         }

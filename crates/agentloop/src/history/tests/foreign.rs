@@ -131,7 +131,7 @@ fn thinking_without_signature_and_provider_is_sent_as_text_where_thinking_is_tex
 }
 
 #[test]
-fn thinking_that_is_bound_to_a_model_goes_back_to_that_model_only() {
+fn thinking_that_is_bound_to_a_model_is_sent_back_to_that_model_only() {
     let bound = ModelRule::new("bound*").with_signatures(Signatures::OfModel);
     let here = Provider::openai_compatible("here", "http://here.invalid").model(bound);
     let thinking = |model: &str| {

@@ -1,4 +1,4 @@
-//! What is done with a request that would be refused.
+//! Changes to requests that would be refused.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::chat::{Effort, Param, Protocol};
 use crate::media::MediaKind;
 
-/// What is done with a request. An action that bounds something (a range, a list of levels, a count) leaves a request alone
-/// that keeps to it.
+/// A change to a request. An action that limits something (a range, a list of levels, a count) does not change a
+/// request that is within the limit.
 ///
 /// ```
 /// use agentloop::models::Action;
@@ -64,7 +64,7 @@ pub enum Action {
     FormatInWords,
     /// Adds an instruction that names JSON, in JSON mode, when no message does.
     SayJson,
-    /// Sends the first so many tools, and the one that must be called.
+    /// Sends the first tools up to this number, and the one that must be called.
     KeepTools(usize),
     /// Leaves the functions out.
     DropFunctions,
@@ -111,7 +111,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns whether everything that was asked for is still asked for. Such a change is made in strict mode too.
+    /// Returns whether everything that was requested is still requested. Such a change is made in strict mode too.
     pub fn is_lossless(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Checks rows that come from a configuration file.
+//! Checks restrictions from a configuration file.
 
 use super::{Action, ModelRestrictions, Restriction};
 use crate::chat::{Param, Protocol};
@@ -60,7 +60,7 @@ fn check_row(row: &Restriction) -> Result<()> {
     }
 }
 
-/// Only one protocol joins the fields of a request with the ones that the library writes; elsewhere they replace them.
+/// Only one protocol merges the fields of a request with those of the library; in the others they replace them.
 fn check_path(path: &str, protocol: Option<Protocol>) -> Result<()> {
     if !is_path(path) {
         return Err(wrong(format!("`{path}` is not the name of a field")));

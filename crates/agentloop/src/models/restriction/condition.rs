@@ -29,9 +29,9 @@ pub enum Condition {
     Effort(Vec<Effort>),
     /// The effort is not set, or another one.
     EffortOtherThan(Effort),
-    /// The request asks the model to think.
+    /// The request turns thinking on.
     ThinkingAsked,
-    /// The request says nothing about thinking.
+    /// The request has no settings for thinking.
     ThinkingUnasked,
     /// There is a function among the tools.
     Functions,
@@ -57,11 +57,11 @@ impl Condition {
                 request.reasoning_effort.is_some_and(|effort| levels.contains(&effort))
             }
             Self::EffortOtherThan(level) => request.reasoning_effort != Some(*level),
-            Self::ThinkingAsked => is_thinking_asked(request),
+            Self::ThinkingAsked => is_thinking_requested(request),
             Self::ThinkingUnasked => {
                 let enabled = request.thinking.and_then(|thinking| thinking.enabled);
                 enabled.is_none()
-                    && !is_thinking_asked(request)
+                    && !is_thinking_requested(request)
                     && request.reasoning_effort.is_none()
             }
             Self::Functions => {
@@ -110,7 +110,7 @@ impl Condition {
     }
 }
 
-fn is_thinking_asked(request: &ChatRequest) -> bool {
+fn is_thinking_requested(request: &ChatRequest) -> bool {
     let thinking = request.thinking.unwrap_or_default();
     match thinking.enabled {
         Some(enabled) => enabled,

@@ -9,10 +9,11 @@ use crate::protocol::client_tools;
 
 const HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 
-/// Files that were uploaded before, by their id. SDKs send it with every `file_id`; without it the API answers 400.
+/// Files that were uploaded earlier, by id. SDKs send it with every `file_id`; without it the API responds with 400.
 const FILES: &str = "files-api-2025-04-14";
 
-/// Adds what the messages and the tools need to the header, beside what the row or the caller asks for.
+/// Adds the values that the messages and the tools need to the header, in addition to those of the provider and the
+/// caller.
 pub(super) fn add(headers: &mut HeaderMap, messages: &[ChatMessage], tools: &[WireTool<'_>]) {
     let is_uploaded = |part: &ContentPart| {
         let medium = part.is_medium().then(|| Medium::of(part).ok().flatten()).flatten();

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::message::Turn;
+use super::message::WireMessage;
 use super::parts::Block;
 use super::tools::WireTool;
 use crate::chat::{CacheControl, Warning, WarningKind};
@@ -37,7 +37,7 @@ impl From<CacheControl> for WireCache {
 pub(super) fn limit(
     tools: &mut [WireTool<'_>],
     system: &mut [Block<'_>],
-    turns: &mut [Turn<'_>],
+    wire_messages: &mut [WireMessage<'_>],
     automatic: usize,
     warnings: &mut Vec<Warning>,
 ) {
@@ -62,24 +62,26 @@ pub(super) fn limit(
         }
     }
     system.iter_mut().for_each(|block| keep(&mut block.cache_control));
-    for turn in turns.iter_mut().rev() {
-        turn.content.0.iter_mut().rev().for_each(|block| keep(&mut block.cache_control));
+    for message in wire_messages.iter_mut().rev() {
+        message.content.0.iter_mut().rev().for_each(|block| keep(&mut block.cache_control));
     }
     if dropped > 0 {
         warnings.push(Warning::new(
             WarningKind::Dropped,
             "cache_control",
-            format!("cache_control: at most {MOST} markers are taken; {dropped} more are left out"),
+            format!(
+                "cache_control: at most {MOST} markers are accepted; {dropped} more are left out"
+            ),
         ));
     }
-    hours_first(tools, system, turns, warnings);
+    hours_first(tools, system, wire_messages, warnings);
 }
 
 /// Checks that markers of an hour come before those of five minutes, as the API requires.
 fn hours_first(
     tools: &mut [WireTool<'_>],
     system: &mut [Block<'_>],
-    turns: &mut [Turn<'_>],
+    wire_messages: &mut [WireMessage<'_>],
     warnings: &mut Vec<Warning>,
 ) {
     let mut short = false;
@@ -98,14 +100,14 @@ fn hours_first(
         }
     }
     system.iter_mut().for_each(|block| order(&mut block.cache_control));
-    for turn in turns {
-        turn.content.0.iter_mut().for_each(|block| order(&mut block.cache_control));
+    for message in wire_messages {
+        message.content.0.iter_mut().for_each(|block| order(&mut block.cache_control));
     }
     if changed {
         warnings.push(Warning::new(
             WarningKind::Clamped,
             "cache_control",
-            "cache_control: a marker for an hour after one for a short while is sent as a short one",
+            "cache_control: a marker for an hour after one for five minutes is sent as one for five minutes",
         ));
     }
 }

@@ -11,7 +11,7 @@ use crate::chat::{
     SearchResultCitation, UrlCitation,
 };
 
-/// Reads a citation; a kind that is not known is kept as it came.
+/// Reads a citation. A citation of an unknown kind is kept unchanged.
 pub(super) fn read(citation: Value, provider: &str) -> Citation {
     let text = |name: &str| citation.get(name).and_then(Value::as_str).map(str::to_owned);
     let number = |name: &str| citation.get(name).and_then(Value::as_u64);
@@ -67,7 +67,8 @@ pub(super) fn read(citation: Value, provider: &str) -> Citation {
     }
 }
 
-/// Returns the citation as the provider wrote it; `None` for one that is not its own, or that lacks what it must have.
+/// Returns the citation in the form of the provider, or `None` if another provider made it or a required field is
+/// missing.
 pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Option<Value> {
     match citation {
         Citation::Url(url) => {
@@ -78,7 +79,7 @@ pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Opti
                          "encrypted_index": index }))
         }
         Citation::Opaque(opaque) => (opaque.provider == provider).then(|| opaque.data.clone()),
-        // There are no citations of files here that were not sent along.
+        // The protocol has no citations of files that are not in the request.
         Citation::File(_) => None,
         _ if !own_turn => None,
         Citation::Document(document) => Some(json!({

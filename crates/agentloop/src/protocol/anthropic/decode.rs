@@ -39,8 +39,7 @@ impl Decoder {
         }
     }
 
-    /// Begins the message. A second beginning says nothing new. A stream may begin with blocks that are there already,
-    /// as a whole body does.
+    /// Starts the message. A second start is ignored. A stream may start with blocks, like a complete body.
     pub(super) fn message(&mut self, message: Message<'_>, emitter: &mut Emitter) -> Result<()> {
         if emitter.is_started() {
             return Ok(());
@@ -86,7 +85,7 @@ impl Decoder {
         self.blocks.delta(index, delta, emitter)
     }
 
-    /// Reads what is known of the message itself: why it ended, what it used.
+    /// Reads the finish reason and the usage of the message.
     pub(super) fn message_delta(
         &mut self,
         delta: &Delta<'_>,
@@ -145,7 +144,7 @@ impl Decoder {
         let raw = self.stop.take();
         let has_calls = self.blocks.has_calls();
         let reason = match raw.as_deref() {
-            // The provider pauses, and goes on when the message is sent back.
+            // The provider pauses, and continues when the message is sent back.
             Some("pause_turn" | "compaction") => FinishReason::Stop,
             Some(word) => finish_reason(word).with_tool_calls(has_calls),
             None => FinishReason::Stop.with_tool_calls(has_calls),
@@ -167,7 +166,7 @@ fn finish_reason(word: &str) -> FinishReason {
         "max_tokens" | "model_context_window_exceeded" | "length" => FinishReason::Length,
         "tool_use" | "tool_calls" => FinishReason::ToolCalls,
         "refusal" | "content_filter" => FinishReason::ContentFilter,
-        // Among them `error`, which some providers that speak this have.
+        // Includes `error`, which some providers with this protocol send.
         other => FinishReason::from_word(other),
     }
 }

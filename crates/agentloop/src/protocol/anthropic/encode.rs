@@ -37,7 +37,7 @@ const COUNTED: [&str; 8] = [
     "context_management",
 ];
 
-/// Writes a chat call, or one that counts its tokens.
+/// Encodes a chat request, or a request that counts its tokens.
 pub(super) fn encode(
     call: Call,
     provider: &Provider,
@@ -59,7 +59,7 @@ pub(super) fn encode(
         let most = if stream { most } else { most.min(MOST_UNSTREAMED) };
         params::within(provider, Param::MaxTokens, most)
     });
-    let forced = tools::forced(request, traits, thinking::is_asked(request));
+    let forced = tools::forced(request, traits, thinking::is_requested(request));
     let mut asides = std::mem::take(&mut params.warnings);
     let plan = thinking::plan(&mut params, model, request, traits, max_tokens, forced);
     asides.append(&mut params.warnings);
@@ -83,15 +83,21 @@ pub(super) fn encode(
         lenient: request.lenient,
         warnings: &mut warnings,
     };
-    let Conversation { mut system, mut turns } = messages.encode(&prepared.messages)?;
-    if turns.is_empty() {
+    let Conversation { mut system, mut wire_messages } = messages.encode(&prepared.messages)?;
+    if wire_messages.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has no messages")
             .with_provider(provider.name.as_ref())
-            .with_hint("add at least one that says something, with `.user(…)`"));
+            .with_hint("add at least one message that is not empty, with `.user(…)`"));
     }
     system.extend(shaped.instructions.as_deref().map(Block::text));
     let automatic = usize::from(request.extra_body.contains_key("cache_control"));
-    cache_markers::limit(&mut wire_tools, &mut system, &mut turns, automatic, &mut warnings);
+    cache_markers::limit(
+        &mut wire_tools,
+        &mut system,
+        &mut wire_messages,
+        automatic,
+        &mut warnings,
+    );
     params.warnings = warnings;
 
     params.put(Param::Tools, (!wire_tools.is_empty()).then_some(&wire_tools))?;
@@ -100,8 +106,8 @@ pub(super) fn encode(
         params.content("system", &joined(system))?;
     }
     params.settings(request, |name| call != Call::Count || COUNTED.contains(&name))?;
-    // The messages come last: a conversation that grows only adds to the end of what was sent before.
-    params.field("messages", &turns)?;
+    // The messages are last, so a conversation that grows only appends to what was sent before.
+    params.field("messages", &wire_messages)?;
     let mut warnings = std::mem::take(&mut params.warnings);
     let mut headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
     beta::add(&mut headers, &prepared.messages, &wire_tools);
@@ -135,11 +141,11 @@ fn sampling(
 ) -> Result<()> {
     let version = version(params.provider(), request);
     let refused = if version.as_ref() > "2023-06-01" {
-        Some(format!("version {version} of the protocol does not take it"))
+        Some(format!("version {version} of the protocol does not accept it"))
     } else if traits.sampling != Sampling::Free {
-        Some(format!("{model} does not take it"))
+        Some(format!("{model} does not accept it"))
     } else if thinks {
-        Some(format!("{model} does not take it while it thinks"))
+        Some(format!("{model} does not accept it while it thinks"))
     } else {
         None
     };
@@ -156,7 +162,7 @@ fn sampling(
     let stops = request.stop.as_ref().map(|stop| stop.as_slice()).unwrap_or_default();
     let taken: Vec<&String> = stops.iter().filter(|stop| !stop.trim().is_empty()).collect();
     if taken.len() < stops.len() {
-        params.drop("stop", "a sequence of white space only is not taken");
+        params.drop("stop", "a sequence of only white space is not accepted");
     }
     params.put(Param::Stop, (!taken.is_empty()).then_some(&taken)).map(drop)
 }
@@ -194,7 +200,7 @@ fn labels(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
             Some("standard_only")
         }
         Some(tier) if tier != "auto" && tier != "standard_only" => {
-            let why = format!("`{tier}` is not known to {}", params.provider().name);
+            let why = format!("`{tier}` is unknown to {}", params.provider().name);
             params.drop("service_tier", &why);
             None
         }

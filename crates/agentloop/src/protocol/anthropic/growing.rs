@@ -36,14 +36,14 @@ pub(super) struct Blocks {
 struct Block {
     part: u32,
     kind: Kind,
-    /// The block as it began.
+    /// The block as it was when it started.
     raw: Map<String, Value>,
-    /// The input that stood in it then, which counts if none follows.
+    /// The input in the start of the block, which is used if no other follows.
     given: String,
     /// The input that followed.
     input: String,
     input_bytes: usize,
-    /// What was charged for what it holds outside of its part.
+    /// The bytes that were charged for what it holds outside of its part.
     charged: usize,
 }
 
@@ -77,7 +77,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Reads a complete block: the same steps as one that is streamed.
+    /// Decodes a complete block, with the same steps as a streamed one.
     pub(super) fn complete(
         &mut self,
         fields: Fields<'_>,
@@ -168,7 +168,7 @@ impl Blocks {
         Ok(Some(block))
     }
 
-    /// Adds to a block. One that never began begins here, if the delta says of which kind it is.
+    /// Adds a delta to a block. A block without a start is started here, if the delta determines its kind.
     pub(super) fn delta(
         &mut self,
         index: i64,
@@ -197,7 +197,7 @@ impl Blocks {
         }
     }
 
-    /// Ends all blocks, in the order in which they began.
+    /// Closes all blocks, in the order in which they started.
     pub(super) fn stop_all(&mut self, emitter: &mut Emitter) -> Result<()> {
         let mut open: Vec<Box<Block>> = take(&mut self.open).into_values().collect();
         open.sort_by_key(|block| block.part);
@@ -206,7 +206,7 @@ impl Blocks {
 }
 
 impl Block {
-    /// Opens a part of which nothing has arrived yet.
+    /// Opens a part without content.
     fn empty(kind: Kind, start: PartStart, emitter: &mut Emitter) -> Result<Self> {
         let part = emitter.open(0, start)?;
         let charged = size_of::<Self>();
@@ -293,7 +293,7 @@ impl Block {
         Ok(())
     }
 
-    /// Takes a piece of the input.
+    /// Adds a piece of the input.
     fn feed(&mut self, json: &str, emitter: &mut Emitter) -> Result<()> {
         self.input_bytes += json.len();
         if self.input_bytes > MAX_ARGUMENTS_BYTES {
@@ -370,7 +370,7 @@ fn short(id: &str) -> &str {
 /// The longest beginning of a message's id in the ids of its calls.
 const MAX_COPIED_ID_BYTES: usize = 64;
 
-/// Returns the input that a block begins with: an object's text without its white space, a string's content.
+/// Returns the input in the start of a block: the text of an object without white space, or the content of a string.
 fn given_input(input: Option<&RawValue>) -> String {
     let Some(input) = input else {
         return String::new();

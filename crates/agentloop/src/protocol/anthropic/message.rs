@@ -19,19 +19,19 @@ use crate::provider::Provider;
 
 /// A message on the wire.
 #[derive(Debug, Serialize)]
-pub(super) struct Turn<'a> {
+pub(super) struct WireMessage<'a> {
     role: &'static str,
     pub(super) content: Content<'a>,
-    /// How many results of tools it begins with.
+    /// How many tool results it starts with.
     #[serde(skip)]
     results: usize,
 }
 
-/// What is sent.
+/// The encoded conversation.
 #[derive(Debug, Default)]
 pub(super) struct Conversation<'a> {
     pub(super) system: Vec<Block<'a>>,
-    pub(super) turns: Vec<Turn<'a>>,
+    pub(super) wire_messages: Vec<WireMessage<'a>>,
 }
 
 /// Writes the messages of one request.
@@ -47,7 +47,7 @@ impl<'a> Messages<'a, '_> {
         let mut sent = Conversation::default();
         for (at, message) in messages.iter().enumerate() {
             let mut blocks = match message.role {
-                Role::System | Role::User => self.said(message, at)?,
+                Role::System | Role::User => self.input_blocks(message, at)?,
                 Role::Assistant => self.assistant(message, at),
                 Role::Tool => vec![self.result(message, at)?],
             };
@@ -58,16 +58,16 @@ impl<'a> Messages<'a, '_> {
             }
             match message.role {
                 Role::System => sent.system.extend(blocks),
-                Role::User => join(&mut sent.turns, "user", blocks, false),
-                Role::Tool => join(&mut sent.turns, "user", blocks, true),
-                Role::Assistant => join(&mut sent.turns, "assistant", blocks, false),
+                Role::User => join(&mut sent.wire_messages, "user", blocks, false),
+                Role::Tool => join(&mut sent.wire_messages, "user", blocks, true),
+                Role::Assistant => join(&mut sent.wire_messages, "assistant", blocks, false),
             }
         }
-        // A final turn of the assistant's must not end with white space. All of them are written so, because the
-        // final one is not when the conversation goes on, and what was sent shall stay as it was.
-        for turn in sent.turns.iter_mut().filter(|turn| turn.role == "assistant") {
+        // The last message of the assistant must not end with white space. It is removed from all of them: the last one
+        // is no longer last when the conversation grows, and what was sent should not change.
+        for message in sent.wire_messages.iter_mut().filter(|message| message.role == "assistant") {
             if let Some(Block { body: BlockBody::Text { text, .. }, .. }) =
-                turn.content.0.last_mut()
+                message.content.0.last_mut()
                 && text.ends_with(char::is_whitespace)
             {
                 *text = Cow::Owned(text.trim_end().to_owned());
@@ -85,10 +85,10 @@ impl<'a> Messages<'a, '_> {
         self.warn(WarningKind::Dropped, subject, why);
     }
 
-    /// Returns what is said to the model.
-    fn said(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
+    /// Returns the blocks of a message to the model.
+    fn input_blocks(&mut self, message: &'a ChatMessage, at: usize) -> Result<Vec<Block<'a>>> {
         if message.name.is_some() {
-            let why = format!("{} takes no names of speakers", self.provider.name);
+            let why = format!("{} does not accept the name of an author", self.provider.name);
             self.dropped(format!("messages[{at}].name"), &why);
         }
         self.content(message, at)
@@ -108,7 +108,7 @@ impl<'a> Messages<'a, '_> {
             let is_text = matches!(part, ContentPart::Text(_));
             let block = match parts::encode(part, self.provider) {
                 Ok(_) if message.role == Role::System && !is_text => {
-                    Err("instructions are text only".into())
+                    Err("instructions must be text".into())
                 }
                 block => block,
             };
@@ -120,7 +120,7 @@ impl<'a> Messages<'a, '_> {
             if let ContentPart::ImageUrl { image_url, .. } = part
                 && image_url.detail.is_some_and(|detail| detail != ImageDetail::Auto)
             {
-                let why = format!("{} has no such setting", self.provider.name);
+                let why = format!("{} does not support this parameter", self.provider.name);
                 self.dropped(format!("{}.detail", subject()), &why);
             }
         }
@@ -132,9 +132,9 @@ impl<'a> Messages<'a, '_> {
         let tool_use_id = message.tool_call_id.as_deref().ok_or_else(|| {
             Error::new(
                 ErrorKind::InvalidRequest,
-                format!("messages[{at}] is a tool's turn without `tool_call_id`"),
+                format!("messages[{at}] has the role `tool` but no `tool_call_id`"),
             )
-            .with_hint("make it with `ChatMessage::tool(call.id, result)`")
+            .with_hint("create it with `ChatMessage::tool(call.id, result)`")
         })?;
         let mut content = self.content(message, at)?;
         let mut cache_control = None;
@@ -170,8 +170,8 @@ impl<'a> Messages<'a, '_> {
         blocks
     }
 
-    /// Returns a part of an assistant message as a block, or why it is left out. What the provider made goes back as it
-    /// came. Parts and state of other providers are gone by now.
+    /// Returns a part of an assistant message as a block, or why it is left out. Parts of the provider itself are sent
+    /// back unchanged. Parts and state of other providers have been removed before.
     fn assistant_part(
         &mut self,
         part: &'a ContentPart,
@@ -201,18 +201,18 @@ impl<'a> Messages<'a, '_> {
                     let thinking = thinking.thinking.as_str();
                     Ok(Some(Block::new(BlockBody::Thinking { thinking, signature })))
                 }
-                _ => Err("thinking without a signature is not taken back".to_owned()),
+                _ => Err("thinking without a signature is not accepted".to_owned()),
             },
             ContentPart::RedactedThinking(redacted) => {
                 Ok(Some(Block::new(BlockBody::RedactedThinking { data: &redacted.data })))
             }
             ContentPart::Audio(audio) => match audio.transcript.as_deref() {
                 Some(words) if !words.trim().is_empty() => {
-                    let why = format!("{provider} takes no audio back: its transcript is sent");
+                    let why = format!("{provider} does not accept audio: its transcript is sent");
                     self.warn(WarningKind::Converted, subject.to_owned(), &why);
                     Ok(Some(Block::text(words)))
                 }
-                _ => Err(format!("{provider} takes no `audio` back")),
+                _ => Err(format!("{provider} does not accept `audio`")),
             },
             ContentPart::CodeExecution(code) if own(&code.provider_state).is_some() => {
                 raw(Cow::Owned(with_object_input(own(&code.provider_state))))
@@ -229,7 +229,7 @@ impl<'a> Messages<'a, '_> {
             ContentPart::Opaque(opaque) if opaque.provider == provider => {
                 raw(Cow::Borrowed(&opaque.data))
             }
-            other => Err(format!("{provider} takes no such `{}` back", other.kind())),
+            other => Err(format!("{provider} does not accept this `{}` back", other.kind())),
         }
     }
 
@@ -247,7 +247,7 @@ impl<'a> Messages<'a, '_> {
             }
         }
         if lost {
-            let why = format!("{provider} takes only its own citations back");
+            let why = format!("{provider} accepts only its own citations");
             self.dropped(subject.to_owned(), &why);
         }
         let body = BlockBody::Text { text: Cow::Borrowed(&part.text), citations };
@@ -264,7 +264,7 @@ impl<'a> Messages<'a, '_> {
     ) -> Block<'a> {
         let (input, is_object) = input(arguments);
         if !is_object {
-            let why = "the arguments are no JSON object: sent as the field `_raw` of one";
+            let why = "the arguments are not a JSON object: sent as the field `_raw` of one";
             self.warn(WarningKind::Converted, subject.to_owned(), why);
         }
         let name = Cow::Borrowed(self.names.sent(name));
@@ -274,7 +274,7 @@ impl<'a> Messages<'a, '_> {
 
 /// Adds blocks to the last message if it is of that role, else as a new one. Results of tools are before all else.
 fn join<'a>(
-    turns: &mut Vec<Turn<'a>>,
+    wire_messages: &mut Vec<WireMessage<'a>>,
     role: &'static str,
     blocks: Vec<Block<'a>>,
     are_results: bool,
@@ -282,16 +282,16 @@ fn join<'a>(
     if blocks.is_empty() {
         return;
     }
-    if turns.last().is_none_or(|turn| turn.role != role) {
-        turns.push(Turn { role, content: Content::default(), results: 0 });
+    if wire_messages.last().is_none_or(|message| message.role != role) {
+        wire_messages.push(WireMessage { role, content: Content::default(), results: 0 });
     }
-    if let Some(turn) = turns.last_mut() {
+    if let Some(message) = wire_messages.last_mut() {
         if are_results {
-            let (at, count) = (turn.results, blocks.len());
-            turn.content.0.splice(at..at, blocks);
-            turn.results += count;
+            let (at, count) = (message.results, blocks.len());
+            message.content.0.splice(at..at, blocks);
+            message.results += count;
         } else {
-            turn.content.0.extend(blocks);
+            message.content.0.extend(blocks);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Anthropic's messages, and everyone who speaks them.
+//! Anthropic's Messages API, and the providers that implement it.
 
 mod beta;
 mod cache_markers;

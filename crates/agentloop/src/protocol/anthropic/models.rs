@@ -38,9 +38,9 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
     let value: Value = serde_json::from_slice(body).unwrap_or_default();
     let Some(list) = value.get("data").and_then(Value::as_array) else {
         if value.get("error").is_some() || error_body::is_bare_error(body) {
-            return Err(error_body::in_answer(&provider.name, body));
+            return Err(error_body::in_body(&provider.name, body));
         }
-        return Err(Error::new(ErrorKind::Protocol, "the answer is no list of models")
+        return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
             .with_provider(provider.name.as_ref())
             .with_raw(body));
     };

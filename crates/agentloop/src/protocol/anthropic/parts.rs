@@ -63,7 +63,7 @@ pub(super) enum BlockBody<'a> {
     RedactedThinking {
         data: &'a str,
     },
-    /// A block that the provider made, as it came.
+    /// A block of the provider itself, unchanged.
     #[serde(untagged)]
     Raw(Cow<'a, Value>),
 }
@@ -150,7 +150,9 @@ pub(super) fn encode<'a>(
         }
         part => {
             let Some(medium) = Medium::of(part)? else {
-                return Err(format!("{name} takes no `{}` in this turn", part.kind()).into());
+                return Err(
+                    format!("{name} does not accept `{}` in this message", part.kind()).into()
+                );
             };
             let cache = match part {
                 ContentPart::ImageUrl { cache_control, .. }
@@ -175,8 +177,8 @@ fn media<'a>(
     let kind = medium.essence();
     match medium.kind {
         MediaKind::Image => Ok(BlockBody::Image { source: image(medium, kind, provider)? }),
-        MediaKind::Audio => Err(format!("{name} takes no audio").into()),
-        MediaKind::Video => Err(format!("{name} takes no video").into()),
+        MediaKind::Audio => Err(format!("{name} does not accept audio").into()),
+        MediaKind::Video => Err(format!("{name} does not accept video").into()),
         MediaKind::File => {
             let file = match part {
                 ContentPart::File { file, .. } => Some(file),
@@ -200,17 +202,18 @@ fn image<'a>(
 ) -> Result<Source<'a>, Refusal> {
     let name = &provider.name;
     match (provider.quirks.images, medium.source) {
-        (ImageInput::Refused, _) => Err(format!("{name} takes no images").into()),
+        (ImageInput::Refused, _) => Err(format!("{name} does not accept images").into()),
         (_, From::Inline(data)) => {
             let kind = kind.ok_or_else(|| Refusal::unknown_type("the image", "its content"))?;
             if !IMAGES.contains(&kind.as_ref()) {
-                let why = format!("{name} takes images as JPEG, PNG, GIF and WebP, not as {kind}");
+                let why =
+                    format!("{name} accepts images as JPEG, PNG, GIF and WebP, not as {kind}");
                 return Err(why.into());
             }
             Ok(Source::Base64 { media_type: kind, data: data.into_base64() })
         }
         (ImageInput::DataOnly, _) => {
-            let why = format!("{name} takes images only as data URLs, not by address");
+            let why = format!("{name} accepts images only as data, not by URL");
             Err(Refusal::needs_bytes(why))
         }
         (_, From::Address(url)) => Ok(Source::Url { url }),
@@ -228,7 +231,7 @@ fn document<'a>(
         From::Id(file_id) => return Ok(Source::File { file_id }),
         From::Address(_) if provider.needs_bytes(MediaKind::File, kind.as_deref()) => {
             let (name, kind) = (&provider.name, kind.unwrap_or_default());
-            let why = format!("{name} takes only PDFs by address, not {kind}");
+            let why = format!("{name} accepts only PDFs by URL, not {kind}");
             return Err(Refusal::needs_bytes(why));
         }
         From::Address(url) => return Ok(Source::Url { url }),
@@ -241,7 +244,7 @@ fn document<'a>(
     let is_text = kind.starts_with("text/")
         || matches!(kind.as_ref(), "application/json" | "application/xml" | "application/yaml");
     if !is_text {
-        let why = format!("a file of the kind {kind} is not taken: PDF and text are");
+        let why = format!("files of type {kind} are not accepted; use PDF or text");
         return Err(why.into());
     }
     let bytes = data.bytes().map_err(|error| format!("the file: {}", error.message()))?;

@@ -130,17 +130,19 @@ impl Decoder {
             return Err(self.error(body));
         }
         if !is_message && message.id.non_empty().is_none() {
-            return Err(Error::new(ErrorKind::Protocol, "the answer is no message").with_raw(body));
+            return Err(
+                Error::new(ErrorKind::Protocol, "the response is not a message").with_raw(body)
+            );
         }
         self.message(message, emitter)?;
         self.end(true, emitter)
     }
 
     fn error(&self, data: &[u8]) -> Error {
-        error_body::in_answer(&self.context.provider.name, data)
+        error_body::in_body(&self.context.provider.name, data)
     }
 
-    /// Ends the response. `announced` says that the provider itself said that it is over, or why.
+    /// Ends the response. `announced` is whether the provider reported the end or its reason.
     fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
         if !announced {
             return Err(error_body::cut_off(emitter.is_started()));
@@ -148,7 +150,7 @@ impl Decoder {
         self.ensure_started(emitter)?;
         if self.stop.is_none() {
             emitter.warn(Warning::about_response(
-                "the provider did not say why the answer ended; taken as a stop",
+                "the provider did not report a finish reason; `stop` is assumed",
             ));
         }
         self.close(emitter)

@@ -12,7 +12,7 @@ use crate::provider::{Param, ThinkingControl};
 /// The least budget that is taken.
 const LEAST: u64 = 1024;
 
-/// What is sent.
+/// The settings to send.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// `thinking`
@@ -28,8 +28,8 @@ impl Plan {
     }
 }
 
-/// Returns whether the request asks for thinking, in whatever form.
-pub(super) fn is_asked(request: &ChatRequest) -> bool {
+/// Returns whether the request turns thinking on, in any form.
+pub(super) fn is_requested(request: &ChatRequest) -> bool {
     let thinking = request.thinking.unwrap_or_default();
     match thinking.enabled {
         Some(enabled) => enabled,
@@ -40,7 +40,7 @@ pub(super) fn is_asked(request: &ChatRequest) -> bool {
     }
 }
 
-/// Returns the form of what the request asks for, for a model of those `traits`.
+/// Returns the settings for a request to a model with these `traits`.
 pub(super) fn plan(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -52,9 +52,9 @@ pub(super) fn plan(
     let thinking = request.thinking.unwrap_or_default();
     let off = thinking.enabled == Some(false)
         || (thinking.enabled.is_none() && request.reasoning_effort == Some(Effort::None));
-    let asked = is_asked(request);
+    let asked = is_requested(request);
     if traits.reasoning == Some(false) {
-        let why = format!("{model} does not think");
+        let why = format!("{model} does not support thinking");
         if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
             params.drop("reasoning_effort", &why);
         }
@@ -74,7 +74,7 @@ pub(super) fn plan(
         _ => by_level(params, model, request, traits, off, asked),
     };
     if forced == Forced::WithoutThinking && plan.thinking.is_none() {
-        let why = format!("{model} takes a forced call only while it does not think");
+        let why = format!("{model} accepts a forced tool call only without thinking");
         params.warn(WarningKind::Converted, "thinking", &format!("{why}: switched off"));
         plan.thinking = Some(json!({ "type": "disabled" }));
     }
@@ -82,10 +82,10 @@ pub(super) fn plan(
     plan
 }
 
-/// Writes what was planned.
+/// Writes the settings.
 pub(super) fn put(params: &mut ParamWriter<'_>, request: &ChatRequest, plan: Plan) -> Result<()> {
     params.put(Param::ReasoningEffort, plan.effort)?;
-    // A budget that stands for an effort is not sent beside a level that a rule sends elsewhere.
+    // A budget that was derived from an effort is not sent if a rule sends the effort itself.
     let by_effort = plan.thinks() && request.thinking.is_none();
     let is_renamed = by_effort && params.is_renamed(Param::ReasoningEffort);
     let Some(Value::Object(fields)) = plan.thinking else { return Ok(()) };
@@ -94,7 +94,7 @@ pub(super) fn put(params: &mut ParamWriter<'_>, request: &ChatRequest, plan: Pla
     }
     let param = if is_renamed { Param::ReasoningEffort } else { Param::Thinking };
     if !params.merge(param, fields) && by_effort && plan.effort.is_none() {
-        let why = format!("{} does not take `thinking`", params.provider().name);
+        let why = format!("{} does not accept `thinking`", params.provider().name);
         params.drop(Param::ReasoningEffort.name(), &why);
     }
     Ok(())
@@ -108,10 +108,10 @@ fn show(params: &mut ParamWriter<'_>, plan: &mut Plan, include: Option<bool>) {
             wire["display"] = json!(if include { "summarized" } else { "omitted" });
         }
         Some(wire) if wire["type"] == "enabled" && !include => {
-            params.drop("thinking.include", "the model always shows what it thinks");
+            params.drop("thinking.include", "the model always shows its thinking");
         }
         None if include => {
-            let why = "means nothing while the model is not asked to think";
+            let why = "has no effect while thinking is off";
             params.drop("thinking.include", why);
         }
         _ => {}
@@ -192,7 +192,7 @@ fn by_level(
         return Plan { thinking, effort: effort.map(Effort::as_str) };
     }
     if request.thinking.is_some_and(|thinking| thinking.budget_tokens.is_some()) {
-        let why = format!("{model} decides by itself how long it thinks");
+        let why = format!("{model} decides itself how long it thinks");
         params.drop("thinking.budget_tokens", &why);
     }
     let shown = request.thinking.is_some_and(|thinking| thinking.include.is_some()) && always;

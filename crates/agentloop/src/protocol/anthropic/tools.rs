@@ -54,7 +54,7 @@ pub(super) fn definitions<'a>(
                 let mut strict = *strict;
                 if strict == Some(true) && traits.json_schema == NativeSchema::No {
                     strict = None;
-                    params.drop(&format!("tools.{name}.strict"), "the model does not take it");
+                    params.drop(&format!("tools.{name}.strict"), "the model does not accept it");
                 }
                 WireTool::Function {
                     name: names.sent(name),
@@ -124,12 +124,12 @@ fn object_schema(parameters: Option<&Value>) -> Cow<'_, Value> {
     Cow::Owned(schema)
 }
 
-/// What a forced call does to thinking.
+/// How a forced tool call affects thinking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Forced {
     /// Nothing: no call is forced, or it may be.
     Free,
-    /// The model thinks by itself, and must not while a call is forced.
+    /// The model thinks by default, and must not while a call is forced.
     WithoutThinking,
     /// No call is forced after all.
     Refused,
@@ -137,7 +137,7 @@ pub(super) enum Forced {
 
 /// Returns whether a call could be forced, with thinking as the request has it.
 pub(crate) fn may_force(request: &ChatRequest, traits: &ModelTraits) -> bool {
-    may(traits, thinking::is_asked(request)) == Forced::Free
+    may(traits, thinking::is_requested(request)) == Forced::Free
 }
 
 /// Returns whether the request may force a call, given whether it `asks_to_think`.
@@ -159,7 +159,7 @@ fn may(traits: &ModelTraits, asks_to_think: bool) -> Forced {
     }
 }
 
-/// `tool_choice`, which also says whether several may be called at once.
+/// Writes `tool_choice`, which also determines whether several tools may be called at once.
 pub(super) fn choice(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -176,7 +176,7 @@ pub(super) fn choice(
         && params.put(Param::ParallelToolCalls, Some(&true))?;
     let wire = match &request.tool_choice {
         Some(ToolChoice::Required | ToolChoice::Function(_)) if forced == Forced::Refused => {
-            let why = format!("{model} takes no forced call here: sent as `auto`");
+            let why = format!("{model} does not accept a forced tool call here: sent as `auto`");
             params.warn(WarningKind::Converted, "tool_choice", &why);
             json!({ "type": "auto" })
         }

@@ -1,4 +1,4 @@
-//! The tokens of a response. Later numbers replace earlier ones; what is absent or null replaces nothing.
+//! The tokens of a response. Later numbers replace earlier ones; absent numbers and nulls do not.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -76,7 +76,7 @@ struct WireDetails {
 }
 
 impl Tally {
-    /// Takes what a message or a step of its stream says; what is not a number of tokens goes to `metadata`.
+    /// Adds the counts of a message or of a step of its stream. Fields that are not token counts go to `metadata`.
     pub(super) fn add(
         &mut self,
         wire: Wire<'_>,

@@ -1,4 +1,4 @@
-//! The patterns by which a failure is recognized, in the order in which they are tried.
+//! The patterns that classify errors, in the order in which they are tried.
 //!
 //! Each entry names where the pattern was seen: a recording (by the end of its id), a section of the providers'
 //! documentation, or a vendor's SDK. A word is the provider's code, type, status name or reason, compared without case

@@ -62,7 +62,7 @@ pub(crate) struct Prepared<'a> {
     pub(crate) messages: Cow<'a, [ChatMessage]>,
     /// The names under which tools are sent.
     pub(crate) names: ToolNames,
-    /// What was repaired or left out.
+    /// Warnings about what was repaired or left out.
     pub(crate) warnings: Vec<Warning>,
     /// The index in the request of each message, if they differ.
     pub(crate) places: Option<Vec<usize>>,

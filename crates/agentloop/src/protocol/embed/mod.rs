@@ -1,4 +1,4 @@
-//! Vectors in every known form, whichever protocol they were asked for in.
+//! Reads vectors in every known form, in any protocol.
 
 mod purpose;
 mod read;
@@ -17,7 +17,7 @@ use super::ReportedCost;
 use crate::chat::EmbedUsage;
 use crate::error::{Error, ErrorKind, Result};
 
-/// The vectors of one call, as they came.
+/// The vectors of one call, as the provider sent them.
 #[derive(Debug, Default)]
 pub(crate) struct Embedded {
     pub(crate) model: Option<String>,

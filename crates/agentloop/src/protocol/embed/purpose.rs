@@ -3,7 +3,7 @@
 use crate::chat::EmbedInputType;
 use crate::provider::quirks::InputTypeWords;
 
-/// Returns the provider's word, and whether it says just what was meant; `None` where there is nothing to say.
+/// Returns the provider's name for a purpose, and whether it means exactly the same. Returns `None` if there is none.
 pub(crate) fn purpose_word(
     words: InputTypeWords,
     purpose: Option<EmbedInputType>,

@@ -125,7 +125,7 @@ pub(crate) fn decode(
             Ok(Embedded { model, vectors, usage, cost: ReportedCost::read(told.cost).or(ticks) })
         }
         None if error_body::is_bare_error(body) => Err(error_in(body)),
-        None => Err(broken("the answer has no vectors".to_owned())),
+        None => Err(broken("the response has no vectors".to_owned())),
     }
 }
 
@@ -156,7 +156,7 @@ fn lists(raw: &str, encoding: EmbeddingEncoding) -> Read<Vec<Vec<f32>>> {
         let list: Vec<&RawValue> = KINDS
             .iter()
             .find_map(|kind| serde_json::from_str(kinds.get(*kind)?.get()).ok())
-            .ok_or("the vectors are of no kind that is known")?;
+            .ok_or("the format of the vectors is unknown")?;
         (list, EmbeddingEncoding::Base64)
     } else {
         let list = serde_json::from_str(raw).map_err(|error| format!("the vectors: {error}"))?;
@@ -172,19 +172,20 @@ fn element(raw: &RawValue, encoding: EmbeddingEncoding) -> Read<(Option<i64>, Ve
             serde_json::from_str(raw.get()).map_err(|error| format!("a vector: {error}"))?;
         return item.read(encoding);
     }
-    let vector = vector::read(raw.get(), encoding).ok_or("a vector cannot be understood")?;
+    let vector = vector::read(raw.get(), encoding).ok_or("a vector cannot be parsed")?;
     Ok((None, vector))
 }
 
 impl Item<'_> {
     fn read(&self, encoding: EmbeddingEncoding) -> Read<(Option<i64>, Vec<f32>)> {
         let raw = self.embedding.or(self.values).ok_or("a vector is missing")?;
-        let vector = vector::read(raw.get(), encoding).ok_or("a vector cannot be understood")?;
+        let vector = vector::read(raw.get(), encoding).ok_or("a vector cannot be parsed")?;
         Ok((self.index.0, vector))
     }
 }
 
-/// Returns the vectors, each at the place that it names, else at the one where it stands. Every place has exactly one.
+/// Returns the vectors sorted by their indices, or in the order of arrival if they have none. Every index occurs
+/// exactly once.
 fn in_order(
     items: impl ExactSizeIterator<Item = Read<(Option<i64>, Vec<f32>)>>,
 ) -> Read<Vec<Vec<f32>>> {
@@ -196,7 +197,7 @@ fn in_order(
         match place {
             Some(place @ None) => *place = Some(vector),
             Some(Some(_)) => return Err("two vectors have the same index".to_owned()),
-            None => return Err("a vector has an index that no text has".to_owned()),
+            None => return Err("a vector has an index without a text".to_owned()),
         }
     }
     Ok(places.into_iter().flatten().collect())
@@ -229,11 +230,11 @@ mod tests {
 
     fn read(body: &str) -> Result<Embedded> {
         let provider = Provider::openai_compatible("p", "http://x.test/v1");
-        decode(&provider, body.as_bytes(), &|body| error_body::in_answer("p", body))
+        decode(&provider, body.as_bytes(), &|body| error_body::in_body("p", body))
     }
 
     #[test]
-    fn every_known_form_is_read_whoever_sent_it() {
+    fn every_known_form_is_read_from_every_provider() {
         for (body, tokens) in [
             (
                 r#"{"data":[{"index":1,"embedding":[2]},{"index":0,"embedding":[1]}],"usage":{"total_tokens":3}}"#,
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_set_of_vectors_is_an_error() {
+    fn an_incomplete_set_of_vectors_is_an_error() {
         for body in [
             "{}",
             r#"{"data":[{"index":0}]}"#,

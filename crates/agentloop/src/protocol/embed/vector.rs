@@ -17,7 +17,7 @@ const TOLERANT: GeneralPurpose = GeneralPurpose::new(
 pub(super) fn read(raw: &str, encoding: EmbeddingEncoding) -> Option<Vec<f32>> {
     if raw.starts_with('[') {
         let mut numbers: Vec<f32> = serde_json::from_str(raw).ok()?;
-        // How many there are is known only now, and what was set aside for more would stay with each vector.
+        // The length is known only now. Without this, each vector would keep the unused capacity.
         numbers.shrink_to_fit();
         return Some(numbers);
     }
@@ -57,7 +57,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn base64_says_the_same_as_numbers(vector in prop::collection::vec(-1e6_f32..1e6, 0..50)) {
+        fn base64_and_numbers_decode_to_the_same_vector(vector in prop::collection::vec(-1e6_f32..1e6, 0..50)) {
             let numbers = serde_json::to_string(&vector).unwrap();
             let packed = serde_json::to_string(&floats(&vector)).unwrap();
             prop_assert_eq!(read(&numbers, EmbeddingEncoding::Unasked), Some(vector.clone()));

@@ -50,7 +50,7 @@ pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
         }
     };
     if let Some(usage) = response.usage {
-        let (name, said) = match form {
+        let (name, value) = match form {
             VectorForm::Listed | VectorForm::ListedBase64 | VectorForm::ListedInt8 => {
                 ("usage", json!(usage))
             }
@@ -64,7 +64,7 @@ pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
                         "totalTokenCount": usage.total_tokens }),
             ),
         };
-        body[name] = said;
+        body[name] = value;
     }
     body.to_string().into()
 }

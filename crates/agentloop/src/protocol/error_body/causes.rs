@@ -1,4 +1,4 @@
-//! The causes that an error carries inside: what an upstream provider said, in whatever nesting it came.
+//! The causes inside of an error: the error of an upstream provider, however it is nested.
 
 use serde_json::{Map, Value};
 
@@ -31,7 +31,7 @@ const CAUSES: [&str; 9] = [
     "upstream_error",
 ];
 
-/// What the causes of an error say.
+/// The text of the causes of an error.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     /// Codes, types, status names and reasons.
@@ -41,7 +41,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Collects what the causes inside of an error's fields say; the fields' own words are not among it.
+    /// Collects the causes inside of the fields of an error, without the fields' own text.
     pub(super) fn inside(fields: &Map<String, Value>) -> Self {
         let mut causes = Self::default();
         for name in CAUSES {
@@ -52,7 +52,7 @@ impl Causes {
         causes
     }
 
-    /// Collects what one value says.
+    /// Collects the causes in one value.
     pub(super) fn of(value: &Value) -> Self {
         let mut causes = Self::default();
         causes.add(value, 1);

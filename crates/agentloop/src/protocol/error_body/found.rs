@@ -1,4 +1,4 @@
-//! What a body says about an error, in every known form.
+//! The fields of an error in a body, in every known form.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::protocol::retry_after;
 /// The longest plain text that is taken as a message, in bytes.
 const MAX_PLAIN_TEXT: usize = 2_000;
 
-/// What a body says about an error.
+/// The fields of an error in a body.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) message: Option<String>,
@@ -22,7 +22,7 @@ pub(super) struct Found {
     pub(super) status: Option<u16>,
     pub(super) request_id: Option<String>,
     pub(super) retry_after: Option<Duration>,
-    /// What the causes inside of it say.
+    /// The causes inside of the error.
     causes: Causes,
 }
 
@@ -140,7 +140,7 @@ impl Found {
         if let Some(param) = &self.param {
             error = error.with_param(param);
         }
-        // A code that only repeats the status says nothing.
+        // A code that only repeats the status has no meaning of its own.
         let repeats = |code: &&str| code.parse::<u16>().is_ok_and(|code| status == Some(code));
         let cause = self.causes.words.first().map(String::as_str);
         let codes = [self.code.as_deref(), decisive, self.kind.as_deref(), cause];
@@ -198,7 +198,7 @@ fn message(inner: &Map<String, Value>, outer: &Map<String, Value>) -> Option<Str
     })
 }
 
-/// Returns the text of a message in whatever form: text, a list of complaints, an object around one.
+/// Returns the text of a message in any form: a text, a list of messages, an object with a message.
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),

@@ -1,4 +1,4 @@
-//! The sources of the text: offsets in bytes of one part → offsets in characters of ours.
+//! The sources of the text. Offsets in bytes of one part become offsets in characters.
 
 mod offsets;
 
@@ -28,7 +28,7 @@ pub(super) enum Place {
     None,
 }
 
-/// What a candidate says of its sources. It comes piece by piece, and often last.
+/// The sources of a candidate. They arrive in pieces, and often last.
 #[derive(Debug, Default)]
 pub(super) struct Grounding {
     metadata: Map<String, Value>,
@@ -87,8 +87,8 @@ impl Grounding {
         (!self.sources.is_empty()).then(|| Value::Array(self.sources.clone()))
     }
 
-    /// Every citation, with the text that it belongs to. Each is made when it is asked for, because many may refer to
-    /// one long source.
+    /// Returns every citation with the text that it belongs to. Each is created when it is needed, because many may
+    /// refer to one long source.
     pub(super) fn citations<'a>(
         &'a self,
         texts: &'a [String],
@@ -200,7 +200,7 @@ fn offset(value: &Value, name: &str) -> Option<usize> {
     Some(usize::try_from(number).unwrap_or(usize::MAX).min(MAX_RESPONSE_BYTES))
 }
 
-/// Returns where a segment stands. Its own words, which most segments repeat, tell the part where its number does not.
+/// Returns the position of a segment. Most segments repeat the text, which identifies the part if the index does not.
 fn locate(segment: &Value, texts: &Texts<'_>, places: &[Place]) -> Stretch {
     let start = offset(segment, "startIndex").unwrap_or(0);
     let end = offset(segment, "endIndex");
@@ -215,7 +215,7 @@ fn locate(segment: &Value, texts: &Texts<'_>, places: &[Place]) -> Stretch {
         _ => None,
     };
     let Some(end) = end else {
-        // Nothing said of an end: nothing known but the part.
+        // Without an end, only the part is known.
         let at = place.map_or(texts.len() - 1, |(at, _)| at);
         return Stretch { at, start: None, end: None };
     };
@@ -252,7 +252,7 @@ fn locate(segment: &Value, texts: &Texts<'_>, places: &[Place]) -> Stretch {
     }
 }
 
-/// Returns where a source stands whose offsets count through all texts.
+/// Returns the position of a source whose offsets count through all texts.
 fn over_all(source: &Value, texts: &Texts<'_>) -> Stretch {
     let start = offset(source, "startIndex").unwrap_or(0);
     let (at, from) = texts.in_all(start);

@@ -18,7 +18,7 @@ pub(super) fn encode(
     prepared: Prepared<'_>,
 ) -> Result<Encoded> {
     let (body, mut warnings, names) = encode::body(provider, model, shaped, prepared)?;
-    // Where models stand below a publisher, the call takes the request as it is.
+    // For models below a publisher, the call takes the request unwrapped.
     let body = if provider.base_url.contains("/publishers/") {
         body.finish()
     } else {
@@ -63,9 +63,9 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
         return Ok(tokens);
     }
     if value.get("error").is_some() || error_body::is_listed_error(body) {
-        return Err(error::in_answer(&provider.name, body));
+        return Err(error::in_body(&provider.name, body));
     }
-    Err(Error::new(ErrorKind::Protocol, "the answer has no count")
+    Err(Error::new(ErrorKind::Protocol, "the response has no count")
         .with_provider(provider.name.as_ref())
         .with_raw(body))
 }

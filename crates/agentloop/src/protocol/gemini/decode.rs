@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::growing::{CallIds, CandidateState};
-use super::usage::Said;
+use super::usage::TokenCounts;
 use super::wire::{Candidate, Chunk};
 use crate::calendar;
 use crate::chat::{Logprobs, TokenLogprob};
@@ -26,8 +26,8 @@ pub(crate) struct Decoder {
     /// Why the prompt was refused.
     pub(super) blocked: Option<String>,
     ids: CallIds,
-    /// The last that was said of the tokens.
-    pub(super) tokens: Said,
+    /// The last token counts.
+    pub(super) tokens: TokenCounts,
 }
 
 /// Whether a chunk is a step of a stream or all there is.
@@ -63,7 +63,7 @@ impl Decoder {
             usage_rest: Kept::default(),
             blocked: None,
             ids: CallIds::new(hash::random()),
-            tokens: Said::default(),
+            tokens: TokenCounts::default(),
         }
     }
 

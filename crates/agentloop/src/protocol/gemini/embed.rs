@@ -11,7 +11,7 @@ use crate::protocol::json::ObjectWriter;
 use crate::protocol::{Encoded, ToolNames, headers};
 use crate::provider::Provider;
 
-/// Writes the call for some of the request's texts: one by itself, several as a batch.
+/// Encodes the call for some of the texts of the request: one as a single call, several as a batch.
 pub(crate) fn encode(
     provider: &Provider,
     model: &str,
@@ -20,11 +20,11 @@ pub(crate) fn encode(
 ) -> Result<Encoded> {
     let mut warnings = Vec::new();
     if request.user_id.is_some() {
-        let why = format!("user: {} does not take it", provider.name);
+        let why = format!("user: {} does not accept it", provider.name);
         warnings.push(Warning::new(WarningKind::Dropped, "user", why));
     }
     let mut settings = Map::new();
-    // Where models stand below a publisher, only the path names them.
+    // For models below a publisher, only the path names the model.
     if !provider.base_url.contains("/publishers/") {
         settings.insert("model".to_owned(), model_name(model).into());
     }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn one_text_goes_by_itself_and_several_as_a_batch() {
+    fn one_text_is_a_single_call_and_several_are_a_batch() {
         let provider = Provider::gemini_compatible("p", "http://x.test/v1beta");
         let one = EmbedRequest::new("e", "a").dimensions(8).input_type(EmbedInputType::Query);
         let alone = json!({ "model": "models/e", "content": { "parts": [{ "text": "a" }] },

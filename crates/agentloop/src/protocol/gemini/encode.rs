@@ -34,7 +34,7 @@ pub(super) fn chat(
     Ok(Encoded { method: Method::POST, path, headers, body: body.finish(), warnings, names })
 }
 
-/// Encodes the body. The messages come last, so a conversation that grows only adds to the end of what was sent before.
+/// Encodes the body. The messages are last, so a conversation that grows only appends to what was sent before.
 pub(super) fn body<'a>(
     provider: &'a Provider,
     model: &str,
@@ -55,7 +55,11 @@ pub(super) fn body<'a>(
         let parts: Vec<Value> = instructions.iter().map(|text| json!({ "text": text })).collect();
         params.content("systemInstruction", &json!({ "parts": parts }))?;
     } else if !instructions.is_empty() {
-        params.warn(WarningKind::Converted, "system", "sent as the first words of the user");
+        params.warn(
+            WarningKind::Converted,
+            "system",
+            "sent at the start of the first message of the user",
+        );
         first_words = instructions;
     }
     tools::tools(&mut params, request, &prepared.names)?;
@@ -72,7 +76,7 @@ pub(super) fn body<'a>(
     if contents.is_empty() {
         return Err(Error::new(ErrorKind::InvalidRequest, "the request has only instructions")
             .with_provider(provider.name.as_ref())
-            .with_hint("add a turn of the user, with `.user(…)`"));
+            .with_hint("add a message of the user with `.user(…)`"));
     }
     params.reserve_for(&prepared.messages);
     params.field("contents", &contents)?;
@@ -89,7 +93,7 @@ fn instructions(messages: &[ChatMessage], warnings: &mut Vec<Warning>) -> Vec<St
         }
         if message.parts().iter().any(|part| !matches!(part, ContentPart::Text(_))) {
             let what = format!("messages[{at}]");
-            let why = format!("{what}: instructions are text; what is none is left out");
+            let why = format!("{what}: instructions must be text; other parts are left out");
             warnings.push(Warning::new(WarningKind::Dropped, what, why));
         }
         texts.push(message.text());
@@ -124,7 +128,7 @@ fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) ->
     if params.traits().sampling == Sampling::Refused {
         for param in [Param::Temperature, Param::TopP, Param::TopK] {
             if request.has(param) {
-                let why = format!("{model} does nothing with it");
+                let why = format!("{model} ignores it");
                 params.warn(WarningKind::Ignored, param.name(), &why);
             }
         }
@@ -155,7 +159,7 @@ fn output(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
         kinds.push("AUDIO".to_owned());
     }
     if request.audio.is_some() && kinds.len() > 1 && kinds.iter().any(|kind| kind == "AUDIO") {
-        let why = "models that speak do only that: sent as `AUDIO`";
+        let why = "models with audio output return nothing else: sent as `AUDIO`";
         params.warn(WarningKind::Converted, Param::Modalities.name(), why);
         kinds = vec!["AUDIO".to_owned()];
     }
@@ -174,7 +178,7 @@ fn output(params: &mut ParamWriter<'_>, request: &ChatRequest) -> Result<()> {
         };
         params.put(Param::Audio, Some(&speech))?;
         if !audio.format.to_ascii_lowercase().starts_with("pcm") {
-            let why = format!("`{}` cannot be chosen: speech comes as PCM", audio.format);
+            let why = format!("`{}` cannot be chosen: the provider returns PCM", audio.format);
             params.drop("audio.format", &why);
         }
     }

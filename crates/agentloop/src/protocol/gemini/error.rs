@@ -12,11 +12,11 @@ pub(crate) fn decode(provider: &str, status: u16, headers: &HeaderMap, body: &[u
 }
 
 /// Returns the error that is inside a response of status 200.
-pub(crate) fn in_answer(provider: &str, body: &[u8]) -> Error {
-    refined(error_body::in_answer(provider, body), body)
+pub(crate) fn in_body(provider: &str, body: &[u8]) -> Error {
+    refined(error_body::in_body(provider, body), body)
 }
 
-/// Corrects what only the details say: the quota of a day comes as a rate limit, which waiting does not lift.
+/// Corrects the error by its details: an exhausted daily quota is reported as a rate limit, but waiting does not help.
 fn refined(error: Error, body: &[u8]) -> Error {
     if error.kind() != ErrorKind::RateLimit {
         return error;

@@ -61,7 +61,7 @@ impl CallIds {
     }
 }
 
-/// What the next piece may be added to.
+/// What the next piece may continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Growing {
     #[default]
@@ -141,7 +141,7 @@ impl CandidateState {
                 let blob = raw.read()?;
                 return self.blob(&blob, state, emitter);
             }
-            // A draft inside the thoughts is not output. One that must go back is kept as it came.
+            // A draft inside the thoughts is not output. One that must be sent back is kept unchanged.
             return if state.is_empty() { Ok(()) } else { self.opaque(part, signature, emitter) };
         }
         if let Some(raw) = object(&part, "executableCode") {
@@ -180,7 +180,7 @@ impl CandidateState {
         self.opaque(part, signature, emitter)
     }
 
-    /// Adds what came of code that the provider ran.
+    /// Adds the result of code that the provider ran.
     fn code_result(
         &mut self,
         result: CodeResult<'_>,
@@ -207,7 +207,7 @@ impl CandidateState {
         emitter.whole(self.index, ResponsePart::CodeResult(result))
     }
 
-    /// Text and thoughts come piece by piece. A signature belongs to its own piece alone.
+    /// Adds a piece of text or thoughts. A signature belongs only to its own piece.
     fn text(
         &mut self,
         text: Cow<'_, str>,
@@ -242,7 +242,7 @@ impl CandidateState {
                 self.texts.push(CitedText { part, bytes: 0, sent });
             }
         }
-        // A stream says nothing of where a part of the whole response begins: a piece is not a part of its own.
+        // A stream does not show where a part of the complete response starts: a piece is not a part of its own.
         if !goes_on || mode == Mode::Whole {
             self.places.push(match self.texts.last() {
                 Some(open) if !thought => {
@@ -422,7 +422,7 @@ impl CandidateState {
         emitter.delta(self.index, part, PartDelta::ProviderState { provider_state })
     }
 
-    /// Closes what was growing.
+    /// Closes the part that is open.
     fn leave(&mut self, emitter: &mut Emitter) -> Result<()> {
         let part = match std::mem::take(&mut self.growing) {
             Growing::Nothing => None,
@@ -435,7 +435,7 @@ impl CandidateState {
         self.end_call(emitter)
     }
 
-    /// Adds the sources to their texts, of which the last may still be open, and closes what is open.
+    /// Adds the sources to their texts, of which the last may still be open, and closes the open part.
     pub(super) fn close(&mut self, emitter: &mut Emitter) -> Result<()> {
         if !self.grounding.is_empty() {
             self.cite(emitter)?;
@@ -476,7 +476,7 @@ impl CitedText {
     }
 }
 
-/// The beginning of an id that is copied to every call: no id that a provider makes is longer.
+/// Returns the start of an id that is copied to every call. No real id is longer.
 fn short(id: &str) -> &str {
     let end = (0..=id.len().min(MAX_COPIED_ID_BYTES)).rev().find(|at| id.is_char_boundary(*at));
     &id[..end.unwrap_or(0)]

@@ -18,7 +18,7 @@ use crate::protocol::ToolNames;
 use crate::provider::Provider;
 use crate::provider::model::ModelTraits;
 
-/// What the documentation gives for calls that the model did not make itself.
+/// The value that Google documents for calls that the model did not make itself.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// Turns messages into contents.
@@ -28,7 +28,7 @@ pub(super) struct Conversation<'a, 'w> {
     warnings: &'w mut Vec<Warning>,
     /// The model demands signatures, and takes media inside results.
     is_current: bool,
-    /// Parts that cannot be sent are left out.
+    /// Whether parts that cannot be sent are left out.
     lenient: bool,
     /// The calls of the last message of the model, in order.
     calls: Vec<&'a ToolCallPart>,
@@ -63,7 +63,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                     continue;
                 }
                 Role::User => Content { role: "user", parts: self.parts(message, at)? },
-                Role::Assistant => self.answer(message, at)?,
+                Role::Assistant => self.assistant_content(message, at)?,
                 Role::Tool => {
                     let rest = messages.get(at..).unwrap_or_default();
                     let count = rest.iter().take_while(|next| next.role == Role::Tool).count();
@@ -80,7 +80,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 self.warn(
                     WarningKind::Repaired,
                     format!("messages[{at}]"),
-                    "an empty turn is left out",
+                    "an empty message is left out",
                 );
             } else {
                 contents.push(content);
@@ -101,7 +101,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             self.warn(
                 WarningKind::Dropped,
                 format!("messages[{at}].name"),
-                "speakers have no names here",
+                "the protocol has no names of authors",
             );
         }
         let marked = message.cache_control.is_some()
@@ -113,13 +113,13 @@ impl<'a, 'w> Conversation<'a, 'w> {
             });
         if marked {
             let what = format!("messages[{at}].cache_control");
-            self.warn(WarningKind::Dropped, what, "there are no cache markers here");
+            self.warn(WarningKind::Dropped, what, "the protocol has no cache markers");
         }
         // In a response citations are for the reader: they are beside the content, which has no place for them.
         let cited = |part: &ContentPart| matches!(part, ContentPart::Text(text) if !text.citations.is_empty());
         if message.origin.is_none() && message.parts().iter().any(cited) {
             let what = format!("messages[{at}].content");
-            self.warn(WarningKind::Dropped, what, "there are no citations in messages here");
+            self.warn(WarningKind::Dropped, what, "the protocol has no citations in messages");
         }
         let detailed = message.parts().iter().any(
             |part| matches!(part, ContentPart::ImageUrl { image_url, .. } if image_url.detail.is_some()),
@@ -129,7 +129,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             self.warn(
                 WarningKind::Dropped,
                 what,
-                "the resolution is one for all: `mediaResolution`",
+                "the protocol has one resolution for all images: `mediaResolution`",
             );
         }
     }
@@ -144,7 +144,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
                 for (part_at, content) in list.iter().enumerate() {
                     let subject = format!("messages[{at}].content[{part_at}]");
                     let part = self.part(content, &subject);
-                    // What a model made must not stop the conversation.
+                    // Generated parts must not fail the conversation.
                     let lenient = self.lenient || message.role == Role::Assistant;
                     parts.extend(self.taken(part, (at, part_at), lenient)?);
                 }
@@ -172,7 +172,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
     }
 
     /// Returns a message of the model.
-    fn answer(&mut self, message: &'a ChatMessage, at: usize) -> Result<Content<'a>> {
+    fn assistant_content(&mut self, message: &'a ChatMessage, at: usize) -> Result<Content<'a>> {
         self.calls = message
             .parts()
             .iter()
@@ -255,7 +255,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             ContentPart::Image(image) => of_media(content, signature(&image.provider_state))?,
             // Audio that is known only by an id of another provider.
             ContentPart::Audio(audio) if audio.data.is_empty() && audio.transcript.is_some() => {
-                let why = "audio without data cannot be sent: its transcript is";
+                let why = "audio without data cannot be sent: its transcript is sent instead";
                 self.warn(WarningKind::Converted, subject.to_owned(), why);
                 audio.transcript.as_deref().filter(|words| !words.is_empty()).map(plain)
             }
@@ -338,7 +338,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
         state.as_deref().filter(|state| state.provider == self.provider.name)
     }
 
-    /// Returns the id that the provider gave to a call. One that we made up says nothing to it.
+    /// Returns the id that the provider gave to a call. An id that the library made means nothing to the provider.
     fn call_id(&self, call: &'a ToolCallPart) -> Option<&'a str> {
         self.own(&call.provider_state)?.data.get("id")?.as_str()
     }
@@ -402,8 +402,8 @@ impl<'a, 'w> Conversation<'a, 'w> {
         Ok(Content { role: "user", parts })
     }
 
-    /// Returns the place of the call that the result with this number in its round answers. Results nearly always come
-    /// in the order of their calls, so the call of the same number is looked at before all others.
+    /// Returns the index of the call that a result belongs to. Results nearly always have the order of their calls, so
+    /// the call with the same number is checked first.
     fn call_of(&self, number: usize, message: &ChatMessage) -> usize {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         if self.calls.get(number).is_some_and(|call| call.id == id) {

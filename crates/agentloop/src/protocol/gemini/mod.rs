@@ -1,4 +1,4 @@
-//! Google's generateContent, and everyone who speaks it.
+//! Google's generateContent API, and the providers that implement it.
 
 mod citations;
 mod count;
@@ -115,7 +115,7 @@ impl Codec for Gemini {
     }
 
     fn decode_error_in_response(&self, provider: &str, body: &[u8]) -> Error {
-        error::in_answer(provider, body)
+        error::in_body(provider, body)
     }
 
     fn takes_any_root(&self) -> bool {
@@ -123,8 +123,7 @@ impl Codec for Gemini {
     }
 }
 
-/// Returns the path of a call to a model. A name that already says what kind of model it is (`tunedModels/…`) stays as
-/// it is.
+/// Returns the path of a call to a model. A name that includes the kind of the model (`tunedModels/…`) is kept.
 fn model_path(model: &str, method: &str) -> String {
     let name = model_name(model);
     ["/", &percent::encode_path(&name), ":", method].concat()

@@ -36,10 +36,10 @@ pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
             || error_body::is_listed_error(body)
             || error_body::is_bare_error(body) =>
         {
-            return Err(error::in_answer(&provider.name, body));
+            return Err(error::in_body(&provider.name, body));
         }
         _ => {
-            return Err(Error::new(ErrorKind::Protocol, "the answer is no list of models")
+            return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
                 .with_provider(provider.name.as_ref())
                 .with_raw(body));
         }

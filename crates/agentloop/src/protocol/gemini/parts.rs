@@ -44,7 +44,7 @@ pub(super) struct Fields<'a> {
 #[serde(untagged)]
 pub(super) enum Part<'a> {
     Fields(Box<Fields<'a>>),
-    /// As it came.
+    /// JSON of the provider itself, unchanged.
     Raw(&'a Value),
 }
 
@@ -76,7 +76,8 @@ pub(super) fn plain(text: &str) -> Part<'_> {
 use crate::chat::ContentPart;
 use crate::media::{Medium, Refusal, Source, is_uploaded, is_video_page};
 
-/// JSON text without white space between its tokens, borrowed where it has none; `None` if the text is not JSON.
+/// Returns JSON text without white space between its tokens, borrowed if it has none, or `None` if the text is not
+/// JSON.
 fn compacted(text: &str) -> Option<Cow<'_, RawValue>> {
     let raw = serde_json::from_str::<&RawValue>(text).ok()?;
     match is_compact(text) {
@@ -85,7 +86,7 @@ fn compacted(text: &str) -> Option<Cow<'_, RawValue>> {
     }
 }
 
-/// The arguments of a call: an object. What a model wrote wrongly is sent under a name.
+/// The arguments of a call, as an object. Invalid arguments are put into a field.
 #[derive(Debug)]
 pub(super) enum Arguments<'a> {
     None,
@@ -115,7 +116,7 @@ impl Serialize for Arguments<'_> {
     }
 }
 
-/// What a tool returned: an object. One that is an object goes as it is, anything else under a name.
+/// The result of a tool, as an object. Anything else is put into a field.
 ///
 /// It is written straight into the body: results can be large, and each form in between would be a copy.
 #[derive(Debug)]
@@ -195,11 +196,11 @@ pub(super) fn media(part: &ContentPart) -> Result<Option<Media<'_>>, Refusal> {
             let page = || is_video_page(url).then_some(Cow::Borrowed("video/mp4"));
             let mime_type = medium.mime.clone().or_else(page);
             if mime_type.is_none() && !is_uploaded(url) {
-                return Err(unknown("its address"));
+                return Err(unknown("its URL"));
             }
             Media::File { mime_type, file_uri: Cow::Borrowed(url) }
         }
-        // The provider knows the media type of what was uploaded to it.
+        // The provider knows the media types of the files that were uploaded to it.
         Source::Id(id) => Media::File { mime_type: medium.mime, file_uri: Cow::Borrowed(id) },
     }))
 }

@@ -43,7 +43,7 @@ impl Decode for Decoder {
     fn body(&mut self, body: &[u8], emitter: &mut Emitter) -> Result<()> {
         let body = bare(body);
         if body.starts_with(b"[") {
-            // A stream that was not asked for, as one list.
+            // A stream that was not requested, as one list.
             self.list(body, emitter)?;
             return self.end(false, emitter);
         }
@@ -94,20 +94,20 @@ impl Decoder {
             && chunk.usage_metadata.0.is_none();
         let error = chunk.error.is_some_and(|raw| !matches!(raw.get(), "{}" | "\"\"" | "false"));
         let failed = (error || (says_nothing && error_body::is_bare_error(data)))
-            .then(|| error::in_answer(&self.context.provider.name, data));
+            .then(|| error::in_body(&self.context.provider.name, data));
         if !says_nothing {
-            // What is beside an error still belongs to the response.
+            // Fields beside an error still belong to the response.
             self.chunk(chunk, mode, emitter)?;
         }
         failed.map_or(Ok(()), Err)
     }
 
-    /// Ends the response. A `whole` one is complete even if it does not say why it ended.
+    /// Ends the response. A `whole` one is complete even without a finish reason.
     fn end(&mut self, whole: bool, emitter: &mut Emitter) -> Result<()> {
         self.settle(emitter);
         if self.candidates.is_empty() && self.blocked.is_none() {
             return Err(if whole {
-                Error::new(ErrorKind::Protocol, "the answer has no candidates")
+                Error::new(ErrorKind::Protocol, "the response has no candidates")
             } else {
                 error_body::cut_off(emitter.is_started())
             });
@@ -118,7 +118,7 @@ impl Decoder {
                 return Err(error_body::cut_off(true));
             }
             emitter.warn(Warning::about_response(
-                "the provider did not say why the answer ended; taken as a stop",
+                "the provider did not report a finish reason; `stop` is assumed",
             ));
         }
         if self.candidates.is_empty() {
@@ -164,7 +164,7 @@ impl Decoder {
 fn finish_reason(word: &str) -> FinishReason {
     match word {
         "STOP" => FinishReason::Stop,
-        // A response that could go on with another call is one that was cut.
+        // A response that could continue with another call was cut off.
         "MAX_TOKENS" | "CONTINUATION" => FinishReason::Length,
         "SAFETY"
         | "RECITATION"

@@ -7,7 +7,7 @@ use crate::protocol::params::ParamWriter;
 use crate::provider::model::ModelTraits;
 use crate::provider::{Param, ThinkingControl};
 
-/// The budgets that stand for levels, and the least and the most that a model takes.
+/// The budgets of levels, and the range that a model accepts.
 const LEAST: u64 = 128;
 const LOW: u64 = 1_024;
 const MEDIUM: u64 = 8_192;
@@ -33,7 +33,7 @@ pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &Chat
     let mut fields = Map::new();
     let traits = params.traits();
     if traits.reasoning == Some(false) {
-        let why = format!("{model} does not think");
+        let why = format!("{model} does not support thinking");
         if effort.is_some_and(|effort| effort != Effort::None) {
             params.drop(EFFORT, &why);
         }
@@ -48,7 +48,7 @@ pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &Chat
             let minimal = traits.thinking == ThinkingControl::Level;
             level(params, model, request, off, minimal, &mut fields);
         }
-        // Not known: as the request asks.
+        // Not known: the setting of the request is sent.
         _ => {
             if off {
                 fields.insert("thinkingBudget".to_owned(), 0.into());
@@ -71,7 +71,7 @@ pub(super) fn thinking(params: &mut ParamWriter<'_>, model: &str, request: &Chat
     params.merge(param, fields);
 }
 
-const BUDGET_WINS: &str = "the budget is the more exact wish, and only one of the two can be sent";
+const BUDGET_WINS: &str = "only one of the two can be sent, and the budget is more exact";
 
 fn budget(
     params: &mut ParamWriter<'_>,
@@ -128,14 +128,14 @@ fn level(
     let wish = request.thinking.unwrap_or_default();
     let least = if knows_minimal { Effort::Minimal } else { Effort::Low };
     let sent = if off {
-        let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
+        let why = format!("{model} always thinks: the lowest level is sent, `{}`", least.as_str());
         let what =
             if wish.enabled == Some(false) { "thinking.enabled" } else { "reasoning_effort" };
         params.warn(WarningKind::Clamped, what, &why);
         least
     } else if let Some(asked) = request.reasoning_effort {
         if wish.budget_tokens.is_some() {
-            let why = format!("{model} takes a level, and `reasoning_effort` is one");
+            let why = format!("{model} accepts a level, which `reasoning_effort` sets");
             params.warn(WarningKind::Dropped, "thinking.budget_tokens", &why);
         }
         let sent = asked.clamp(least, Effort::High);
@@ -152,7 +152,8 @@ fn level(
         } else {
             Effort::High
         };
-        let why = format!("{model} takes a level: {tokens} tokens are sent as `{}`", sent.as_str());
+        let why =
+            format!("{model} accepts a level: {tokens} tokens are sent as `{}`", sent.as_str());
         params.warn(WarningKind::Converted, "thinking.budget_tokens", &why);
         sent
     } else {

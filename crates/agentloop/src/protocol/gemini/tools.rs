@@ -58,7 +58,7 @@ pub(super) fn tools(
             ToolDefinition::Function { function, cache_control } => {
                 if cache_control.is_some() {
                     let what = format!("tools.{}.cache_control", function.name);
-                    params.drop(&what, "there are no cache markers here");
+                    params.drop(&what, "the protocol has no cache markers");
                 }
                 functions.push(declaration(params, function, names));
             }
@@ -81,9 +81,9 @@ fn declaration<'a>(
     let FunctionDefinition { name, description, parameters, strict, .. } = function;
     if *strict == Some(true) {
         let what = format!("tools.{name}.strict");
-        params.drop(&what, "arguments are not held to the schema here");
+        params.drop(&what, "the protocol does not enforce the schema of arguments");
     }
-    // An object without properties is refused; no parameters are no schema at all.
+    // An object without properties is refused. Without parameters, no schema is sent.
     let parameters = parameters.as_ref().filter(|schema| !is_empty(schema)).map(|parameters| {
         let converted = schema::converted(parameters, Dialect::GeminiJsonSchema);
         for lost in converted.lost() {
@@ -95,7 +95,7 @@ fn declaration<'a>(
     Declaration { name: names.sent(name), description: description.as_deref(), parameters }
 }
 
-/// Returns whether a schema says nothing but that there is an object.
+/// Returns whether a schema only requires an object.
 fn is_empty(schema: &Value) -> bool {
     const SAYS_MORE: [&str; 7] =
         ["$ref", "anyOf", "oneOf", "allOf", "patternProperties", "enum", "required"];
@@ -109,11 +109,12 @@ fn is_empty(schema: &Value) -> bool {
     is_object && no_properties && !open && !SAYS_MORE.iter().any(|word| fields.contains_key(*word))
 }
 
-/// One of the provider's own tools.
+/// Returns one of the provider's own tools.
 ///
-/// Each stands under its own name there. It may be given in that form with a `type` beside it, which is left out
-/// (`{"type": "googleSearch", "googleSearch": {…}}`), or as a `type` whose settings are beside it
-/// (`{"type": "fileSearch", "fileSearchStoreNames": […]}`, `{"type": "google_search"}`), which are put under the name.
+/// In the API, each tool is a field with the name of the tool. The caller can pass that form with a `type` beside it,
+/// which is left out (`{"type": "googleSearch", "googleSearch": {…}}`), or a `type` with the settings beside it
+/// (`{"type": "fileSearch", "fileSearchStoreNames": […]}`, `{"type": "google_search"}`), which are moved into the
+/// field.
 fn own_tool(fields: &Map<String, Value>) -> Value {
     let mut rest = fields.clone();
     let Some(kind) = rest.remove("type").and_then(|kind| kind.as_str().map(camel_case)) else {
@@ -149,7 +150,7 @@ pub(super) fn choice(
     let Some(choice) = &request.tool_choice else { return };
     let forced = matches!(choice, ToolChoice::Required | ToolChoice::Function(_));
     if forced && params.traits().forced_tools == ForcedTools::Refused {
-        let why = format!("{model} cannot be made to call a tool");
+        let why = format!("{model} cannot be forced to call a tool");
         params.drop(Param::ToolChoice.name(), &why);
         return;
     }

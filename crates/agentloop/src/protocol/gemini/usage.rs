@@ -11,8 +11,8 @@ use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Int, List, Object, Text};
 use crate::protocol::rest::Rest;
 
-/// What the provider says of the tokens, with every chunk. The shares of a list are taken one by one: to skip what is
-/// nested twice costs serde_json an allocation.
+/// The token counts of a chunk. The entries of a list are read one by one, because skipping a nested value costs
+/// serde_json an allocation.
 #[derive(Debug, Default)]
 pub(super) struct Tokens<'a> {
     prompt_token_count: Int,
@@ -54,9 +54,9 @@ struct Share {
 const MODALITIES: [&str; 6] =
     ["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "VIDEO", "AUDIO", "DOCUMENT"];
 
-/// The last that was said of the tokens, until it is needed.
+/// The last token counts, until they are needed.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct TokenCounts {
     prompt: Int,
     candidates: Int,
     total: Int,
@@ -98,8 +98,8 @@ impl Tokens<'_> {
     }
 }
 
-impl Said {
-    /// Keeps what counts tokens in place of what was said before.
+impl TokenCounts {
+    /// Replaces the earlier counts.
     pub(super) fn keep(&mut self, tokens: &Tokens<'_>) {
         let Tokens {
             prompt_token_count: prompt,
@@ -121,7 +121,7 @@ impl Said {
         keep_shares(&mut self.tool_use_shares, &tokens.tool_use_prompt_tokens_details);
     }
 
-    /// Returns the usage; `None` when it says nothing about tokens.
+    /// Returns the usage, or `None` if there are no token counts.
     pub(super) fn usage(&self) -> Option<Usage> {
         let sum = |a: Int, b: Int| match (a.unsigned(), b.unsigned()) {
             (None, None) => None,
@@ -133,7 +133,7 @@ impl Said {
         let mut completion = BTreeMap::new();
         add(&mut completion, &self.candidates_shares);
         let usage = Usage {
-            // What the provider's own tools fed to the model is read like the rest.
+            // Tokens that the provider's own tools add to the prompt are prompt tokens.
             prompt_tokens: sum(self.prompt, self.tool_use),
             completion_tokens: sum(self.candidates, self.thoughts),
             total_tokens: self.total.unsigned(),
@@ -183,10 +183,10 @@ mod tests {
     use super::*;
     use crate::protocol::json::fill_json;
 
-    /// Returns the usage of chunks that say this, one after another.
-    fn usage(said: &[&str]) -> Option<Usage> {
-        let mut kept = Said::default();
-        for json in said {
+    /// Returns the usage after these chunks.
+    fn usage(chunks: &[&str]) -> Option<Usage> {
+        let mut kept = TokenCounts::default();
+        for json in chunks {
             let mut tokens = Tokens::default();
             fill_json(json.as_bytes(), &mut tokens).unwrap();
             kept.keep(&tokens);

@@ -123,7 +123,7 @@ pub(super) struct CodeResult<'a> {
     pub(super) output: Text<'a>,
 }
 
-/// A call of one of the provider's own tools, or what came back.
+/// A call of one of the provider's own tools, or its result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Tool<'a> {

@@ -1,6 +1,6 @@
 //! Reads `annotations`: the sources of parts of the text.
 //!
-//! The response can be understood without them, so every shape is accepted, and an unknown one is kept as it came.
+//! They are optional for the response, so every form is accepted, and an unknown one is kept unchanged.
 
 use serde_json::Value;
 

@@ -100,7 +100,7 @@ impl Body<'_> {
             }
             None => {
                 if purpose.is_some() {
-                    self.dropped("input_type", &format!("{} does not take it", provider.name));
+                    self.dropped("input_type", &format!("{} does not accept it", provider.name));
                 }
                 Ok(())
             }
@@ -116,7 +116,7 @@ impl Body<'_> {
                 self.field(name, user)
             }
             _ => {
-                self.dropped("user", &format!("{} does not take it", provider.name));
+                self.dropped("user", &format!("{} does not accept it", provider.name));
                 Ok(())
             }
         }

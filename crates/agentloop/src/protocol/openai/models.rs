@@ -35,9 +35,9 @@ pub(in crate::protocol) fn decode(provider: &Provider, body: &[u8]) -> Result<Mo
     };
     let Some(list) = list else {
         if value.get("error").is_some() || error_body::is_bare_error(body) {
-            return Err(error_body::in_answer(&provider.name, body));
+            return Err(error_body::in_body(&provider.name, body));
         }
-        return Err(Error::new(ErrorKind::Protocol, "the answer is no list of models")
+        return Err(Error::new(ErrorKind::Protocol, "the response is not a list of models")
             .with_provider(provider.name.as_ref())
             .with_raw(body));
     };

@@ -22,8 +22,8 @@ impl Sources {
         Self { urls: nesting::read_list(urls), results: nesting::read_list(search_results) }
     }
 
-    /// Returns the citations, numbered as in the text of the response. Each is made when it is asked for, so a long
-    /// result that many URLs refer to is counted before the next copy of it is made.
+    /// Returns the citations, numbered as in the text of the response. Each is created when it is needed, so a long
+    /// result that many URLs refer to is counted before it is copied again.
     pub(super) fn citations(&self) -> impl Iterator<Item = Citation> {
         let mut by_url: HashMap<&str, &Value> = HashMap::new();
         for result in &self.results {
@@ -48,7 +48,7 @@ impl Sources {
         })
     }
 
-    /// Returns the list of URLs as it came.
+    /// Returns the list of URLs unchanged.
     pub(super) fn into_urls(self) -> Option<Value> {
         (!self.urls.is_empty()).then_some(Value::Array(self.urls))
     }

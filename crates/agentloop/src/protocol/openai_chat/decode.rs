@@ -83,8 +83,8 @@ impl Decoder {
             self.think_tags = Some(self.context.provider.ruled_traits(model).think_tags);
         }
         if !emitter.is_started() {
-            // Azure begins with a chunk that has only `prompt_filter_results` and no id (recording
-            // azure-stream-text-fcd62e6f, 2026). The message begins with the next one.
+            // Azure starts with a chunk that has only `prompt_filter_results` and no id (recording
+            // azure-stream-text-fcd62e6f, 2026). The message starts with the next one.
             let silent = chunk.choices.is_empty() && chunk.id.non_empty().is_none();
             if mode == Mode::Whole || !silent {
                 self.id = chunk.id.non_empty().unwrap_or_default().to_owned();
@@ -100,7 +100,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Keeps what is beside the choices.
+    /// Keeps the fields beside the choices.
     fn remember(&mut self, chunk: &Chunk<'_>, mode: Mode, emitter: &mut Emitter) -> Result<()> {
         let quirks = &self.context.provider.quirks;
         // Moonshot reports the usage inside the choice.
@@ -198,7 +198,7 @@ impl Decoder {
         if let Some(reason) = choice.native_finish_reason.non_empty() {
             emitter.keep(&mut state.metadata, "nativeFinishReason", Value::from(reason))?;
         }
-        // A chunk whose text was not judged yet has an empty object.
+        // A chunk whose text was not checked yet has an empty object.
         if let Some(raw) = choice.content_filter_results.filter(|raw| raw.get() != "{}") {
             emitter.keep_raw(&mut state.metadata, "contentFilterResults", raw.get())?;
         }

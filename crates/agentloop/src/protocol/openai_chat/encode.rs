@@ -50,7 +50,7 @@ pub(crate) fn chat(
         }
     }
     params.settings(request, |_| true)?;
-    // The messages come last: a conversation that grows only adds to the end of what was sent before.
+    // The messages are last, so a conversation that grows only appends to what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
     let system = system_role(shaped);
@@ -106,7 +106,7 @@ fn sampling(
     ] {
         if is_refused(param) {
             if request.has(param) {
-                params.drop(param.name(), &format!("{model} does not take it"));
+                params.drop(param.name(), &format!("{model} does not accept it"));
             }
             continue;
         }

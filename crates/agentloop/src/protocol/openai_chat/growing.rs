@@ -34,7 +34,7 @@ use crate::provider::ThinkTags;
 /// The field of a part's state that holds its references.
 pub(super) const REFERENCES: &str = "references";
 
-/// What is known of one choice while it grows.
+/// The state of one choice while it arrives.
 #[derive(Debug)]
 pub(super) struct ChoiceState {
     pub(super) index: u32,
@@ -52,7 +52,7 @@ pub(super) struct ChoiceState {
     unknown_calls: UnknownCalls,
     /// How many bytes the growing part's text has.
     pub(super) written: usize,
-    /// References inside the growing part, for the way back: where each is, and the piece as it came.
+    /// References inside the open part, to send them back: the position of each, and the piece itself.
     pub(super) references: Vec<Value>,
     audio: AudioEnd,
     /// Fields that belong to this choice alone.
@@ -69,7 +69,7 @@ pub(super) enum Kind {
     Audio,
 }
 
-/// What is known of spoken output beside its audio.
+/// The fields of spoken output in addition to its audio.
 #[derive(Debug, Default)]
 struct AudioEnd {
     id: Option<String>,
@@ -77,7 +77,7 @@ struct AudioEnd {
     sound: Base64Joiner,
 }
 
-/// What a choice needs to know of the chunk that it reads.
+/// The chunk that a choice is reading.
 pub(super) struct Step<'a> {
     pub(super) mode: Mode,
     pub(super) batch: u64,

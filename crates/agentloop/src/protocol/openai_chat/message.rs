@@ -62,7 +62,7 @@ enum WireContent<'a> {
 #[serde(untagged)]
 enum WireToolCall<'a> {
     Known(WireCall<'a>),
-    /// A call of an earlier response, as it came.
+    /// A call of an earlier response, unchanged.
     Kept(&'a Value),
 }
 
@@ -131,7 +131,7 @@ impl<'a, 'w> Messages<'a, 'w> {
             let at = prepared.place(at);
             if message.cache_control.is_some() {
                 self.warn(WarningKind::Dropped, format!("messages[{at}].cache_control"), || {
-                    "cache markers are taken on parts only".to_owned()
+                    "cache markers are accepted on parts only".to_owned()
                 });
             }
             wire.push(match message.role {
@@ -155,7 +155,7 @@ impl<'a, 'w> Messages<'a, 'w> {
         }
         let provider = self.provider.name.clone();
         self.warn(WarningKind::Dropped, format!("messages[{at}].name"), || {
-            format!("{provider} takes no names of speakers")
+            format!("{provider} does not accept the name of an author")
         });
         None
     }
@@ -180,13 +180,13 @@ impl<'a, 'w> Messages<'a, 'w> {
         at: usize,
         of_tool: bool,
     ) -> Result<WireContent<'a>> {
-        // A text by itself goes as one, unless it carries a marker that the provider takes.
+        // A single text is sent as a string, unless it has a cache marker that the provider accepts.
         if let [ContentPart::Text(text)] = parts
             && (text.cache_control.is_none()
                 || self.provider.quirks.cache_markers == CacheMarkers::Refused)
         {
             if text.cache_control.is_some() {
-                let why = format!("{} takes no cache markers", self.provider.name);
+                let why = format!("{} does not accept cache markers", self.provider.name);
                 self.warn(WarningKind::Dropped, format!("messages[{at}].content[0]"), || why);
             }
             return Ok(WireContent::Text(Cow::Borrowed(&text.text)));
@@ -241,20 +241,23 @@ impl<'a, 'w> Messages<'a, 'w> {
     }
 
     fn assistant(&mut self, message: &'a ChatMessage, at: usize) -> Result<WireMessage<'a>> {
-        let mut turn = Turn { of_response: message.origin.is_some(), ..Turn::default() };
+        let mut assistant = AssistantMessage {
+            of_response: message.origin.is_some(),
+            ..AssistantMessage::default()
+        };
         match &message.content {
             None => {}
-            Some(MessageContent::Text(text)) => turn.text(text),
+            Some(MessageContent::Text(text)) => assistant.text(text),
             Some(MessageContent::Parts(parts)) => {
                 for (part_at, part) in parts.iter().enumerate() {
-                    self.assistant_part(part, &mut turn, (at, part_at));
+                    self.assistant_part(part, &mut assistant, (at, part_at));
                 }
             }
         }
         let name = self.name(message, at);
         let mut wire = WireMessage { role: "assistant", name, ..WireMessage::default() };
         let echo = self.provider.quirks.reasoning_echo;
-        let thoughts = (!turn.thoughts.is_empty()).then(|| turn.thoughts.concat());
+        let thoughts = (!assistant.thoughts.is_empty()).then(|| assistant.thoughts.concat());
         match echo {
             ReasoningEcho::ReasoningContent => wire.reasoning_content = thoughts,
             ReasoningEcho::ReasoningContentRequired => {
@@ -262,33 +265,35 @@ impl<'a, 'w> Messages<'a, 'w> {
                 wire.reasoning_content = thoughts.or_else(|| thinks.then(String::new));
             }
             ReasoningEcho::Reasoning => wire.reasoning = thoughts,
-            ReasoningEcho::ReasoningDetails if turn.details.is_empty() => wire.reasoning = thoughts,
-            ReasoningEcho::ReasoningDetails => wire.reasoning_details = turn.details,
+            ReasoningEcho::ReasoningDetails if assistant.details.is_empty() => {
+                wire.reasoning = thoughts
+            }
+            ReasoningEcho::ReasoningDetails => wire.reasoning_details = assistant.details,
             ReasoningEcho::ThinkingChunk | ReasoningEcho::Never => {}
         }
-        wire.content = if turn.is_listed {
-            WireContent::Parts(turn.content)
-        } else if turn.content.is_empty() {
-            // A message that only calls tools, or only speaks, has no text; an empty one has an empty text.
-            match turn.calls.is_empty() && turn.audio.is_none() {
+        wire.content = if assistant.is_listed {
+            WireContent::Parts(assistant.content)
+        } else if assistant.content.is_empty() {
+            // A message with only tool calls or only audio has no text. An empty message has an empty text.
+            match assistant.calls.is_empty() && assistant.audio.is_none() {
                 true => WireContent::Text(Cow::Borrowed("")),
                 false => WireContent::Null,
             }
         } else {
-            WireContent::Text(joined(&turn.content))
+            WireContent::Text(joined(&assistant.content))
         };
-        wire.tool_calls = turn.calls;
-        wire.annotations = turn.annotations;
-        wire.audio = turn.audio;
-        wire.extra_content = turn.extra_content;
-        wire.thought_signature = turn.thought_signature;
+        wire.tool_calls = assistant.calls;
+        wire.annotations = assistant.annotations;
+        wire.audio = assistant.audio;
+        wire.extra_content = assistant.extra_content;
+        wire.thought_signature = assistant.thought_signature;
         Ok(wire)
     }
 
     fn assistant_part(
         &mut self,
         part: &'a ContentPart,
-        turn: &mut Turn<'a>,
+        assistant: &mut AssistantMessage<'a>,
         (at, part_at): (usize, usize),
     ) {
         let provider = self.provider.name.as_ref();
@@ -300,13 +305,13 @@ impl<'a, 'w> Messages<'a, 'w> {
             ContentPart::Text(text) => {
                 let own = text.provider_state.as_deref();
                 parts::with_references(&text.text, own, |piece| match piece {
-                    Piece::Text(text) => turn.text(text),
-                    Piece::Kept(chunk) => turn.list(WirePart::Kept(chunk)),
+                    Piece::Text(text) => assistant.text(text),
+                    Piece::Kept(chunk) => assistant.list(WirePart::Kept(chunk)),
                 });
-                turn.extra_content =
-                    state(&text.provider_state, "extra_content").or(turn.extra_content);
-                turn.thought_signature =
-                    state(&text.provider_state, "thought_signature").or(turn.thought_signature);
+                assistant.extra_content =
+                    state(&text.provider_state, "extra_content").or(assistant.extra_content);
+                assistant.thought_signature = state(&text.provider_state, "thought_signature")
+                    .or(assistant.thought_signature);
                 // In a response pages are for the reader. In a history of unknown origin they may be meant to be sent.
                 let mut are_sent = own.is_some_and(|own| own.data.get(REFERENCES).is_some());
                 if !are_sent {
@@ -319,22 +324,22 @@ impl<'a, 'w> Messages<'a, 'w> {
                             }
                             _ => None,
                         };
-                        are_sent &= parsed.is_some() || !citation.is_missed(turn.of_response);
-                        turn.annotations.extend(parsed);
+                        are_sent &= parsed.is_some() || !citation.is_missed(assistant.of_response);
+                        assistant.annotations.extend(parsed);
                     }
                 }
                 if are_sent {
                     return;
                 }
-                format!("{provider} takes no citations back")
+                format!("{provider} does not accept citations")
             }
             // A call has an id, a piece of content has none.
             ContentPart::Opaque(opaque) if opaque.data["id"].is_string() => {
-                turn.calls.push(WireToolCall::Kept(&opaque.data));
+                assistant.calls.push(WireToolCall::Kept(&opaque.data));
                 return;
             }
             ContentPart::Opaque(opaque) if opaque.data.is_object() => {
-                turn.list(WirePart::Kept(&opaque.data));
+                assistant.list(WirePart::Kept(&opaque.data));
                 return;
             }
             ContentPart::ToolCall(call) => {
@@ -350,22 +355,22 @@ impl<'a, 'w> Messages<'a, 'w> {
                 } else if let Some(Value::String(kind)) = state(&call.provider_state, WIRE_TYPE) {
                     wire.r#type = kind;
                 }
-                turn.calls.push(WireToolCall::Known(wire));
+                assistant.calls.push(WireToolCall::Known(wire));
                 return;
             }
             ContentPart::Thinking(thinking) => match self.provider.quirks.reasoning_echo {
-                ReasoningEcho::Never => format!("{provider} takes no thinking back"),
+                ReasoningEcho::Never => format!("{provider} does not accept thinking"),
                 ReasoningEcho::ThinkingChunk => {
-                    turn.list(WirePart::thinking(thinking));
+                    assistant.list(WirePart::thinking(thinking));
                     return;
                 }
                 _ => {
                     if let Some(Value::Array(details)) =
                         state(&thinking.provider_state, "reasoning_details")
                     {
-                        turn.details.extend(details);
+                        assistant.details.extend(details);
                     }
-                    turn.thoughts.push(&thinking.thinking);
+                    assistant.thoughts.push(&thinking.thinking);
                     return;
                 }
             },
@@ -373,20 +378,25 @@ impl<'a, 'w> Messages<'a, 'w> {
                 if let Some(own) = audio.provider_state.as_deref()
                     && own.data.get("id").is_some()
                 {
-                    turn.audio = Some(&own.data);
+                    assistant.audio = Some(&own.data);
                     return;
                 }
                 match &audio.transcript {
                     Some(transcript) => {
-                        turn.text(transcript);
+                        assistant.text(transcript);
                         format!(
-                            "{provider} takes no audio in the assistant's turns: its words are sent"
+                            "{provider} does not accept audio in messages of the assistant: its transcript is sent"
                         )
                     }
-                    None => format!("{provider} takes no audio in the assistant's turns"),
+                    None => {
+                        format!("{provider} does not accept audio in messages of the assistant")
+                    }
                 }
             }
-            other => format!("{provider} takes no `{}` in the assistant's turns", other.kind()),
+            other => format!(
+                "{provider} does not accept `{}` in messages of the assistant",
+                other.kind()
+            ),
         };
         self.warn(WarningKind::Dropped, format!("messages[{at}].content[{part_at}]"), || why);
     }
@@ -412,8 +422,8 @@ impl<'a, 'w> Messages<'a, 'w> {
 
 /// The pieces of an assistant's message, sorted.
 #[derive(Default)]
-struct Turn<'a> {
-    /// Texts, and what else stands among them, in order.
+struct AssistantMessage<'a> {
+    /// Texts and the parts between them, in order.
     content: Vec<WirePart<'a>>,
     /// Whether the content has to be a list, because not all of it is text.
     is_listed: bool,
@@ -428,14 +438,14 @@ struct Turn<'a> {
     of_response: bool,
 }
 
-impl<'a> Turn<'a> {
+impl<'a> AssistantMessage<'a> {
     fn text(&mut self, text: &'a str) {
         if !text.is_empty() {
             self.content.push(WirePart::text(text));
         }
     }
 
-    /// Adds a piece that only a list can hold.
+    /// Adds a piece that requires a list.
     fn list(&mut self, part: WirePart<'a>) {
         self.content.push(part);
         self.is_listed = true;

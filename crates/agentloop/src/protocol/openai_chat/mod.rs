@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, and everyone who speaks them.
+//! OpenAI's Chat Completions API, and the providers that implement it.
 
 mod citations;
 mod decode;
@@ -62,7 +62,7 @@ impl Codec for OpenAiChat {
             Call::Stream => encode::chat(provider, model, shaped, prepared, true),
             // `ProtocolFacts::counted_in` names the protocol that counts for this one.
             Call::Count => {
-                Err(Error::new(ErrorKind::Unsupported, "this protocol counts no tokens"))
+                Err(Error::new(ErrorKind::Unsupported, "this protocol cannot count tokens"))
             }
         }
     }

@@ -53,7 +53,7 @@ pub(super) enum WirePart<'a> {
         signature: Option<&'a str>,
         closed: bool,
     },
-    /// A piece of an earlier response, as it came.
+    /// A piece of an earlier response, unchanged.
     #[serde(untagged)]
     Kept(&'a Value),
 }
@@ -63,7 +63,7 @@ pub(super) enum WirePart<'a> {
 #[serde(untagged)]
 pub(super) enum WireThought<'a> {
     Text(WireText<'a>),
-    /// A piece of an earlier response, as it came.
+    /// A piece of an earlier response, unchanged.
     Kept(&'a Value),
 }
 
@@ -140,12 +140,12 @@ impl<'a> WirePart<'a> {
 /// A piece of a text with references in it.
 pub(super) enum Piece<'a> {
     Text(&'a str),
-    /// A reference, as it came.
+    /// A reference, unchanged.
     Kept(&'a Value),
 }
 
-/// Takes a text apart at the references that its state holds. Without any, it is one piece. A place that is not in the
-/// text any more, because a caller changed it, is its end.
+/// Splits a text at the references in its state. Without references it is one piece. A position that is no longer in
+/// the text, because a caller changed it, becomes its end.
 pub(super) fn with_references<'a>(
     text: &'a str,
     state: Option<&'a ProviderState>,
@@ -175,8 +175,8 @@ pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
     Shown::unless(|of_tool| encode(part, provider, of_tool).err())
 }
 
-/// Returns the part as the provider takes it, with a warning for what had to be left out of it; or why it cannot be
-/// taken.
+/// Returns the part in the form that the provider accepts, with a warning if something was left out of it, or why it
+/// cannot be sent.
 pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
@@ -186,21 +186,23 @@ pub(super) fn encode<'a>(
     let marker = |cache: Option<CacheControl>| match (cache, quirks.cache_markers) {
         (None, _) => (None, None),
         (Some(cache), CacheMarkers::OnParts) => (Some(cache.into()), None),
-        (Some(_), CacheMarkers::Refused) => (None, Some(format!("{name} takes no cache markers"))),
+        (Some(_), CacheMarkers::Refused) => {
+            (None, Some(format!("{name} does not accept cache markers")))
+        }
     };
     if let ContentPart::Text(text) = part {
         let (cache_control, lost) = marker(text.cache_control);
         return Ok((WirePart::Text { text: &text.text, cache_control }, lost));
     }
-    let turn = if of_tool { "the turns of tools" } else { "this turn" };
+    let place = if of_tool { "messages of tools" } else { "this message" };
     let Some(medium) = Medium::of(part)? else {
-        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+        return Err(format!("{name} does not accept `{}` in {place}", part.kind()).into());
     };
     if of_tool && medium.kind != MediaKind::Image {
-        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+        return Err(format!("{name} does not accept `{}` in {place}", part.kind()).into());
     }
     if of_tool && quirks.tool_result_images == ToolResultImages::Refused {
-        return Err(format!("{name} takes no images in {turn}").into());
+        return Err(format!("{name} does not accept images in {place}").into());
     }
     let (cache, detail) = match part {
         ContentPart::ImageUrl { image_url, cache_control } => (*cache_control, image_url.detail),
@@ -218,17 +220,17 @@ pub(super) fn encode<'a>(
         MediaKind::Audio if !by_id => audio(medium, provider)?,
         MediaKind::Video if !by_id => match quirks.video {
             VideoInput::VideoUrl => WirePart::VideoUrl { video_url: WireUrl { url: url(medium)? } },
-            VideoInput::Refused => return Err(format!("{name} takes no video").into()),
+            VideoInput::Refused => return Err(format!("{name} does not accept video").into()),
         },
         _ => file(medium, provider)?,
     };
-    Ok((wire, cache.map(|_| format!("{name} takes no cache markers on files"))))
+    Ok((wire, cache.map(|_| format!("{name} does not accept cache markers on files"))))
 }
 
 fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
     let name = &provider.name;
     let input_audio = match (provider.quirks.audio, medium.source) {
-        (AudioInputForm::Refused, _) => return Err(format!("{name} takes no audio").into()),
+        (AudioInputForm::Refused, _) => return Err(format!("{name} does not accept audio").into()),
         (AudioInputForm::Text, Source::Address(url) | Source::Id(url)) => {
             WireAudio::Text(Cow::Borrowed(url))
         }
@@ -240,7 +242,7 @@ fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Re
             WireAudio::Object { data: data.into_base64(), format: audio_format(&mime) }
         }
         (AudioInputForm::Object, Source::Address(_) | Source::Id(_)) => {
-            return Err(Refusal::needs_bytes(format!("{name} takes no audio by address")));
+            return Err(Refusal::needs_bytes(format!("{name} does not accept audio by URL")));
         }
     };
     Ok(WirePart::InputAudio { input_audio })
@@ -249,14 +251,14 @@ fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Re
 fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
     let name = &provider.name;
     match (provider.quirks.files, &medium.source) {
-        (FileInputForm::Refused, _) => Err(format!("{name} takes no files").into()),
+        (FileInputForm::Refused, _) => Err(format!("{name} does not accept files").into()),
         (FileInputForm::Object, Source::Id(file_id)) => {
             let filename = medium.name.map(Cow::Borrowed);
             let file = WireFile { file_id: Some(file_id), filename, ..WireFile::default() };
             Ok(WirePart::File { file })
         }
         (FileInputForm::Object, Source::Address(_)) => {
-            Err(Refusal::needs_bytes(format!("{name} takes no files by address")))
+            Err(Refusal::needs_bytes(format!("{name} does not accept files by URL")))
         }
         (FileInputForm::Object, Source::Inline(_)) => {
             // The provider demands a name.

@@ -67,7 +67,7 @@ impl Decoder {
         emitter: &mut Emitter,
     ) -> Result<()> {
         let error = self.error_in(chunk, data, event);
-        // What is beside an error still belongs to the response.
+        // Fields beside an error still belong to the response.
         self.chunk(chunk, Mode::Stream, emitter)?;
         error.map_or(Ok(()), Err)
     }
@@ -81,7 +81,9 @@ impl Decoder {
             return Err(error);
         }
         if chunk.choices.is_empty() && chunk.id.non_empty().is_none() {
-            return Err(Error::new(ErrorKind::Protocol, "the answer has no choices").with_raw(body));
+            return Err(
+                Error::new(ErrorKind::Protocol, "the response has no choices").with_raw(body)
+            );
         }
         self.chunk(chunk, Mode::Whole, emitter)?;
         self.end(true, emitter)
@@ -95,23 +97,23 @@ impl Decoder {
             |raw: &&RawValue| !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]" | "null");
         let extension = chunk.x_groq.0.as_ref().and_then(|extension| extension.error);
         if chunk.error.filter(says_something).is_some() || event == "error" {
-            return Some(error_body::in_answer(provider, data));
+            return Some(error_body::in_body(provider, data));
         }
         if let Some(raw) = extension.filter(says_something) {
-            return Some(error_body::in_part_of_answer(provider, raw.get(), data));
+            return Some(error_body::in_part(provider, raw.get(), data));
         }
         // OpenRouter reports the failure of the provider behind it inside the choice, beside what that one had written.
         // The finish reason may be any: "error", "tool_calls", none.
         let failed = chunk.choices.iter().find_map(|choice| choice.error.filter(says_something));
         if let Some(raw) = failed {
-            return Some(error_body::in_part_of_answer(provider, raw.get(), data));
+            return Some(error_body::in_part(provider, raw.get(), data));
         }
         // An error without its wrapper: `{"object": "error", "message": …}`.
         let bare = chunk.choices.is_empty() && error_body::is_bare_error(data);
-        bare.then(|| error_body::in_answer(provider, data))
+        bare.then(|| error_body::in_body(provider, data))
     }
 
-    /// Ends the response. `announced` says that the provider itself said that it is over.
+    /// Ends the response. `announced` is whether the provider reported the end.
     fn end(&mut self, announced: bool, emitter: &mut Emitter) -> Result<()> {
         for state in &mut self.choices {
             state.flush(emitter)?;
@@ -181,7 +183,7 @@ impl Decoder {
 }
 
 fn no_reason() -> Warning {
-    Warning::about_response("the provider did not say why the answer ended; taken as a stop")
+    Warning::about_response("the provider did not report a finish reason; `stop` is assumed")
 }
 
 /// Returns the unified word for a provider's.

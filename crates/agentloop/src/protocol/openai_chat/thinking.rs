@@ -44,7 +44,7 @@ pub(super) fn thinking(
         ThinkingForm::EffortOnly | ThinkingForm::ReasoningObject => (false, false, false),
     };
     if budget && thinking.budget_tokens.is_some() {
-        // A budget asks for thinking.
+        // A budget turns thinking on.
         thinking.enabled.get_or_insert(true);
     }
     if thinking.enabled == Some(false) && !enabled && effort.is_none() {
@@ -75,14 +75,14 @@ pub(super) fn thinking(
         fields.insert("budget_tokens".to_owned(), tokens.into());
     }
     if !params.merge(Param::Thinking, fields) {
-        // Without `thinking` in the request, the switch stands for an effort.
-        let why = format!("{} does not take `thinking`", provider.name);
+        // Without `thinking` in the request, the switch represents an effort.
+        let why = format!("{} does not accept `thinking`", provider.name);
         params.drop(Param::ReasoningEffort.name(), &why);
     }
     Ok(())
 }
 
-/// Writes an effort. One that stands for `thinking` is written where a rule sends `thinking`.
+/// Writes an effort. An effort that replaces `thinking` is written where a rule sends `thinking`.
 fn put_effort(
     params: &mut ParamWriter<'_>,
     request: &ChatRequest,

@@ -11,7 +11,7 @@ use crate::protocol::rest::{Kept, Rest};
 use crate::provider::Quirks;
 use crate::provider::quirks::ReasoningTokens;
 
-/// What is in `usage`.
+/// The fields of `usage`.
 #[derive(Debug, Default)]
 pub(super) struct WireUsage<'a> {
     prompt_tokens: Int,

@@ -103,7 +103,7 @@ fill!(ChunkChoice {
     "message" => message
 } rest except "text", "obfuscation");
 
-/// What a chunk adds to a message, or a whole message.
+/// The content that a chunk adds to a message, or a complete message.
 #[derive(Debug, Default)]
 pub(super) struct Delta<'a> {
     pub(super) content: Content<'a>,
@@ -223,7 +223,7 @@ pub(super) struct WireAudio<'a> {
     pub(super) expires_at: Int,
 }
 
-/// `content`: text, or a list of pieces, or an object, or nothing.
+/// `content`: a text, a list of pieces, an object, or nothing.
 #[derive(Debug, Default)]
 pub(super) enum Content<'a> {
     #[default]
@@ -250,7 +250,7 @@ pub(super) struct ContentChunk<'a> {
     pub(super) signature: Text<'a>,
     #[serde(borrow)]
     pub(super) image_url: Option<&'a RawValue>,
-    /// The whole piece as it came; `None` for plain text.
+    /// The piece unchanged. `None` for plain text.
     #[serde(skip)]
     pub(super) raw: Option<&'a RawValue>,
 }

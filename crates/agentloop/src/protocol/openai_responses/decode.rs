@@ -43,7 +43,7 @@ impl Decoder {
         Self { context, items, metadata: Map::new(), rest, usage_rest }
     }
 
-    /// Begins the response. A second beginning says nothing new.
+    /// Starts the response. A second start is ignored.
     pub(super) fn begin(&mut self, response: &Response<'_>, emitter: &mut Emitter) -> Result<()> {
         if emitter.is_started() {
             return Ok(());
@@ -52,7 +52,7 @@ impl Decoder {
         let asked = self.context.model();
         let created = response.created_at.0.filter(|at| *at > 0);
         emitter.start(id, response.model.non_empty().unwrap_or(asked), created);
-        self.items.of_answer(id, response.tools);
+        self.items.set_response(id, response.tools);
         emitter.ensure_choice(0)
     }
 
@@ -64,7 +64,7 @@ impl Decoder {
         self.begin(&Response::default(), emitter)
     }
 
-    /// All that there is: what was streamed of it counts, what was not is read here.
+    /// Reads the complete response: everything that was not streamed.
     pub(super) fn all(&mut self, response: &mut Response<'_>, emitter: &mut Emitter) -> Result<()> {
         self.begin(response, emitter)?;
         let tools = response.tool_usage;
@@ -92,7 +92,7 @@ impl Decoder {
         }
     }
 
-    /// Ends the message. `word` is why, in the provider's own word, if it has said one.
+    /// Ends the message. `word` is the provider's own reason, if it reported one.
     pub(super) fn close(&mut self, word: Option<&str>, emitter: &mut Emitter) -> Result<()> {
         let reason = match word {
             Some("completed") => FinishReason::Stop,
@@ -101,7 +101,7 @@ impl Decoder {
             Some(other) => FinishReason::from_word(other),
             None => {
                 emitter.warn(Warning::about_response(
-                    "the provider did not say why the answer ended; taken as a stop",
+                    "the provider did not report a finish reason; `stop` is assumed",
                 ));
                 FinishReason::Stop
             }

@@ -14,7 +14,7 @@ use crate::protocol::{Call, Encoded, Prepared, headers};
 use crate::provider::quirks::{IncludeForm, StoreForm, TextFormat};
 use crate::provider::{Param, Provider, Sampling};
 
-/// Writes a chat call, or one that counts its tokens.
+/// Encodes a chat request, or a request that counts its tokens.
 pub(super) fn encode(
     call: Call,
     provider: &Provider,
@@ -27,9 +27,9 @@ pub(super) fn encode(
     let extra = if call == Call::Count { &nothing } else { &request.extra_body };
     // A stream of a background response is read like any other.
     if call == Call::Chat && extra.get("background") == Some(&Value::Bool(true)) {
-        let message = "`extra_body.background` asks for a response that is not waited for";
+        let message = "`extra_body.background` requests a response that is not waited for";
         return Err(Error::new(ErrorKind::Unsupported, message)
-            .with_hint("ask without `background`, or stream the response"));
+            .with_hint("remove `background`, or stream the response"));
     }
     let fixed = &["model", "input"];
     let mut params = ParamWriter::new(provider, shaped.traits, extra, Extra::Replaces, fixed);
@@ -52,7 +52,7 @@ pub(super) fn encode(
     tools::tools(&mut params, provider, request, &prepared.names)?;
     text(&mut params, provider, request)?;
     params.settings(request, |_| call != Call::Count)?;
-    // The items come last: a conversation that grows only adds to the end of what was sent before.
+    // The items are last, so a conversation that grows only appends to what was sent before.
     let mut warnings = std::mem::take(&mut params.warnings);
     let instructions = shaped.instructions.as_deref().map(ChatMessage::system);
     let items = Items::new(provider, request, &prepared, &mut warnings)
@@ -82,7 +82,7 @@ fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) ->
         if !is_refused {
             params.copy(request, param)?;
         } else if request.has(param) {
-            params.drop(param.name(), &format!("{model} does not take it"));
+            params.drop(param.name(), &format!("{model} does not accept it"));
         }
     }
     for param in
@@ -93,7 +93,8 @@ fn sampling(params: &mut ParamWriter<'_>, model: &str, request: &ChatRequest) ->
     Ok(())
 }
 
-/// Writes what the response includes: what is needed to send it back, and the results of server tools.
+/// Writes the optional fields to include in the response: those that are needed to send it back, and the results of
+/// server tools.
 fn include(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
     let form = provider.quirks.include;
     let declared =
@@ -123,7 +124,7 @@ fn include(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequ
     if wanted.is_empty() { Ok(()) } else { params.field("include", &wanted) }
 }
 
-/// Writes the form of the text, and how long it shall be.
+/// Writes the form of the text and its verbosity.
 fn text(params: &mut ParamWriter<'_>, provider: &Provider, request: &ChatRequest) -> Result<()> {
     if let Some(format) = &request.response_format {
         let format = text_format(&with_schema(params, provider, format), &mut params.warnings);

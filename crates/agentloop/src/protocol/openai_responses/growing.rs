@@ -1,7 +1,7 @@
-//! The items of a response: which piece belongs to which.
+//! Finds the item that an event belongs to.
 //!
-//! An item is reported up to four times: when it begins, as it grows, when it ends, and in the list of all at the end
-//! of the answer. Any of these may be left out, and so may the places and the ids that say which item is meant.
+//! An item is reported up to four times: when it starts, as it grows, when it ends, and in the list of all items at the
+//! end of the response. Any of these may be missing, and so may the indices and ids that identify the item.
 
 mod audio;
 mod complete;
@@ -52,7 +52,7 @@ struct Entry {
     listed: bool,
 }
 
-/// Where an event says that it belongs.
+/// The item that an event names.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place<'a> {
     pub(super) index: Option<i64>,
@@ -65,14 +65,14 @@ impl Items {
         Self { common: Common { audio_format, seed, ..Common::default() }, ..Self::default() }
     }
 
-    /// Says of which answer the items are, and which tools were declared for it.
-    pub(super) fn of_answer(&mut self, id: &str, tools: Option<&RawValue>) {
+    /// Sets the response that the items belong to, and the tools that were declared for it.
+    pub(super) fn set_response(&mut self, id: &str, tools: Option<&RawValue>) {
         if !id.is_empty() {
             self.common.seed = hash::fnv64(hash::FNV64, id.as_bytes());
         }
         // xAI reports the steps of its own tools as calls of custom tools that the request does not declare (recording
         // xai-stream-citations-search-results-98ebabf3, 2026).
-        self.common.host_runs_custom = tools
+        self.common.provider_runs_custom = tools
             .is_some_and(|tools| tools.get().contains("\"type\"") && !declares_custom(tools.get()));
     }
 
@@ -93,7 +93,7 @@ impl Items {
     ) -> Result<()> {
         let told = Told::read(raw)?;
         let id = told.word("id");
-        // One that grew before it began, or begins again.
+        // An item that grew before it started, or that starts again.
         let Self { places, list, .. } = self;
         let wanted = Wanted { kind: None, id: Some(&id), index };
         let known = match index {
@@ -211,7 +211,7 @@ impl Items {
         Ok(at)
     }
 
-    /// Adds to an item. One that never began begins here, if the event says of which kind it is.
+    /// Adds to an item. An item without a start is started here, if the event determines its kind.
     pub(super) fn grow(
         &mut self,
         place: &Place<'_>,
@@ -255,7 +255,7 @@ impl Items {
                 && Some(known.index) == place.index
                 && Some(known.id.as_str()) == place.id
         };
-        // Nothing has begun since, so it is still the latest of its place and id.
+        // No item has started since, so it is still the latest of its index and id.
         if let Some(recent) = self.recent.filter(|at| fits(&places.places()[*at])) {
             return Some(recent);
         }

@@ -32,7 +32,7 @@ pub(super) enum Plain<'a> {
 #[serde(untagged)]
 pub(super) enum WireItem<'a> {
     Plain(Plain<'a>),
-    /// As it came.
+    /// An item of an earlier response, unchanged.
     Replayed(Value),
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Items<'a, 'w> {
     system: &'static str,
     warnings: &'w mut Vec<Warning>,
     items: Vec<WireItem<'a>>,
-    /// The kind of item that each call was, and the item as it came.
+    /// The kind of item that each call was, and the item itself.
     calls: HashMap<&'a str, Called<'a>>,
 }
 
@@ -88,10 +88,13 @@ impl<'a, 'w> Items<'a, 'w> {
         for (at, message) in prepared.messages.iter().enumerate() {
             let at = prepared.place(at);
             if message.cache_control.is_some() {
-                self.dropped(format!("messages[{at}].cache_control"), "there are no cache markers");
+                self.dropped(
+                    format!("messages[{at}].cache_control"),
+                    "the protocol has no cache markers",
+                );
             }
             if message.role != Role::Tool && message.name.is_some() {
-                let why = format!("{} takes no names of speakers", self.provider.name);
+                let why = format!("{} does not accept the name of an author", self.provider.name);
                 self.dropped(format!("messages[{at}].name"), &why);
             }
             match message.role {
@@ -136,7 +139,7 @@ impl<'a, 'w> Items<'a, 'w> {
         };
         if let [ContentPart::Text(text)] = &parts[..] {
             if text.cache_control.is_some() {
-                let why = format!("{} takes no cache markers", self.provider.name);
+                let why = format!("{} does not accept cache markers", self.provider.name);
                 self.dropped(format!("messages[{at}].content[0]"), &why);
             }
             return Ok(WireContent::Text(Cow::Borrowed(&text.text)));
@@ -183,7 +186,7 @@ impl<'a, 'w> Items<'a, 'w> {
                 if let Some(text) = beside {
                     let subject = format!("messages[{at}]");
                     let why = format!(
-                        "{subject}: the text of a screen's result is sent in a message behind it"
+                        "{subject}: the text of a screen's result is sent in a message after it"
                     );
                     self.warnings.push(Warning::new(WarningKind::Converted, subject, why));
                     let content = WireContent::Text(Cow::Owned(text));
@@ -197,21 +200,24 @@ impl<'a, 'w> Items<'a, 'w> {
 
     fn assistant(&mut self, message: &'a ChatMessage, at: usize) {
         let before = (self.items.len(), self.warnings.len());
-        let mut turn = Turn { of_response: message.origin.is_some(), ..Turn::default() };
+        let mut assistant = AssistantMessage {
+            of_response: message.origin.is_some(),
+            ..AssistantMessage::default()
+        };
         match &message.content {
             None => {}
-            Some(MessageContent::Text(text)) => turn.said.push(text),
+            Some(MessageContent::Text(text)) => assistant.texts.push(text),
             Some(MessageContent::Parts(parts)) => {
                 for (part_at, part) in parts.iter().enumerate() {
-                    let taken = self.part(part, &mut turn);
-                    let uncited = std::mem::take(&mut turn.uncited);
+                    let taken = self.part(part, &mut assistant);
+                    let uncited = std::mem::take(&mut assistant.uncited);
                     if taken.is_ok() && !uncited {
                         continue;
                     }
                     let subject = format!("messages[{at}].content[{part_at}]");
                     let Err(why) = taken else {
                         let name = self.provider.name.as_ref();
-                        let why = format!("{name} takes only its own citations back, and whole");
+                        let why = format!("{name} accepts only its own complete citations");
                         self.dropped(subject, &why);
                         continue;
                     };
@@ -219,8 +225,8 @@ impl<'a, 'w> Items<'a, 'w> {
                         ContentPart::Audio(AudioPart { transcript: Some(words), .. })
                             if !words.is_empty() =>
                         {
-                            turn.close();
-                            turn.said.push(words);
+                            assistant.close();
+                            assistant.texts.push(words);
                             let message = format!("{subject}: {why}: its transcript is sent");
                             let kind = WarningKind::Converted;
                             self.warnings.push(Warning::new(kind, subject, message));
@@ -230,7 +236,7 @@ impl<'a, 'w> Items<'a, 'w> {
                 }
             }
         }
-        self.say(&mut turn);
+        self.flush(&mut assistant);
         if (self.items.len(), self.warnings.len()) == before {
             // An empty message is still one; but not if there was something that cannot go back.
             let content = WireContent::Text(Cow::Borrowed(""));
@@ -239,58 +245,63 @@ impl<'a, 'w> Items<'a, 'w> {
     }
 
     /// Adds a part of a response; why not, if it cannot go back.
-    fn part(&mut self, part: &'a ContentPart, turn: &mut Turn<'a>) -> Result<(), String> {
+    fn part(
+        &mut self,
+        part: &'a ContentPart,
+        assistant: &mut AssistantMessage<'a>,
+    ) -> Result<(), String> {
         let plain = self.provider.quirks.items == ItemForm::Plain;
         let item = replay::item(part);
         let name = self.provider.name.as_ref();
         match part {
             ContentPart::Text(text) => {
                 match item.filter(|item| !plain && replay::kind(item) == "message") {
-                    Some(item) => self.replay_text(item, text, turn),
+                    Some(item) => self.replay_text(item, text, assistant),
                     None => {
                         let mut citations = text.citations.iter();
-                        turn.uncited = citations.any(|one| one.is_missed(turn.of_response));
-                        turn.close();
-                        turn.said.push(&text.text);
+                        assistant.uncited =
+                            citations.any(|one| one.is_missed(assistant.of_response));
+                        assistant.close();
+                        assistant.texts.push(&text.text);
                     }
                 }
                 return Ok(());
             }
             ContentPart::ToolCall(call) => {
-                self.say(turn);
+                self.flush(assistant);
                 self.call(call, item, plain);
                 return Ok(());
             }
             _ if plain => {}
             ContentPart::Thinking(_) | ContentPart::RedactedThinking(_) => {
                 let Some(item) = item else {
-                    return Err(format!("{name} takes only its own thinking back"));
+                    return Err(format!("{name} accepts only its own thinking"));
                 };
                 if !self.can_think_again(item) {
-                    return Err(format!("{name} takes no thinking back that was not encrypted"));
+                    return Err(format!("{name} accepts only encrypted thinking"));
                 }
-                self.say(turn);
-                self.replay(item, part, turn);
+                self.flush(assistant);
+                self.replay(item, part, assistant);
                 return Ok(());
             }
             ContentPart::Opaque(opaque) => {
-                self.say(turn);
+                self.flush(assistant);
                 self.items.push(WireItem::Replayed(opaque.data.clone()));
                 return Ok(());
             }
             _ => {
                 let orphan = |item: &Map<String, Value>| {
-                    replay::is_told(item)
-                        && !replay::id(item).is_some_and(|id| turn.replayed.contains(&id))
+                    replay::is_represented(item)
+                        && !replay::id(item).is_some_and(|id| assistant.replayed.contains(&id))
                 };
                 if let Some(item) = item.filter(|item| !orphan(item)) {
-                    self.say(turn);
-                    self.replay(item, part, turn);
+                    self.flush(assistant);
+                    self.replay(item, part, assistant);
                     return Ok(());
                 }
             }
         }
-        Err(format!("{name} takes no `{}` in the assistant's turns", part.kind()))
+        Err(format!("{name} does not accept `{}` in messages of the assistant", part.kind()))
     }
 
     /// Returns whether reasoning means something to the provider when it comes back: what it does not keep must hold
@@ -306,35 +317,40 @@ impl<'a, 'w> Items<'a, 'w> {
         kept || has("encrypted_content") || has("content") || open
     }
 
-    /// Sends an item back as it came, once for all parts that it became.
-    fn replay(&mut self, item: &'a Map<String, Value>, part: &ContentPart, turn: &mut Turn<'a>) {
-        if !replay::is_told(item) {
+    /// Sends an item back unchanged, once for all of its parts.
+    fn replay(
+        &mut self,
+        item: &'a Map<String, Value>,
+        part: &ContentPart,
+        assistant: &mut AssistantMessage<'a>,
+    ) {
+        if !replay::is_represented(item) {
             self.items.push(WireItem::Replayed(replay::whole(item, part)));
-            turn.replayed.extend(replay::id(item));
+            assistant.replayed.extend(replay::id(item));
         }
     }
 
-    /// Sends a text back in the message of its id. The pieces of one message stay together.
+    /// Sends a text back in the message with its id. The pieces of one message stay together.
     fn replay_text(
         &mut self,
         item: &'a Map<String, Value>,
         text: &'a TextPart,
-        turn: &mut Turn<'a>,
+        assistant: &mut AssistantMessage<'a>,
     ) {
         let (piece, is_all) = replay::piece(item, text, self.provider.name.as_ref());
-        turn.uncited = !is_all;
+        assistant.uncited = !is_all;
         let id = replay::id(item);
-        if replay::is_told(item)
+        if replay::is_represented(item)
             && id.is_some()
-            && turn.open == id
+            && assistant.open == id
             && let Some(WireItem::Replayed(message)) = self.items.last_mut()
             && let Some(Value::Array(content)) = message.get_mut("content")
         {
             content.push(piece);
             return;
         }
-        self.say(turn);
-        turn.open = id;
+        self.flush(assistant);
+        assistant.open = id;
         self.items.push(WireItem::Replayed(replay::message(item, &piece)));
     }
 
@@ -368,13 +384,13 @@ impl<'a, 'w> Items<'a, 'w> {
         self.items.push(item);
     }
 
-    /// Sends what was collected so far as one message.
-    fn say(&mut self, turn: &mut Turn<'a>) {
-        turn.close();
-        let said = std::mem::take(&mut turn.said);
-        let text = match said[..] {
+    /// Sends the collected pieces as one message.
+    fn flush(&mut self, assistant: &mut AssistantMessage<'a>) {
+        assistant.close();
+        let texts = std::mem::take(&mut assistant.texts);
+        let text = match texts[..] {
             [text] => Cow::Borrowed(text),
-            _ => Cow::Owned(said.concat()),
+            _ => Cow::Owned(texts.concat()),
         };
         if !text.is_empty() {
             let content = WireContent::Text(text);
@@ -385,10 +401,10 @@ impl<'a, 'w> Items<'a, 'w> {
 
 /// An assistant's message while it is written.
 #[derive(Default)]
-struct Turn<'a> {
+struct AssistantMessage<'a> {
     /// Text that has no item of its own.
-    said: Vec<&'a str>,
-    /// The id of the message that the last text was a piece of.
+    texts: Vec<&'a str>,
+    /// The id of the message that the last text belongs to.
     open: Option<&'a str>,
     /// The ids of the items that were replayed.
     replayed: Vec<&'a str>,
@@ -398,7 +414,7 @@ struct Turn<'a> {
     uncited: bool,
 }
 
-impl Turn<'_> {
+impl AssistantMessage<'_> {
     fn close(&mut self) {
         self.open = None;
     }

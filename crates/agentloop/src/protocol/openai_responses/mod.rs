@@ -1,4 +1,4 @@
-//! OpenAI's responses, and everyone who speaks them.
+//! OpenAI's Responses API, and the providers that implement it.
 
 mod decode;
 mod encode;

@@ -52,28 +52,28 @@ pub(super) fn shown(part: &ContentPart, provider: &Provider) -> Shown {
     Shown::unless(|of_tool| encode(part, provider, of_tool).err())
 }
 
-/// Returns the part as the provider takes it, with a warning for what had to be left out of it; or why it cannot be
-/// taken.
+/// Returns the part in the form that the provider accepts, with a warning if something was left out of it, or why it
+/// cannot be sent.
 pub(super) fn encode<'a>(
     part: &'a ContentPart,
     provider: &Provider,
     of_tool: bool,
 ) -> Result<(WirePart<'a>, Option<String>), Refusal> {
     let (name, quirks) = (&provider.name, &provider.quirks);
-    let unmarked = |marked: bool| marked.then(|| format!("{name} takes no cache markers"));
+    let unmarked = |marked: bool| marked.then(|| format!("{name} does not accept cache markers"));
     if let ContentPart::Text(text) = part {
         let wire = WirePart::Text { text: &text.text };
         return Ok((wire, unmarked(text.cache_control.is_some())));
     }
-    let turn = if of_tool { "the turns of tools" } else { "this turn" };
+    let place = if of_tool { "messages of tools" } else { "this message" };
     let Some(medium) = Medium::of(part)? else {
-        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+        return Err(format!("{name} does not accept `{}` in {place}", part.kind()).into());
     };
     if of_tool && matches!(medium.kind, MediaKind::Audio | MediaKind::Video) {
-        return Err(format!("{name} takes no `{}` in {turn}", part.kind()).into());
+        return Err(format!("{name} does not accept `{}` in {place}", part.kind()).into());
     }
     if of_tool && quirks.tool_result_images == ToolResultImages::Refused {
-        return Err(format!("{name} takes only text in {turn}").into());
+        return Err(format!("{name} accepts only text in {place}").into());
     }
     let (marked, detail) = match part {
         ContentPart::ImageUrl { image_url, cache_control } => {
@@ -88,13 +88,13 @@ pub(super) fn encode<'a>(
                 Source::Id(id) => (None, Some(id)),
                 _ => (Some(image(medium, provider)?), None),
             };
-            // Where nothing is said, the provider decides; it wants to be told so.
+            // If the request does not set it, `auto` is sent, because the field is required.
             let full = quirks.items == ItemForm::Any;
             let detail = detail.or(full.then_some(ImageDetail::Auto));
             WirePart::Image { image_url, file_id, detail }
         }
         MediaKind::Audio if !matches!(medium.source, Source::Id(_)) => audio(medium, provider)?,
-        MediaKind::Video => return Err(format!("{name} takes no video").into()),
+        MediaKind::Video => return Err(format!("{name} does not accept video").into()),
         _ => file(medium, provider)?,
     };
     Ok((wire, unmarked(marked)))
@@ -103,10 +103,10 @@ pub(super) fn encode<'a>(
 fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
     let name = &provider.name;
     if provider.quirks.audio == AudioInputForm::Refused {
-        return Err(format!("{name} takes no audio").into());
+        return Err(format!("{name} does not accept audio").into());
     }
     let Source::Inline(data) = medium.source else {
-        return Err(Refusal::needs_bytes(format!("{name} takes no audio by address")));
+        return Err(Refusal::needs_bytes(format!("{name} does not accept audio by URL")));
     };
     let mime =
         medium.mime.ok_or_else(|| Refusal::unknown_type("the audio", "its `format` or content"))?;
@@ -116,7 +116,7 @@ fn audio<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Re
 
 fn file<'a>(medium: Medium<'a>, provider: &Provider) -> Result<WirePart<'a>, Refusal> {
     if provider.quirks.files == FileInputForm::Refused {
-        return Err(format!("{} takes no files", provider.name).into());
+        return Err(format!("{} does not accept files", provider.name).into());
     }
     let (mut file_data, mut file_url, mut file_id, mut filename) = (None, None, None, None);
     match medium.source {

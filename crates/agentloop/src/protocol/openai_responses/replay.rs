@@ -8,7 +8,7 @@ use crate::protocol::{free_text, is_item};
 
 type Item = Map<String, Value>;
 
-/// Returns the item that a part was made of.
+/// Returns the item that a part was made from.
 pub(super) fn item(part: &ContentPart) -> Option<&Item> {
     let state: Option<&ProviderState> = match part {
         ContentPart::Text(part) => part.provider_state.as_deref(),
@@ -25,7 +25,7 @@ pub(super) fn item(part: &ContentPart) -> Option<&Item> {
         _ => None,
     };
     let data = &state?.data;
-    // The same provider may have spoken another protocol, whose state is not an item; and a response that was asked for
+    // The same provider may have used another protocol, whose state is not an item. And a response that was requested
     // as the arguments of a call is text now.
     let item = data.as_object().filter(|_| is_item(data))?;
     let fits = match part {
@@ -47,12 +47,12 @@ pub(super) fn id(item: &Item) -> Option<&str> {
     item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
 }
 
-/// Returns whether another part before this one tells the item.
-pub(super) fn is_told(item: &Item) -> bool {
+/// Returns whether an earlier part already represents the item.
+pub(super) fn is_represented(item: &Item) -> bool {
     item.get("more") == Some(&Value::Bool(true))
 }
 
-/// Returns an item with what its part says of it.
+/// Returns an item with the fields of its part.
 pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
     let mut whole = item.clone();
     if let (ContentPart::Image(image), "image_generation_call") = (part, kind(item)) {
@@ -61,7 +61,7 @@ pub(super) fn whole(item: &Item, part: &ContentPart) -> Value {
     Value::Object(whole)
 }
 
-/// Returns a message of which one piece is there.
+/// Returns a message with one piece.
 pub(super) fn message(item: &Item, piece: &Value) -> Value {
     let mut message = item.clone();
     message.remove("refusal");
@@ -72,7 +72,7 @@ pub(super) fn message(item: &Item, piece: &Value) -> Value {
     Value::Object(message)
 }
 
-/// Returns a text as a piece of a message, and whether all of its citations are in it.
+/// Returns a text as a piece of a message, and whether it includes all of its citations.
 pub(super) fn piece(item: &Item, text: &TextPart, provider: &str) -> (Value, bool) {
     if item.get("refusal") == Some(&Value::Bool(true)) {
         return (json!({ "type": "refusal", "refusal": text.text }), text.citations.is_empty());

@@ -2,7 +2,7 @@
 
 use super::decode::Decoder;
 use super::growing::{Growth, Place, Source};
-use super::wire::{Event, Response, says_something};
+use super::wire::{Event, Response, has_content};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::json::{bare, fill_json, fill_json_body, mended};
 use crate::protocol::{Decode, Emitter, Flow, Frame, error_body};
@@ -17,7 +17,7 @@ impl Decode for Decoder {
             return Ok(Flow::Continue);
         }
         if data == b"[DONE]" {
-            // The provider says that it is over, though not why.
+            // The provider reports the end without a reason.
             if !emitter.is_started() {
                 return Err(error_body::cut_off(emitter.is_started()));
             }
@@ -70,7 +70,7 @@ impl Decoder {
         let kind = event.kind.non_empty().unwrap_or(name);
         // An error may lack the name of its kind, and so may a whole response.
         if kind == "error"
-            || (!kind.starts_with("response.") && event.error.filter(says_something).is_some())
+            || (!kind.starts_with("response.") && event.error.filter(has_content).is_some())
         {
             return Err(self.error(data));
         }
@@ -164,7 +164,7 @@ impl Decoder {
             }
             "audio.delta" => Growth::Audio { delta },
             "audio.transcript.delta" => Growth::Transcript { delta },
-            // Steps of the provider's own work, and what is not known yet.
+            // Progress of the provider's own tools, and unknown events.
             _ => return Ok(()),
         };
         self.ensure_started(emitter)?;
@@ -180,11 +180,13 @@ impl Decoder {
         let is_response =
             response.object.0.as_deref() == Some("response") || !response.output.is_empty();
         if !is_response {
-            let failed = response.error.filter(says_something).is_some();
+            let failed = response.error.filter(has_content).is_some();
             if failed || error_body::is_bare_error(body) {
                 return Err(self.error(body));
             }
-            return Err(Error::new(ErrorKind::Protocol, "the answer is no response").with_raw(body));
+            return Err(
+                Error::new(ErrorKind::Protocol, "the body is not a response").with_raw(body)
+            );
         }
         self.ended(response, None, body, emitter)
     }
@@ -197,28 +199,28 @@ impl Decoder {
         data: &[u8],
         emitter: &mut Emitter,
     ) -> Result<()> {
-        // What is beside an error still belongs to the response.
+        // Fields beside an error still belong to the response.
         self.all(response, emitter)?;
         let status = response.status.non_empty().or(event);
-        if let Some(error) = response.error.filter(says_something) {
+        if let Some(error) = response.error.filter(has_content) {
             let error = format!(r#"{{"error":{}}}"#, error.get());
             return Err(self.error(error.as_bytes()).with_raw(data));
         }
         let reason = response.incomplete_details.0.as_ref().and_then(|why| why.reason.non_empty());
         let word = match status {
             Some("failed") => {
-                let error = Error::new(ErrorKind::Server, "the answer failed");
+                let error = Error::new(ErrorKind::Server, "the response failed");
                 return Err(error
                     .with_provider(self.context.provider.name.as_ref())
                     .with_raw(data));
             }
-            // The job runs on and is paid for whatever is done here: another attempt would start a second one.
+            // The job continues and costs money whatever happens here: another attempt would start a second one.
             Some(status @ ("queued" | "in_progress")) if event.is_none() => {
                 let id = response.id.non_empty().unwrap_or("without an id");
                 let message = format!("the response {id} runs in the background and is {status}");
                 return Err(Error::new(ErrorKind::Unsupported, message)
                     .with_hint(format!(
-                        "background responses are not waited for: read it later with GET /responses/{id}, or ask without `background`"
+                        "read the response later with GET /responses/{id}, or send the request without `background`"
                     ))
                     .with_raw(data));
             }
@@ -231,7 +233,7 @@ impl Decoder {
     }
 
     fn error(&self, data: &[u8]) -> Error {
-        error_body::in_answer(&self.context.provider.name, data)
+        error_body::in_body(&self.context.provider.name, data)
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn thinking(
     }
     let mut fields = Map::new();
     if let Some(effort) = effort {
-        // An effort that stands for `thinking` is written where a rule sends `thinking`.
+        // An effort that replaces `thinking` is written where a rule sends `thinking`.
         let is_derived = request.reasoning_effort.is_none();
         if is_derived && params.is_renamed(Param::Thinking) {
             fields.insert("effort".to_owned(), effort.as_str().into());
@@ -39,7 +39,7 @@ pub(super) fn thinking(
             params.lose("thinking.enabled");
         }
     }
-    // Summaries of the thinking are sent only to requests that ask for them.
+    // Summaries of the thinking are sent only if the request includes them.
     if thinking.include == Some(true) {
         match provider.quirks.items {
             ItemForm::Any => drop(fields.insert("summary".to_owned(), "auto".into())),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::{ChatMessage, ContentPart};
 
-/// An image of one transparent pixel: a call of a screen can only be answered with an image, also when it was denied.
+/// An image of one transparent pixel. The result of a screen call must be an image, even if the call was denied.
 const NO_SCREEN: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
 /// Returns whether results of such calls have a form of their own.
@@ -13,7 +13,7 @@ pub(super) fn has_own(kind: &str) -> bool {
     matches!(kind, "shell_call" | "local_shell_call" | "apply_patch_call" | "computer_call")
 }
 
-/// Returns the result of the call that `item` is, and what of it must be said in words beside it.
+/// Returns the result of the call `item`, and the text that must be sent beside it.
 pub(super) fn own(
     item: &Map<String, Value>,
     call_id: &str,

@@ -42,7 +42,7 @@ pub(super) fn tools(
     }
     let tool = |declared| match declared {
         Declared::Function(mut function) => {
-            // Providers make schemas strict unless told not to.
+            // Providers make schemas strict unless `strict` is false.
             function.strict.get_or_insert(false);
             Wire::Function { r#type: "function", function }
         }

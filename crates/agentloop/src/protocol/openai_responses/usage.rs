@@ -78,8 +78,8 @@ fill!(OutputDetails {
     "audio_tokens" => audio_tokens;
 } rest except);
 
-/// Returns the usage, and the cost if the provider names one. `tools` is what is beside it on the provider's own tools.
-/// `None` when nothing of it is a count.
+/// Returns the usage, and the cost if the provider reports it. `tools` has the counts of the provider's own tools.
+/// Returns `None` if there are no counts.
 pub(super) fn of(
     wire: &Usage<'_>,
     tools: Option<&RawValue>,

@@ -18,11 +18,11 @@ pub(super) struct Event<'a> {
     pub(super) output_index: Int,
     pub(super) content_index: Int,
     pub(super) summary_index: Int,
-    /// What is added.
+    /// The text to add.
     pub(super) delta: JsonText<'a>,
     pub(super) logprobs: Option<&'a RawValue>,
     pub(super) annotation: Option<&'a RawValue>,
-    /// What is whole now.
+    /// The complete text.
     pub(super) text: Text<'a>,
     pub(super) refusal: Text<'a>,
     pub(super) arguments: JsonText<'a>,
@@ -57,7 +57,7 @@ fill!(Event {
     "object" => object;
 });
 
-/// A whole response, or what is known of one while it is streamed.
+/// A complete response, or the part of one that is known while it is streamed.
 #[derive(Debug, Default)]
 pub(super) struct Response<'a> {
     pub(super) id: Text<'a>,
@@ -114,7 +114,7 @@ pub(super) struct Incomplete<'a> {
     pub(super) reason: Text<'a>,
 }
 
-/// Returns whether something that says what went wrong says anything: providers send empty errors too.
-pub(super) fn says_something(raw: &&RawValue) -> bool {
+/// Returns whether an error has any content: providers also send empty errors.
+pub(super) fn has_content(raw: &&RawValue) -> bool {
     !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]")
 }

@@ -1,17 +1,17 @@
-//! The shape of a response: how it is asked for, and how it is found again in what comes back.
+//! The form of the output: how it is requested, and how it is restored from the response.
 //!
-//! A schema is asked for natively where the model keeps to one, as the arguments of a tool that must be called where it
-//! does not, and in words last. Encoders see only what their protocol can say; the [`AnswerForm`] undoes the rest in
-//! the events, so the text of the response is the JSON that was asked for, whichever way was taken.
+//! A schema is requested natively if the model enforces it, else as the arguments of a forced tool call, and last in
+//! the instructions. Encoders see only what their protocol supports. The [`OutputForm`] restores the rest in the
+//! events, so the text of the response is always the requested JSON.
 
-mod answer;
+mod form;
 mod unwrap;
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-pub(crate) use answer::{AnswerForm, Answers};
+pub(crate) use form::{OutputForm, OutputParts};
 
 use super::restrict::Restricted;
 use super::{Order, codec};
@@ -25,26 +25,30 @@ use crate::provider::quirks::JsonSchemaSupport;
 use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
 use crate::schema;
 
-/// A request whose response is asked for in a way that its provider knows.
+/// A request whose output is requested in a way that its provider supports.
 #[derive(Debug)]
 pub(crate) struct Shaped<'r> {
     pub(crate) request: Draft<'r>,
     /// The name of the model to send; empty sends none.
     pub(crate) model: &'r str,
+<<<<<<< HEAD
     /// What is known of the model that the request names.
     pub(crate) traits: &'r ModelTraits,
     /// What the conversation must look like.
+=======
+    /// The required order of the conversation.
+>>>>>>> d8c59b6 (Document chat, protocols, media and models plainly, and name their tests)
     pub(crate) order: &'r Order,
-    /// What is said in words, beside the instructions of the request.
+    /// Text to add to the instructions of the request.
     pub(crate) instructions: Option<String>,
-    pub(crate) form: AnswerForm,
+    pub(crate) form: OutputForm,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// What asks for JSON in words.
+/// The instruction that requests JSON.
 const ONE_OBJECT: &str = "Answer with one JSON object only, without any text around it.";
 
-/// Chooses how the response's shape is asked for.
+/// Chooses how the output is requested.
 ///
 /// # Errors
 ///
@@ -62,7 +66,7 @@ pub(crate) fn shape<'r>(
         traits,
         order: &restricted.order,
         instructions: None,
-        form: AnswerForm::default(),
+        form: OutputForm::default(),
         warnings: Vec::new(),
     };
     match &request.response_format {
@@ -110,7 +114,7 @@ pub(crate) fn shape<'r>(
     Ok(shaped)
 }
 
-/// Returns the best way that the model has, or the one that the request insists on.
+/// Returns the best strategy that the model supports, or the one that the request sets.
 fn strategy(
     provider: &Provider,
     traits: &ModelTraits,
@@ -126,9 +130,9 @@ fn strategy(
     match request.output_strategy {
         Some(OutputStrategy::Tool) if !may_force(provider, traits, request) => Err(Error::new(
             ErrorKind::Unsupported,
-            "output_strategy: the model cannot be made to call a tool here",
+            "output_strategy: the model cannot be forced to call a tool here",
         )
-        .with_hint("leave `output_strategy` out, or ask without thinking")),
+        .with_hint("remove `output_strategy`, or turn thinking off")),
         Some(strategy) => Ok(strategy),
         None if natively => Ok(OutputStrategy::Native),
         // Beside tools of the caller's own, a forced call would forbid the model to call them.
@@ -187,7 +191,7 @@ impl Shaped<'_> {
     /// Adds a tool that takes the response as its arguments and must be called.
     fn by_tool(&mut self, provider: &Provider, model: &str, format: &JsonSchemaFormat) {
         if self.request.output_strategy.is_none() {
-            self.warn(&format!("{model} keeps to no schema by itself: asked for as a tool call"));
+            self.warn(&format!("{model} does not enforce schemas: requested as a tool call"));
         }
         let alone = callable(&self.request) == 0;
         let name = free_name(&self.request, &format.name);
@@ -219,11 +223,13 @@ impl Shaped<'_> {
             };
         if self.request.output_strategy.is_none() {
             let who = match support {
-                JsonSchemaSupport::InInstructions => format!("{} knows no schemas", provider.name),
-                JsonSchemaSupport::NotWithTools => {
-                    format!("{} takes no schema beside tools", provider.name)
+                JsonSchemaSupport::InInstructions => {
+                    format!("{} does not support schemas", provider.name)
                 }
-                _ => format!("{model} keeps to no schema by itself"),
+                JsonSchemaSupport::NotWithTools => {
+                    format!("{} does not accept a schema together with tools", provider.name)
+                }
+                _ => format!("{model} does not enforce schemas"),
             };
             let how = if json_mode { "JSON mode and instructions" } else { "instructions" };
             self.warn(&format!("{who}: sent as {how}"));

@@ -87,11 +87,11 @@ fn the_tool_is_named_apart_and_must_be_called_once() {
     let shaped = shape(&provider, "m", &traits, &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport_answer"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::Required));
-    assert!(shaped.warnings.is_empty(), "what was asked for is no surprise");
+    assert!(shaped.warnings.is_empty(), "a strategy that the request sets is not a warning");
 }
 
 #[test]
-fn what_is_no_object_is_wrapped_where_the_host_wants_objects() {
+fn a_schema_that_is_not_an_object_is_wrapped_where_the_provider_requires_objects() {
     let list = json!({ "type": "array", "items": { "type": "string" } });
     let openai = Provider::openai_compatible("lab", "http://lab.invalid");
     let gemini = Provider::gemini_compatible("lab", "http://lab.invalid");

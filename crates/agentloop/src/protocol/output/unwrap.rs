@@ -2,11 +2,11 @@
 
 use crate::schema::WRAPPER;
 
-/// The text of `{"value": …}` while it comes. What turns out to be something else is emitted as it is.
+/// The text of `{"value": …}` while it arrives. Any other text is emitted unchanged.
 #[derive(Debug)]
 pub(super) struct Unwrap {
     state: State,
-    /// What has not been emitted yet.
+    /// The text that has not been emitted yet.
     held: String,
 }
 
@@ -14,7 +14,7 @@ pub(super) struct Unwrap {
 enum State {
     Before,
     Inside,
-    /// It is no such object.
+    /// It is not such an object.
     Off,
 }
 
@@ -61,7 +61,7 @@ impl Unwrap {
         out
     }
 
-    /// Returns what is left when nothing follows.
+    /// Returns the rest at the end of the text.
     pub(super) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         match self.state {
@@ -78,7 +78,7 @@ impl Unwrap {
 enum Opening {
     Unfinished,
     Other,
-    /// The value begins here.
+    /// The value starts here.
     At(usize),
 }
 
@@ -97,7 +97,7 @@ fn opening(text: &str) -> Opening {
     if value.is_empty() { Opening::Unfinished } else { Opening::At(text.len() - value.len()) }
 }
 
-/// The longest beginning, with the white space in it: it is read again with each piece until it is whole.
+/// The longest opening, including white space. It is parsed again with each piece until it is complete.
 const MAX_OPENING_BYTES: usize = 256;
 
 const WRAPPER_KEY: &str = "\"value\"";
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrapper_goes_however_the_text_is_cut() {
+    fn the_wrapper_is_removed_however_the_text_is_cut() {
         for (text, value) in [
             (r#"{"value":[1,{"a":{}}]}"#, r#"[1,{"a":{}}]"#),
             (" {\n \"value\" : \"a}\" \n} \n", "\"a}\""),

@@ -1,7 +1,7 @@
 //! The only interpreter of a provider's rules about parameters.
 //!
 //! A protocol supplies a [`Place`] for each parameter: the name or the path under which it is sent, or that the
-//! protocol has no such setting. The rules of the provider are applied in two steps:
+//! protocol does not support this parameter. The rules of the provider are applied in two steps:
 //!
 //! 1. [`set_defaults`] and [`apply`] change the request, before it is encoded. A default is set like a value of the
 //!    caller, a stripped parameter is cleared, a number is clamped. All warnings are written here, so a rule that counts is never silent.
@@ -25,7 +25,7 @@ pub(crate) enum Place {
     At(&'static str),
     /// Under this name, as a number of this range.
     Between(&'static str, f64, f64),
-    /// The protocol has no such setting.
+    /// The protocol does not support this parameter.
     Nowhere,
 }
 
@@ -76,7 +76,7 @@ impl Provider {
         Ruling::new(&self.rules, param)
     }
 
-    /// Checks the rules of the provider, in every protocol that it speaks.
+    /// Checks the rules of the provider, in every protocol that it supports.
     ///
     /// # Errors
     ///
@@ -152,10 +152,10 @@ pub(crate) fn apply(provider: &Provider, request: &mut Draft<'_>) -> Result<Vec<
         if path(provider, param).is_none() {
             if place == Place::Nowhere && ruling.is_sent != Some(false) {
                 if is_wish(request, param) {
-                    warn(WarningKind::Dropped, &format!("{who} has no such setting"));
+                    warn(WarningKind::Dropped, &format!("{who} does not support this parameter"));
                 }
             } else {
-                warn(WarningKind::Dropped, &format!("{who} does not take it"));
+                warn(WarningKind::Dropped, &format!("{who} does not accept it"));
                 request.to_mut().clear(param);
             }
             continue;
@@ -170,7 +170,7 @@ pub(crate) fn apply(provider: &Provider, request: &mut Draft<'_>) -> Result<Vec<
             warn(WarningKind::Renamed, &format!("{who} calls it `{name}`"));
         }
         if ruling.is_ignored {
-            warn(WarningKind::Ignored, &format!("{who} does nothing with it"));
+            warn(WarningKind::Ignored, &format!("{who} ignores it"));
         }
     }
     Ok(warnings)
@@ -185,7 +185,7 @@ fn is_wish(request: &ChatRequest, param: Param) -> bool {
     }
 }
 
-/// Returns the number that is sent for one that the request leaves open, within the provider's range.
+/// Returns the number to send for a parameter that the request does not set, within the provider's range.
 pub(in crate::protocol) fn within(provider: &Provider, param: Param, value: u64) -> u64 {
     let bounds = provider.ruling(param).range.and_then(|(min, max)| param.bounds(min, max));
     let Some((min, max)) = bounds else { return value };

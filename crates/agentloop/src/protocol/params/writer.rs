@@ -192,8 +192,8 @@ impl<'a> ParamWriter<'a> {
         Ok(())
     }
 
-    /// Writes what is left: the objects, and of parameters that only a rule has a name for, of the provider's defaults
-    /// and of the caller's own fields those that `is_wanted` names.
+    /// Writes the remaining fields that `is_wanted` selects: objects, parameters that only a rule has a name for, the
+    /// provider's defaults, and the caller's own fields.
     pub(in crate::protocol) fn settings(
         &mut self,
         request: &ChatRequest,
@@ -243,7 +243,7 @@ impl<'a> ParamWriter<'a> {
     fn extras(&mut self, is_wanted: impl Fn(&str) -> bool) -> Result<()> {
         for (name, value) in self.extra {
             if self.fixed.contains(&name.as_str()) {
-                self.drop(&format!("extra_body.{name}"), "the request itself sets it");
+                self.drop(&format!("extra_body.{name}"), "the request already sets it");
                 continue;
             }
             match (self.mode, self.objects.get_mut(name), value) {
@@ -269,18 +269,18 @@ impl<'a> ParamWriter<'a> {
         self.warn(WarningKind::Dropped, subject, why);
     }
 
-    /// Warns of what a request says about tools that it does not have.
+    /// Warns about settings for tools in a request without tools.
     pub(in crate::protocol) fn drop_without_tools(&mut self, request: &ChatRequest) {
         for param in [Param::ToolChoice, Param::ParallelToolCalls] {
             if request.has(param) && place(self.provider, param) != Place::Nowhere {
-                self.drop(param.name(), "means nothing without tools");
+                self.drop(param.name(), "has no effect without tools");
             }
         }
     }
 
     /// Warns of something that the provider has no setting for.
     pub(in crate::protocol) fn lose(&mut self, subject: &str) {
-        let why = format!("{} has no such setting", self.provider.name);
+        let why = format!("{} does not support this parameter", self.provider.name);
         self.drop(subject, &why);
     }
 

@@ -10,11 +10,11 @@ use crate::error::Result;
 use crate::media::{MediaKind, Medium, Refusal};
 use crate::provider::{Provider, Restriction};
 
-/// What a model that takes no unfinished message is asked instead.
+/// The message that is sent to a model that does not accept an unfinished message.
 const CONTINUE: &str =
     "Continue your last message exactly where it ends, without repeating any of it.";
 
-/// Returns whether a message names JSON, in whatever letters.
+/// Returns whether a message contains the word JSON, in any case.
 pub(super) fn name_json(request: &ChatRequest) -> bool {
     let names =
         |text: &str| text.as_bytes().windows(4).any(|window| window.eq_ignore_ascii_case(b"json"));
@@ -27,8 +27,8 @@ pub(super) fn name_json(request: &ChatRequest) -> bool {
     })
 }
 
-/// Returns whether the conversation ends with words of the assistant that the model shall continue. A message in which
-/// the provider's own tools were called is sent back for another reason: the provider had paused, and goes on.
+/// Returns whether the conversation ends with text of the assistant that the model should continue. A message with
+/// calls of the provider's own tools is different: the provider had paused, and continues by itself.
 pub(super) fn is_prefilled(request: &ChatRequest) -> bool {
     let Some(last) = request.messages.last().filter(|last| last.role == Role::Assistant) else {
         return false;

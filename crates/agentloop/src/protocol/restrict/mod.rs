@@ -1,7 +1,7 @@
 //! Applies the table of [restrictions](crate::provider::Restriction) to a request, before it is encoded.
 //!
-//! One interpreter serves all protocols: it looks at the request only, never at what a protocol makes of it. What can
-//! be decided only once the conversation is prepared (the order of messages, the ids of calls) is handed over as
+//! One interpreter serves all protocols: it looks at the request only, never at its encoded form. What can be decided
+//! only after the conversation is prepared (the order of messages, the ids of calls) is passed on as
 //! [`Order`](super::Order).
 
 mod messages;
@@ -24,20 +24,20 @@ pub(crate) struct Restricted<'r> {
     pub(crate) request: Draft<'r>,
     /// The name of the model to send; empty sends none.
     pub(crate) model: Cow<'r, str>,
-    /// Why JSON is asked for in the instructions only, where it is.
+    /// Why JSON is requested in the instructions only, if it is.
     pub(crate) words: Option<String>,
     /// Whether the instructions must name JSON.
     pub(crate) say_json: bool,
-    /// What the conversation must look like.
+    /// The required order of the conversation.
     pub(crate) order: Order,
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Applies every row that is about `model`.
+/// Applies every restriction for `model`.
 ///
 /// # Errors
 ///
-/// When a part of a message is refused, and in strict mode when a row would lose something.
+/// Fails if a part of a message is refused. In strict mode, also fails if a restriction would lose something.
 pub(crate) fn apply<'r>(
     provider: &Provider,
     model: &'r str,
@@ -87,7 +87,7 @@ fn triggers(action: &Action, request: &ChatRequest, provider: &Provider) -> bool
         }
         Action::FormatInWords => match &request.response_format {
             Some(ResponseFormat::JsonObject {}) => true,
-            // As the arguments of a tool there is no format.
+            // The arguments of a tool have no format.
             Some(ResponseFormat::JsonSchema { .. }) => {
                 request.output_strategy != Some(OutputStrategy::Tool)
             }
@@ -165,7 +165,7 @@ impl Restricted<'_> {
                 self.request.to_mut().tool_choice = Some(ToolChoice::Auto);
             }
             Action::FormatInWords => {
-                let how = "asked for in the instructions";
+                let how = "requested in the instructions";
                 self.report(row, WarningKind::Converted, "response_format", how, model)?;
                 self.words = Some(row.reason.to_string());
             }
@@ -210,7 +210,7 @@ impl Restricted<'_> {
         self.report(row, WarningKind::Clamped, "reasoning_effort", &how, model)?;
         let request = self.request.to_mut();
         request.reasoning_effort = Some(sent);
-        // Not to think was the wish that the level stands for now.
+        // The level already represents that thinking is off.
         if let Some(thinking) = &mut request.thinking
             && thinking.enabled == Some(false)
             && sent != Effort::None
@@ -255,7 +255,7 @@ impl Restricted<'_> {
         Ok(())
     }
 
-    /// Warns of a change, or refuses it: in strict mode nothing that was asked for is lost.
+    /// Warns about a change, or refuses it in strict mode.
     fn report(
         &mut self,
         row: &Restriction,
@@ -265,7 +265,7 @@ impl Restricted<'_> {
         model: &str,
     ) -> Result<()> {
         let reason = match row.reason.as_ref() {
-            "" => Cow::Owned(format!("{model} does not take it")),
+            "" => Cow::Owned(format!("{model} does not accept it")),
             reason => Cow::Borrowed(reason),
         };
         if self.request.strict && !row.then.is_lossless() {
@@ -278,7 +278,7 @@ impl Restricted<'_> {
     }
 }
 
-/// Returns why a row is there. It costs nothing for a row of the table.
+/// Returns the reason of a restriction, without allocating for a built-in one.
 fn reason(row: &Restriction) -> Cow<'static, str> {
     if row.reason.is_empty() {
         Cow::Borrowed("the provider refuses it")
@@ -298,11 +298,11 @@ fn refused(what: &str, how: &str) -> Error {
     Error::new(ErrorKind::Unsupported, what.to_owned()).with_hint(hint)
 }
 
-/// In strict mode, a parameter that an encoder left out or changed is an error too.
+/// Checks, in strict mode, that no parameter was left out or changed by an encoder.
 ///
 /// # Errors
 ///
-/// When `request` is strict and one of `warnings` is about a parameter that is not sent as asked.
+/// Fails if `request` is strict and one of `warnings` is about a parameter that is not sent as requested.
 pub(crate) fn check_strict(request: &ChatRequest, warnings: &[Warning]) -> Result<()> {
     if !request.strict {
         return Ok(());

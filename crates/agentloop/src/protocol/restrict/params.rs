@@ -28,7 +28,7 @@ pub(super) fn effort_change(
     match request.reasoning_effort {
         Some(asked) if known.contains(&asked) => None,
         Some(asked) => asked.nearest(known),
-        // Not to think is a level, where there is no switch.
+        // If there is no switch, a level turns thinking off.
         None if off
             && !known.contains(&Effort::None)
             && !codec(provider.protocol).has_thinking_switch(provider) =>
@@ -61,7 +61,7 @@ pub(super) fn set_field(request: &mut ChatRequest, path: &str, value: &Value) {
         let place = fields.entry(name).or_insert_with(|| Value::Object(Map::new()));
         match place {
             Value::Object(inner) => fields = inner,
-            // The request says something else here, which wins.
+            // The request sets another value here, which takes precedence.
             _ => return,
         }
     }

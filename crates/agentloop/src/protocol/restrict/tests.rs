@@ -23,7 +23,7 @@ fn a_request_that_keeps_to_the_table_is_not_copied() {
 }
 
 #[test]
-fn what_was_changed_needs_no_second_change() {
+fn applying_the_restrictions_twice_changes_nothing() {
     let row =
         Restriction::new("r", Action::Clamp { param: Param::TopLogprobs, min: 0.0, max: 5.0 });
     let provider = lab(row);
@@ -70,7 +70,7 @@ fn a_nested_field_is_joined_with_the_ones_of_the_request() {
 }
 
 #[test]
-fn a_provider_that_paused_is_not_asked_to_continue_in_words() {
+fn a_provider_that_paused_gets_no_instruction_to_continue() {
     let provider = lab(Restriction::new("r", Action::NoPrefill));
     let plain = ask().assistant("Once upon a time");
     assert_eq!(apply(&provider, "m", &plain).unwrap().request.messages.len(), 3);

@@ -75,7 +75,7 @@ impl Restricted<'_> {
         Ok(())
     }
 
-    /// Keeps the first `most` tools. The one that must be called is in place of the last of them.
+    /// Keeps the first `most` tools. A tool that must be called replaces the last of them.
     fn keep_first(&mut self, most: usize) {
         let request = self.request.to_mut();
         let forced = match &request.tool_choice {

@@ -16,7 +16,7 @@ fn table() -> Vec<(String, Restriction)> {
 }
 
 #[test]
-fn every_row_says_why_and_how_it_is_known() {
+fn every_restriction_has_a_reason_and_a_source() {
     for (provider, row) in table() {
         assert!(!row.id.is_empty() && !row.source.is_empty(), "{provider}: {row:?}");
         let silent = matches!(row.then, Action::Speak(_));
@@ -25,7 +25,7 @@ fn every_row_says_why_and_how_it_is_known() {
 }
 
 #[test]
-fn an_id_means_one_row_of_a_provider_and_bounds_are_sound() {
+fn ids_are_unique_per_provider_and_bounds_are_valid() {
     let mut seen: BTreeMap<(String, String), Restriction> = BTreeMap::new();
     for (provider, row) in table() {
         let changes = ModelRestrictions { add: vec![row.clone()], remove: Vec::new() };

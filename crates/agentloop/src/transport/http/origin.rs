@@ -6,7 +6,7 @@ use ::http::Uri;
 use ::http::uri::Scheme;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::provider::address::is_this_machine;
+use crate::provider::urls::is_this_machine;
 
 /// Scheme, host and port. Connections are shared, and secrets are sent, within one origin only.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

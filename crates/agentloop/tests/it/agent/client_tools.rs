@@ -69,7 +69,7 @@ fn items(output: Value) -> Value {
         "usage": { "input_tokens": 1, "output_tokens": 1, "total_tokens": 2 } })
 }
 
-fn said_by_openai() -> Value {
+fn from_openai() -> Value {
     items(json!([{ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed",
         "content": [{ "type": "output_text", "text": "Done.", "annotations": [] }] }]))
 }
@@ -80,7 +80,7 @@ fn blocks(content: Value, reason: &str) -> Value {
         "stop_reason": reason, "usage": { "input_tokens": 1, "output_tokens": 1 } })
 }
 
-fn said_by_anthropic() -> Value {
+fn from_anthropic() -> Value {
     blocks(json!([{ "type": "text", "text": "Done." }]), "end_turn")
 }
 
@@ -121,7 +121,7 @@ async fn a_shell_of_openai_uses_the_items_of_openai() {
     let call = json!({ "type": "shell_call", "id": "sh_1", "call_id": "call_1", "status": "completed",
         "environment": { "type": "local" },
         "action": { "commands": ["ls", "false", "sleep"], "timeout_ms": null, "max_output_length": 4096 } });
-    let canned = Canned::new([items(json!([call])), said_by_openai()]);
+    let canned = Canned::new([items(json!([call])), from_openai()]);
     let seen = Seen::default();
     let outcome = finished(&canned.agent(openai()).tool(shell(&seen)), OPENAI).await;
     assert_eq!(
@@ -149,7 +149,7 @@ async fn a_local_shell_uses_the_callers_declaration_and_the_same_handler() {
     let call = json!({ "type": "local_shell_call", "id": "lsh_1", "call_id": "call_1", "status": "completed",
         "action": { "type": "exec", "command": ["bash", "-lc", "ls -a"], "env": {}, "timeout_ms": 9,
             "working_directory": null, "user": null } });
-    let canned = Canned::new([items(json!([call])), said_by_openai()]);
+    let canned = Canned::new([items(json!([call])), from_openai()]);
     let seen = Seen::default();
     let tool = shell(&seen).declared_as("openai", json!({ "type": "local_shell" }));
     finished(&canned.agent(openai()).tool(tool), OPENAI).await;
@@ -171,10 +171,8 @@ async fn patches_of_openai_are_applied_and_their_status_is_sent_back() {
         json!({ "type": "apply_patch_call", "id": format!("apc_{id}"), "call_id": id, "status": "completed",
             "operation": { "type": "update_file", "path": path, "diff": "@@\n-a\n+b\n" } })
     };
-    let canned = Canned::new([
-        items(json!([call("1", "a.txt"), call("2", "/etc/passwd")])),
-        said_by_openai(),
-    ]);
+    let canned =
+        Canned::new([items(json!([call("1", "a.txt"), call("2", "/etc/passwd")])), from_openai()]);
     let tool = Tool::apply_patch(|call: PatchCall, _| async move {
         match call {
             PatchCall::UpdateFile { path, .. } if path.starts_with('/') => {
@@ -201,7 +199,7 @@ async fn safety_checks_of_a_computer_call_need_approval_and_are_acknowledged() {
     let check = json!({ "id": "check_1", "code": "malicious_instructions", "message": "Look." });
     let call = json!({ "type": "computer_call", "id": "cu_1", "call_id": "call_1", "status": "completed",
         "action": { "type": "click", "x": 3, "y": 4, "button": "left" }, "pending_safety_checks": [check] });
-    let canned = Canned::new([items(json!([call])), said_by_openai()]);
+    let canned = Canned::new([items(json!([call])), from_openai()]);
     let seen = Seen::default();
     let agent = canned.agent(openai()).tool(screen(&seen).policy(Policy::Allow));
     let outcome = agent.run(ChatRequest::new(OPENAI).user("Do it.")).await.unwrap();
@@ -227,7 +225,7 @@ async fn safety_checks_of_a_computer_call_need_approval_and_are_acknowledged() {
 async fn a_denied_computer_call_gets_an_image_and_the_reason() {
     let call = json!({ "type": "computer_call", "id": "cu_1", "call_id": "call_1", "status": "completed",
         "actions": [{ "type": "screenshot" }], "pending_safety_checks": [] });
-    let canned = Canned::new([items(json!([call])), said_by_openai()]);
+    let canned = Canned::new([items(json!([call])), from_openai()]);
     let seen = Seen::default();
     finished(&canned.agent(openai()).tool(screen(&seen).policy(Policy::Deny)), OPENAI).await;
     assert!(seen.lock().unwrap().is_empty());
@@ -247,7 +245,7 @@ async fn tools_of_anthropic_are_declared_by_version_and_called_by_name() {
         { "type": "tool_use", "id": "toolu_3", "name": "memory", "input": { "command": "view", "path": "/memories" } },
         { "type": "tool_use", "id": "toolu_4", "name": "computer", "input": { "action": "left_click", "coordinate": [3, 4] } },
     ]);
-    let canned = Canned::new([blocks(calls, "tool_use"), said_by_anthropic()]);
+    let canned = Canned::new([blocks(calls, "tool_use"), from_anthropic()]);
     let (commands, actions) = (Seen::default(), Seen::default());
     let edits: Seen<TextEditorCall> = Seen::default();
     let edited = Arc::clone(&edits);
@@ -307,7 +305,7 @@ async fn a_provider_that_does_not_define_the_tool_receives_a_function() {
 #[tokio::test]
 async fn approval_applies_under_the_providers_name_too() {
     let calls = json!([{ "type": "tool_use", "id": "toolu_1", "name": "bash", "input": { "command": "ls" } }]);
-    let canned = Canned::new([blocks(calls, "tool_use"), said_by_anthropic()]);
+    let canned = Canned::new([blocks(calls, "tool_use"), from_anthropic()]);
     let seen = Seen::default();
     let agent = canned.agent(anthropic()).tool(shell(&seen).policy(Policy::Ask));
     let outcome = agent.run(ChatRequest::new(ANTHROPIC).user("Do it.")).await.unwrap();

@@ -145,7 +145,7 @@ fn sixty_thousand_calls_in_items_are_read() {
 }
 
 #[test]
-fn blanks_that_come_one_by_one_are_looked_at_once() {
+fn white_space_that_arrives_byte_by_byte_is_scanned_once() {
     let mut sent = hostile::chunks(60_000, |_| r#"{"content":" "}"#.to_owned());
     sent.provider = "groq";
     sent.model = "deepseek-r1-distill-llama-70b";

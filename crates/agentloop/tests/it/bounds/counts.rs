@@ -17,7 +17,7 @@ fn is_counted(sent: &Sent) {
 }
 
 #[test]
-fn three_times_the_largest_number_of_tokens_is_no_overflow() {
+fn three_times_the_largest_number_of_tokens_does_not_overflow() {
     let reasoning = format!(r#"{{"reasoning_tokens":{MOST}}}"#);
     let chat = format!(
         r#","usage":{{"prompt_tokens":{MOST},"completion_tokens":{MOST},"total_tokens":{MOST},"completion_tokens_details":{reasoning},"prompt_tokens_details":{{"cached_tokens":{MOST},"cache_write_tokens":{MOST},"audio_tokens":{MOST}}}}}"#
@@ -54,7 +54,7 @@ fn three_times_the_largest_number_of_tokens_is_no_overflow() {
 }
 
 #[test]
-fn a_sum_of_the_tokens_of_texts_is_no_overflow() {
+fn a_sum_of_the_tokens_of_texts_does_not_overflow() {
     let ai = agentloop::AgentLoop::builder().build().unwrap();
     let one = format!(r#"{{"embeddings":{{"values":[1],"statistics":{{"token_count":{MOST}}}}}}}"#);
     let answer = HttpResponse::new(format!(r#"{{"predictions":[{one},{one},{one}]}}"#));
@@ -63,7 +63,7 @@ fn a_sum_of_the_tokens_of_texts_is_no_overflow() {
 }
 
 #[test]
-fn a_negative_number_of_tokens_is_no_number() {
+fn a_negative_number_of_tokens_is_ignored() {
     let usage = r#","usage":{"prompt_tokens":-5,"completion_tokens":-1,"total_tokens":-6}"#;
     let (outcome, _) = read(&hostile::chat(r#"{"content":"a"}"#, usage));
     let Some(ChatStreamEvent::MessageDone { response }) = outcome.unwrap() else {

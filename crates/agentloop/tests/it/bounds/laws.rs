@@ -22,7 +22,7 @@ fn most(sent: usize) -> usize {
 }
 
 #[test]
-fn memory_is_at_most_a_multiple_of_what_was_sent() {
+fn memory_is_at_most_a_multiple_of_the_received_bytes() {
     for shape in SHAPES {
         for times in [1, 4, 16] {
             let sent = (shape.make)(shape.elements * times);

@@ -72,7 +72,7 @@ async fn namespaces_and_users_do_not_see_each_other() {
         Kind::Chat.ask(&client(&simulator, cache.namespace("one")), "sim/echo", "a").await.unwrap()
     );
     let mut request = ChatRequest::new("sim/echo").user("a");
-    request.user_id = Some("somebody".to_owned());
+    request.user_id = Some("someone".to_owned());
     assert!(!one.chat(request).await.unwrap().cached);
 }
 

@@ -115,6 +115,6 @@ async fn stored_bytes_that_are_not_a_response_are_ignored() {
 #[tokio::test(start_paused = true)]
 async fn an_unknown_model_fails_as_it_does_without_a_cache() {
     let ai = client(&Simulator::new(), Cache::new());
-    let error = Kind::Chat.ask(&ai, "nobody/m", "a").await.unwrap_err();
+    let error = Kind::Chat.ask(&ai, "unknown/m", "a").await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::UnknownProvider);
 }

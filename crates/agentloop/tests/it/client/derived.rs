@@ -146,7 +146,7 @@ async fn a_request_can_have_its_own_key_and_base_url() {
 }
 
 #[tokio::test]
-async fn the_key_of_the_client_never_goes_to_another_origin() {
+async fn the_key_of_the_client_is_never_sent_to_another_origin() {
     let fake = replies(0);
     let ai = fake.builder().provider(lab()).build().unwrap();
     let derived = ai.with_key("lab", THEIRS).unwrap();

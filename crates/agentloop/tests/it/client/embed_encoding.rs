@@ -29,7 +29,7 @@ fn full() -> EmbedRequest {
 }
 
 #[test]
-fn each_host_is_asked_in_its_own_words() {
+fn each_provider_gets_its_own_request_format() {
     let rows = [
         (
             "openai",
@@ -106,7 +106,7 @@ fn each_host_is_asked_in_its_own_words() {
 }
 
 #[test]
-fn what_the_vectors_are_for_is_said_where_it_must_be() {
+fn the_purpose_of_the_vectors_is_sent_where_it_is_required() {
     let plain = EmbedRequest::new("e", ["a"]);
     assert_eq!(encoded("cohere", &plain).1["input_type"], "search_document");
     assert_eq!(encoded("nvidia", &plain).1["input_type"], "passage");
@@ -130,7 +130,7 @@ fn the_caller_s_own_fields_win_but_for_the_texts() {
 }
 
 #[test]
-fn texts_are_split_as_each_host_says() {
+fn texts_are_split_by_the_limits_of_each_provider() {
     for (provider, most) in [
         ("openai", 2048),
         ("azure", 2048),

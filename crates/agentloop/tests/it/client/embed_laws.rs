@@ -45,7 +45,7 @@ impl Transport for Host {
 
 proptest! {
     #[test]
-    fn each_text_is_sent_once_and_its_vector_stands_at_its_place(
+    fn each_text_is_sent_once_and_its_vector_has_its_index(
         count in 1_usize..120,
         batch in 1_usize..40,
         concurrency in 0_usize..8,

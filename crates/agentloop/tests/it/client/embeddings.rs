@@ -26,7 +26,7 @@ fn batched(fake: &Fake) -> agentloop::AgentLoop {
 }
 
 #[tokio::test]
-async fn texts_are_split_at_the_host_s_limit_and_come_back_in_order() {
+async fn texts_are_split_at_the_limit_and_vectors_are_in_order() {
     let fake = Fake::new([
         vectors(&[(1, 2.0), (0, 1.0)], Some(5)),
         vectors(&[(0, 3.0), (1, 4.0)], Some(6)),
@@ -67,7 +67,7 @@ async fn base64_is_decoded_and_a_missing_vector_is_an_error() {
 }
 
 #[tokio::test]
-async fn the_length_has_the_host_s_name_or_a_warning() {
+async fn the_length_has_the_provider_s_name_or_a_warning() {
     for (provider, name) in
         [("openai", Some("dimensions")), ("mistral", Some("output_dimension")), ("together", None)]
     {
@@ -89,7 +89,7 @@ async fn the_length_has_the_host_s_name_or_a_warning() {
 }
 
 #[tokio::test]
-async fn a_provider_without_embeddings_says_so_before_it_is_asked() {
+async fn a_provider_without_embeddings_is_an_error_before_anything_is_sent() {
     let fake = Fake::new([]);
     let ai = fake.builder().env("DEEPSEEK_API_KEY", "k").build().unwrap();
     let error = ai.embed(EmbedRequest::new("deepseek/e", "a")).await.unwrap_err();
@@ -134,7 +134,7 @@ async fn a_few_calls_are_under_way_at_once_and_the_order_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_failure_ends_the_call_and_says_which_texts_it_was_about() {
+async fn the_first_error_ends_the_call_and_names_its_texts() {
     let mut replies = slow();
     replies[2] = Reply::json(r#"{"error":{"message":"too long"}}"#).status(400);
     let fake = Fake::new(replies);
@@ -149,7 +149,7 @@ async fn the_first_failure_ends_the_call_and_says_which_texts_it_was_about() {
 }
 
 #[tokio::test]
-async fn what_is_changed_is_said_once_however_many_calls_it_takes() {
+async fn a_change_is_one_warning_for_all_calls() {
     let fake = Fake::new([vectors(&[(0, 1.0), (1, 2.0)], None), vectors(&[(0, 3.0)], None)]);
     let request = EmbedRequest::new("lab/e", ["a", "b", "c"]).input_type(EmbedInputType::Query);
     let response = batched(&fake).embed(request).await.unwrap();

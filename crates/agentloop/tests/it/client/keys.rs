@@ -8,7 +8,7 @@ use crate::client::fake::{Fake, Reply, ask};
 const KEY: &str = "sk-this-is-secret";
 
 #[tokio::test]
-async fn a_key_goes_to_the_provider_in_its_own_header() {
+async fn a_key_is_sent_in_the_header_of_its_provider() {
     for (auth, name, value) in [
         (Auth::Bearer, "authorization", format!("Bearer {KEY}")),
         (Auth::ApiKey, "api-key", KEY.to_owned()),
@@ -57,7 +57,7 @@ async fn a_missing_key_is_reported_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_key_may_stand_in_a_file() {
+async fn a_key_can_be_read_from_a_file() {
     let path = std::env::temp_dir().join(format!("agentloop-key-{}", std::process::id()));
     std::fs::write(&path, format!("{KEY}\n")).unwrap();
     let config = agentloop::Config::parse(&format!(
@@ -94,7 +94,7 @@ async fn a_key_is_in_nothing_that_can_be_printed() {
 }
 
 #[tokio::test]
-async fn a_key_that_goes_to_another_machine_over_http_is_warned_of() {
+async fn a_key_sent_to_another_machine_over_http_is_a_warning() {
     for (url, key, warned) in [
         ("http://lab.test/v1", true, true),
         ("http://10.0.0.7:8000/v1", true, true),

@@ -64,7 +64,7 @@ async fn a_middleware_can_try_again_with_another_model_of_another_provider() {
 }
 
 #[tokio::test]
-async fn a_middleware_can_answer_by_itself() {
+async fn a_middleware_can_return_its_own_response() {
     let fake = Fake::new([Reply::text("stored")]);
     let stored = fake.client().chat(ask()).await.unwrap();
     let again = stored.clone();

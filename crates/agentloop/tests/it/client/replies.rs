@@ -46,7 +46,7 @@ async fn an_error_that_is_the_first_thing_in_a_stream_fails_the_call() {
 }
 
 #[tokio::test]
-async fn an_error_after_content_ends_the_stream_with_the_partial_answer() {
+async fn an_error_after_content_ends_the_stream_with_the_partial_response() {
     let fake = Fake::new([Reply::sse(&[&chunk("Hel"), &chunk("lo"), ERROR, END])]);
     let mut stream = fake.client().stream(ask()).await.unwrap();
     let mut text = String::new();
@@ -100,7 +100,7 @@ async fn done_ends_a_stream_whose_connection_stays_open() {
 }
 
 #[tokio::test]
-async fn a_whole_answer_where_a_stream_was_asked_for_and_the_other_way_round() {
+async fn a_complete_body_for_a_stream_and_a_stream_for_a_chat_are_read() {
     let fake = Fake::new([Reply::text("whole"), Reply::sse(&[&chunk("stream"), END])]);
     let stream = fake.client().stream(ask()).await.unwrap();
     assert_eq!(stream.response().await.unwrap().text(), "whole");
@@ -117,7 +117,7 @@ async fn a_stream_without_its_content_type_is_still_a_stream() {
 }
 
 #[tokio::test]
-async fn a_failed_call_says_what_the_provider_said() {
+async fn a_failed_call_has_the_provider_s_message() {
     let mut reply =
         Reply::json(r#"{"error":{"message":"slow down","code":"rate_limit_exceeded"}}"#);
     reply.status = 429;
@@ -131,7 +131,7 @@ async fn a_failed_call_says_what_the_provider_said() {
 }
 
 #[tokio::test]
-async fn a_request_id_is_on_the_answer() {
+async fn the_response_has_the_request_id() {
     let mut reply = Reply::text("hi");
     reply.headers.push(("x-request-id", "req-8"));
     let answer = Fake::new([reply]).client().chat(ask()).await.unwrap();

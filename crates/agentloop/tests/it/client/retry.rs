@@ -22,7 +22,7 @@ fn error(status: u16, header: (&'static str, &'static str), body: &str) -> Reply
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_has_the_first_word_on_whether_to_try_again() {
+async fn the_provider_decides_first_whether_to_retry() {
     let fake = Fake::new([error(400, ("x-should-retry", "true"), "{}"), Reply::text("hi")]);
     assert_eq!(client(&fake).chat(ask()).await.unwrap().text(), "hi");
     let fake = Fake::new([error(500, ("x-should-retry", "false"), "{}")]);
@@ -43,7 +43,7 @@ async fn every_way_to_ask_for_a_wait_is_followed() {
         (error(503, ("retry-after", "3"), "{}"), 3_000),
         (error(429, ("x-other", ""), details), 4_000),
         (reset, 5_000),
-        // A date that is over is no wait that was asked for.
+        // A date in the past does not request a wait.
         (error(503, ("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), "{}"), 500),
         (error(503, ("x-other", ""), "{}"), 500),
     ] {
@@ -56,7 +56,7 @@ async fn every_way_to_ask_for_a_wait_is_followed() {
 
 /// Some hosts stream an answer that was wanted whole.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_wanted_whole_is_tried_again_also_when_it_breaks_in_the_middle() {
+async fn a_complete_response_is_retried_even_if_it_is_cut_off_in_the_middle() {
     let replies = [Reply::sse(&[CHUNK]), Reply::text("hi")];
     let fake = Fake::new(replies.clone());
     let answer = client(&fake).chat(ask()).await.unwrap();

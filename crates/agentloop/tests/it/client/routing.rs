@@ -13,7 +13,7 @@ fn ok(provider: &str, model: &str) -> Result<(String, String), (ErrorKind, Strin
 }
 
 #[test]
-fn the_first_slash_splits_if_a_provider_stands_before_it() {
+fn a_name_is_split_at_the_first_slash_after_a_known_provider() {
     let ai = AgentLoop::from_env();
     assert_eq!(resolve(&ai, "openai/gpt-4o"), ok("openai", "gpt-4o"));
     assert_eq!(resolve(&ai, "groq/openai/gpt-oss-120b"), ok("groq", "openai/gpt-oss-120b"));
@@ -40,7 +40,7 @@ fn an_unknown_provider_names_the_known_ones_and_the_nearest() {
 }
 
 #[test]
-fn a_missing_model_says_how_to_name_one() {
+fn the_error_of_a_missing_model_explains_how_to_name_one() {
     let ai = AgentLoop::from_env();
     for model in ["", "  ", "gpt-4o", "openai/"] {
         let (kind, text) = resolve(&ai, model).unwrap_err();
@@ -77,7 +77,7 @@ fn what_cannot_work_is_found_when_the_client_is_built() {
 }
 
 #[test]
-fn an_address_may_come_from_the_environment() {
+fn a_base_url_can_come_from_the_environment() {
     use agentloop::inspect;
     let request = agentloop::ChatRequest::new("azure/my-deployment").user("hi");
     let error = inspect::encode(&AgentLoop::from_env(), &request, false).unwrap_err();

@@ -23,7 +23,7 @@ fn client(reply: Reply, timeouts: Timeouts) -> agentloop::AgentLoop {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_content_must_come_in_time() {
+async fn the_first_content_must_arrive_in_time() {
     let timeouts = Timeouts::none().first_content(5 * SECOND);
     let mut late_head = Reply::text("hi");
     late_head.delay = 6 * SECOND;
@@ -80,11 +80,11 @@ async fn a_request_s_own_limits_win_over_the_client_s() {
     assert_eq!(client(reply, strict).chat(request).await.unwrap().text(), "hi");
 }
 
-/// Nobody is there: it takes as long as a connection may.
+/// No server responds: it takes as long as a connection may.
 #[derive(Debug)]
-struct Nobody;
+struct Unreachable;
 
-impl Transport for Nobody {
+impl Transport for Unreachable {
     fn send<'a>(
         &'a self,
         _: Request<Bytes>,
@@ -92,7 +92,7 @@ impl Transport for Nobody {
     ) -> BoxFuture<'a, Result<Response<Body>>> {
         Box::pin(async move {
             tokio::time::sleep(options.connect_timeout.unwrap()).await;
-            Err(Error::new(ErrorKind::Timeout, "connect: nobody is there"))
+            Err(Error::new(ErrorKind::Timeout, "connect: no server responds"))
         })
     }
 }
@@ -100,7 +100,7 @@ impl Transport for Nobody {
 #[tokio::test(start_paused = true)]
 async fn each_try_has_the_whole_time_to_connect() {
     let timeouts = Timeouts::none().connect(3 * SECOND);
-    let layers = Fake::new([]).builder().transport(Nobody).timeouts(timeouts);
+    let layers = Fake::new([]).builder().transport(Unreachable).timeouts(timeouts);
     let ai = layers.layer(Retry::new().jitter(Jitter::fixed(0.0))).build().unwrap();
     let began = tokio::time::Instant::now();
     for error in [

@@ -69,7 +69,7 @@ impl Call {
 
 async fn stream(ai: &AgentLoop) -> Result<(), Error> {
     let mut stream = ai.stream(ChatRequest::new("lab/long-8").user("Hi")).await?;
-    let (mut fold, mut handed_on) = (Fold::new(), false);
+    let (mut fold, mut has_content) = (Fold::new(), false);
     while let Some(event) = stream.next().await {
         match event {
             Ok(ChatStreamEvent::MessageDone { response }) => {
@@ -78,11 +78,14 @@ async fn stream(ai: &AgentLoop) -> Result<(), Error> {
                 return Ok(());
             }
             Ok(event) => {
-                handed_on |= event.is_content();
+                has_content |= event.is_content();
                 fold.push(&event).unwrap();
             }
             Err(error) => {
-                assert!(handed_on, "what fails before the first content fails the call: {error:?}");
+                assert!(
+                    has_content,
+                    "what fails before the first content fails the call: {error:?}"
+                );
                 assert!(!error.is_retryable(), "{error:?}");
                 assert_eq!(error.partial().unwrap().text(), fold.partial().text());
                 assert!(stream.next().await.is_none(), "nothing comes after an error");

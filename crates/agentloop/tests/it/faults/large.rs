@@ -49,7 +49,7 @@ fn a_body_without_an_end_is_too_large() {
 }
 
 #[test]
-fn headers_without_an_end_are_no_answer() {
+fn headers_without_an_end_are_an_error() {
     leaving_nothing(async || {
         for call in Call::ALL {
             let steps = &[Raw("HTTP/1.1 200 OK\r\nx: "), Many(b'y', 2 * MIB)];

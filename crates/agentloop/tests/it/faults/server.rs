@@ -139,14 +139,14 @@ async fn perform(stream: &mut TcpStream, steps: &[Step], kind: &str, body: &[u8]
             Step::Many(byte, count) => many(stream, *byte, *count).await,
             Step::Head(length) => {
                 chunked = *length == Length::Chunked;
-                let told = match length {
+                let header = match length {
                     Length::True => format!("content-length: {}\r\n", body.len()),
                     Length::Longer => format!("content-length: {}\r\n", body.len() + 9),
                     Length::Shorter => format!("content-length: {}\r\n", body.len() * 2 / 3),
                     Length::Chunked => "transfer-encoding: chunked\r\n".to_owned(),
                     Length::Untold => String::new(),
                 };
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n{told}\r\n");
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n{header}\r\n");
                 stream.write_all(head.as_bytes()).await
             }
             Step::Part => {

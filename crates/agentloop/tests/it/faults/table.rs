@@ -60,7 +60,7 @@ pub(crate) const LINES: &[Line] = &[
     all("an end in the headers", &[Raw(OK), Raw("content-ty")], Again(Connection)),
     all("a stall in the headers", &[Raw(OK), Raw("content-ty"), Stall], Again(Timeout)),
     all("not HTTP", &[Raw("SSH-2.0-OpenSSH_9.6\r\n\r\n")], Fails(Protocol)),
-    all("a length that is no number", &[Raw(OK), Raw("content-length: many\r\n\r\n")], Fails(Protocol)),
+    all("a length that is not a number", &[Raw(OK), Raw("content-length: many\r\n\r\n")], Fails(Protocol)),
     all("two lengths", &[Raw(OK), Raw("content-length: 5\r\ncontent-length: 7\r\n\r\n12345")], Fails(Protocol)),
     all("a header without an end", &[Raw(OK), Raw("x-long: "), Many(b'x', 1 << 20), Raw("\r\n\r\n")], Fails(Protocol)),
     all("a word before the answer", &[Raw("HTTP/1.1 100 Continue\r\n\r\n"), Head(True), Rest, HalfClose], Well),
@@ -86,7 +86,7 @@ pub(crate) const LINES: &[Line] = &[
     all("a content type of no kind", &[Raw(OK), Raw("content-type: application/octet-stream\r\n\r\n"), Rest], Well),
     all("no content type", &[Raw(OK), Raw("\r\n"), Rest], Well),
     all("a web page", &[Raw(OK), Raw("content-type: text/html\r\n\r\n<html><body>Sign in</body></html>")], Fails(Protocol)),
-    all("no gzip", &[Raw(GZIP), Raw("\r\nthis is no gzip, whatever is said")], Fails(Protocol)),
+    all("no gzip", &[Raw(GZIP), Raw("\r\nthis is not gzip, despite the header")], Fails(Protocol)),
     all("the beginning of a gzip", &[Raw(GZIP), Raw("\r\n\x1f"), Reset], Again(Connection)),
     // Errors that are cut.
     all("an error whose body breaks", &[Raw("HTTP/1.1 503 No\r\ncontent-length: 99\r\n\r\n{\"error\":"), Reset], Again(Overloaded)),

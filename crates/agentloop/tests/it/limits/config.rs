@@ -58,7 +58,7 @@ async fn configured_limits_apply_to_the_client() {
 
 #[test]
 fn an_invalid_table_is_an_error_that_names_its_place() {
-    for (text, told) in [
+    for (text, expected) in [
         ("[limits.openai]\nrequests = 5", "line 2: unknown field `requests`"),
         ("[limits]\nopenai = 5", "line 2: "),
         ("[limits.openai]\nconcurrency = 0", "limits.openai.concurrency: must be greater than 0"),
@@ -68,7 +68,7 @@ fn an_invalid_table_is_an_error_that_names_its_place() {
     ] {
         let error = Config::parse(text).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Config);
-        assert!(error.message().starts_with(told), "{}", error.message());
+        assert!(error.message().starts_with(expected), "{}", error.message());
     }
 }
 

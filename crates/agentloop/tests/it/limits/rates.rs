@@ -98,7 +98,7 @@ async fn a_call_that_was_not_sent_does_not_count() {
     for _ in 0..3 {
         let error = Way::Chat.ask(&ai, "groq/m", "call 1").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::MissingKey);
-        let error = Way::Chat.ask(&ai, "nobody/m", "call 1").await.unwrap_err();
+        let error = Way::Chat.ask(&ai, "unknown/m", "call 1").await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::UnknownProvider);
     }
 }

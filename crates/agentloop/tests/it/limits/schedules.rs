@@ -32,7 +32,7 @@ fn expected(arrivals: &[u64], rate: u64, burst: u64) -> Vec<f64> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn no_minute_holds_too_many_and_nobody_waits_while_there_is_room(
+    fn no_minute_has_too_many_calls_and_no_call_waits_while_there_is_room(
         gaps in prop::collection::vec(prop_oneof![Just(0_u64), 0_u64..3_000, 0_u64..40_000], 1..90),
         ways in prop::collection::vec(0_usize..3, 90),
         rate in prop::sample::select(&RATES[..]),

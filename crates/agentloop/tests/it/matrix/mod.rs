@@ -142,7 +142,7 @@ fn check(to: &str, body: &Value) {
 }
 
 #[test]
-fn every_provider_goes_on_where_another_stopped() {
+fn every_provider_can_continue_the_conversation_of_another() {
     for (first, _) in MODELS {
         for (second, _) in MODELS.into_iter().filter(|(second, _)| *second != first) {
             let (text, body) = body(conversation(first), second);

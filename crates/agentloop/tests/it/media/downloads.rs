@@ -87,7 +87,7 @@ async fn nothing_is_downloaded_unless_enabled_and_needed() {
 }
 
 #[tokio::test]
-async fn files_and_audio_come_in_their_own_forms() {
+async fn files_and_audio_have_their_own_forms() {
     let paper = Server::of("application/octet-stream", b"%PDF-1").await;
     let sound = Server::of("audio/mpeg", b"ID3\x04").await;
     let lab = Lab::default();
@@ -105,7 +105,7 @@ async fn files_and_audio_come_in_their_own_forms() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_not_read_to_its_end() {
+async fn a_file_that_is_too_large_is_not_read_to_its_end() {
     let endless = [&b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\n\r\n"[..], PNG, &[0; 1 << 20]];
     let said = b"HTTP/1.1 200 OK\r\ncontent-type: image/png\r\ncontent-length: 999999999\r\n\r\n";
     for answer in [endless.concat(), said.to_vec()] {
@@ -121,7 +121,7 @@ async fn what_is_too_large_is_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_something_else_is_an_error_that_names_the_part() {
+async fn a_missing_or_wrong_file_is_an_error_that_names_the_part() {
     for (answer, kind, word) in [
         ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", ErrorKind::NotFound, "404"),
         ("HTTP/1.1 503 Busy\r\ncontent-length: 0\r\n\r\n", ErrorKind::Server, "503"),
@@ -196,7 +196,7 @@ async fn the_number_of_media_is_bounded() {
 }
 
 #[test]
-fn the_configuration_file_says_it_too() {
+fn the_configuration_file_can_set_it_too() {
     let text =
         "[media]\ndownload = \"when_needed\"\nmax_bytes = 5\nallow_private = true\ntimeout = 1.5";
     let media = Config::parse(text).unwrap().media.unwrap();

@@ -110,7 +110,7 @@ fn images_in_other_parts() {
 
 /// What a model made elsewhere must not stop the conversation.
 #[test]
-fn an_image_of_an_earlier_answer_that_cannot_be_sent_is_left_out_with_a_warning() {
+fn an_image_of_an_earlier_response_that_cannot_be_sent_is_left_out_with_a_warning() {
     let url = Some("https://x.test/picture".to_owned());
     let mut made = ImagePart::default();
     made.mime_type = "image/*".to_owned();

@@ -62,7 +62,7 @@ async fn other_schemes_are_not_fetched_at_all() {
 }
 
 #[test]
-fn a_transport_for_public_addresses_goes_through_no_proxy() {
+fn a_transport_for_public_addresses_uses_no_proxy() {
     let public = || HttpTransport::builder().only_public_addresses();
     assert!(public().build().is_ok());
     let error = public().proxy("http://proxy.test:3128").build().unwrap_err();

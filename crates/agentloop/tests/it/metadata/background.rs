@@ -20,7 +20,7 @@ fn a_response_that_runs_in_the_background_is_never_retried() {
 }
 
 #[test]
-fn a_call_that_asks_for_the_background_is_refused_before_it_is_sent() {
+fn a_background_request_is_refused_before_it_is_sent() {
     let ai = AgentLoop::from_env();
     let mut request = ChatRequest::new("xai/grok-4").user("hi");
     request.extra_body.insert("background".to_owned(), json!(true));

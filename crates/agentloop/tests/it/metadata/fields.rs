@@ -72,7 +72,7 @@ fn unknown_fields_of_the_other_protocols_are_metadata_too() {
 }
 
 #[test]
-fn a_signature_of_the_message_goes_back_with_its_text() {
+fn a_signature_of_the_message_is_sent_back_with_its_text() {
     let extra = json!({ "google": { "thought_signature": "c2ln" } });
     let message = json!({ "role": "assistant", "content": "hi", "extra_content": extra });
     let choice = json!({ "index": 0, "finish_reason": "stop", "message": message });

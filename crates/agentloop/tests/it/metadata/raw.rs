@@ -51,7 +51,7 @@ fn assert_headers(raw: &agentloop::RawResponse) {
 }
 
 #[tokio::test]
-async fn a_response_has_the_raw_one_if_that_was_asked_for() {
+async fn a_response_has_the_raw_one_if_it_was_requested() {
     let reply = with_headers(Reply::text("Hi"));
     let body = reply.pieces[0].1.clone();
     let fake = Fake::new([reply.clone(), reply]);
@@ -74,7 +74,7 @@ async fn a_response_has_the_raw_one_if_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_text_as_it_came() {
+async fn a_stream_ends_with_its_raw_text() {
     let text = format!(": comment\n\ndata: {CHUNK}\n\ndata: [DONE]\n\n");
     let (first, second) = text.split_at(40);
     let fake = Fake::new([stream_reply(&[first, second]), stream_reply(&[&text])]);
@@ -101,7 +101,7 @@ async fn a_stream_ends_with_its_text_as_it_came() {
 }
 
 #[tokio::test]
-async fn a_whole_body_has_the_same_raw_response_when_a_stream_was_asked_for() {
+async fn a_complete_body_for_a_stream_has_the_same_raw_response() {
     let fake = Fake::new([with_headers(Reply::text("Hi")), with_headers(Reply::text("Hi"))]);
     let ai = client(&fake);
     let whole = ai.chat(ask().include_raw()).await.unwrap();

@@ -20,7 +20,7 @@ async fn a_complete_response_is_judged_as_a_whole() {
     let ai = client([&a, &b], unfiltered());
     let seen = chat(&ai, question("a/refuse")).await;
     assert_eq!((seen.provider.as_str(), seen.text.as_str()), ("b", ANSWER));
-    assert!(seen.told(WarningKind::Fallback)[0].message.contains("not accepted"));
+    assert!(seen.warnings(WarningKind::Fallback)[0].message.contains("not accepted"));
     assert_eq!(chat(&ai, question("a/echo")).await.provider, "a");
 }
 
@@ -73,7 +73,7 @@ async fn a_poor_response_is_better_than_an_error() {
         let ai = client(&labs, layer);
         for seen in [chat(&ai, question("a/refuse")).await, stream(&ai, question("a/refuse")).await]
         {
-            assert_eq!(seen.told(WarningKind::Fallback).len(), 2, "each that was asked");
+            assert_eq!(seen.warnings(WarningKind::Fallback).len(), 2, "each that was asked");
         }
     }
 }

@@ -19,15 +19,15 @@ async fn configured_fallback_wraps_configured_retry_and_middleware_in_code_wraps
     "#;
     let config = Config::parse(text).unwrap();
     let labs = [Lab::failing("a", "status=500"), Lab::new("b", "status=500|".parse().unwrap())];
-    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let sink = std::sync::Arc::clone(&told);
+    let kinds = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sink = std::sync::Arc::clone(&kinds);
     let tell = WarningsTo::new(move |warning| sink.lock().unwrap().push(warning.kind));
     // The order in which they are given does not matter.
     let ai = builder(&labs).config(&config).layer(tell).build().unwrap();
     let seen = ask(&ai, Kind::Stream, "a").await;
     assert_eq!(seen.provider, "b");
     assert_eq!((labs[0].calls(), labs[1].calls()), (2, 2));
-    assert_eq!(*told.lock().unwrap(), [WarningKind::Fallback, WarningKind::Retried]);
+    assert_eq!(*kinds.lock().unwrap(), [WarningKind::Fallback, WarningKind::Retried]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,7 +77,7 @@ fn an_invalid_value_is_an_error_that_names_its_key() {
 }
 
 #[test]
-fn a_total_of_zero_is_no_limit() {
+fn a_total_of_zero_means_no_limit() {
     let config = Config::parse("[retry]\ntotal = 0").unwrap();
     assert!(format!("{config:?}").contains("total: None"));
     assert!(Config::parse("").unwrap().retry.is_none());

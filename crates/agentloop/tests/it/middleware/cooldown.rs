@@ -23,7 +23,7 @@ async fn a_model_is_skipped_after_three_failures_and_tried_again_later() {
         }
         assert_eq!((a.calls(), b.calls()), (3, 5));
         let seen = ask(&ai, kind, "a").await;
-        assert!(seen.told(WarningKind::Fallback)[0].message.contains("skipped"));
+        assert!(seen.warnings(WarningKind::Fallback)[0].message.contains("skipped"));
         // When its time is over one more failure is enough.
         tokio::time::advance(Duration::from_secs(31)).await;
         assert_eq!(ask(&ai, kind, "a").await.provider, "b");
@@ -48,7 +48,7 @@ async fn a_response_resets_the_count_of_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_model_that_asks_for_a_long_wait_is_skipped_for_as_long() {
+async fn a_model_that_requests_a_long_wait_is_skipped_for_that_long() {
     let faults = Faults::first(1, Fault::status(429).with_retry_after("40"));
     let (a, b) = (Lab::new("a", faults), Lab::well("b"));
     let ai = client([&a, &b], fallback(Kind::Chat, "b"));

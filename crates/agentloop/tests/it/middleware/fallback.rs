@@ -35,10 +35,10 @@ async fn the_next_model_uses_its_own_protocol_and_the_response_names_it() {
                 assert_eq!(seen.error().kind(), ErrorKind::Unsupported);
                 continue;
             }
-            let told = seen.told(WarningKind::Fallback);
-            assert_eq!((told.len(), seen.provider.as_str()), (1, "b"), "{kind:?}");
-            assert!(told[0].subject.as_deref().unwrap().starts_with("a/"));
-            assert!(told[0].message.contains("overloaded"), "{}", told[0]);
+            let warnings = seen.warnings(WarningKind::Fallback);
+            assert_eq!((warnings.len(), seen.provider.as_str()), (1, "b"), "{kind:?}");
+            assert!(warnings[0].subject.as_deref().unwrap().starts_with("a/"));
+            assert!(warnings[0].message.contains("overloaded"), "{}", warnings[0]);
             assert_eq!((a.calls(), b.calls()), (1, 1));
         }
     }
@@ -89,7 +89,7 @@ async fn a_missing_key_falls_back() {
     let keyless = Provider::openai_compatible("a", "http://a.test/v1").key_env("NO_SUCH_KEY_HERE");
     let ai = builder([&b]).provider(keyless).layer(to("b")).build().unwrap();
     let seen = ask(&ai, Kind::Chat, "a").await;
-    assert!(seen.told(WarningKind::Fallback)[0].message.contains("missing_key"));
+    assert!(seen.warnings(WarningKind::Fallback)[0].message.contains("missing_key"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -229,7 +229,7 @@ async fn the_protocol_chosen_for_one_provider_is_not_used_for_another() {
     let ai = client([&a, &b], to("b"));
     let seen = chat(&ai, question("a/long-8").protocol(Protocol::OpenAiChat)).await;
     assert_eq!(seen.text, ANSWER);
-    let dropped = seen.told(WarningKind::Dropped);
+    let dropped = seen.warnings(WarningKind::Dropped);
     assert_eq!(dropped[0].subject.as_deref(), Some("protocol"));
 }
 
@@ -248,7 +248,7 @@ async fn retry_inside_repeats_each_model_and_retry_outside_the_whole_list() {
         let labs = [Lab::new("a", first.clone()), Lab::new("b", first)];
         let ai = builder(&labs).layer(retry()).layer(fallback(kind, &["b"])).build().unwrap();
         let seen = ask(&ai, kind, "a").await;
-        assert!(seen.told(WarningKind::Retried)[0].message.contains("all_failed"));
+        assert!(seen.warnings(WarningKind::Retried)[0].message.contains("all_failed"));
         assert_eq!((labs[0].calls(), labs[1].calls()), (2, 1));
     }
 }
@@ -263,5 +263,5 @@ async fn a_list_that_is_too_long_is_a_warning() {
     assert_eq!(a.calls(), most as u64);
     let b = Lab::well("b");
     let seen = chat(&client([&b], Fallback::new(long("b/m"))), question("b/echo")).await;
-    assert_eq!(seen.told(WarningKind::Dropped)[0].subject.as_deref(), Some("fallbacks"));
+    assert_eq!(seen.warnings(WarningKind::Dropped)[0].subject.as_deref(), Some("fallbacks"));
 }

@@ -100,7 +100,7 @@ impl Seen {
         self.error.as_ref().expect("it has answered")
     }
 
-    pub(crate) fn told(&self, kind: WarningKind) -> Vec<&Warning> {
+    pub(crate) fn warnings(&self, kind: WarningKind) -> Vec<&Warning> {
         assert!(self.error.is_none(), "{:?}", self.error);
         self.warnings.iter().filter(|warning| warning.kind == kind).collect()
     }
@@ -148,8 +148,11 @@ pub(crate) async fn stream(ai: &AgentLoop, request: ChatRequest) -> Seen {
             Ok(event) => event,
             Err(error) => {
                 let partial = fold.partial();
-                let told = error.partial().expect("what had come");
-                assert_eq!((told.text(), &told.warnings), (partial.text(), &partial.warnings));
+                let received = error.partial().expect("what had come");
+                assert_eq!(
+                    (received.text(), &received.warnings),
+                    (partial.text(), &partial.warnings)
+                );
                 (seen.text, seen.warnings) = (partial.text(), partial.warnings);
                 seen.error = Some(error);
                 continue;

@@ -23,12 +23,12 @@ async fn a_call_that_fails_twice_succeeds_at_the_third_attempt_with_a_warning() 
         let lab = Lab::new("lab", faults).speaking(protocol);
         let began = Instant::now();
         let seen = ask(&client([&lab], retry()), kind, "lab").await;
-        let told = seen.told(WarningKind::Retried);
-        assert_eq!(told.len(), 1, "{kind:?} {protocol:?}");
+        let warnings = seen.warnings(WarningKind::Retried);
+        assert_eq!(warnings.len(), 1, "{kind:?} {protocol:?}");
         for words in ["attempt 3", "server", "500", "connection"] {
-            assert!(told[0].message.contains(words), "{}", told[0]);
+            assert!(warnings[0].message.contains(words), "{}", warnings[0]);
         }
-        assert!(told[0].subject.as_deref().unwrap().starts_with("lab/"));
+        assert!(warnings[0].subject.as_deref().unwrap().starts_with("lab/"));
         assert!(kind == Kind::Embed || seen.text == ANSWER);
         assert_eq!(lab.calls(), 3);
         assert_eq!(began.elapsed(), Duration::from_millis(500 + 1_000));
@@ -69,7 +69,7 @@ async fn the_number_of_causes_is_limited() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_waits_as_long_as_the_provider_asks_whatever_the_backoff() {
+async fn it_waits_as_long_as_the_provider_requests() {
     for (kind, protocol) in every() {
         let faults = Faults::first(1, Fault::status(429).with_retry_after("7.5"));
         let lab = Lab::new("lab", faults).speaking(protocol);
@@ -89,7 +89,7 @@ async fn a_wait_of_zero_counts_as_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_asks_for_too_long_a_wait_fails_the_call() {
+async fn a_provider_that_requests_too_long_a_wait_fails_the_call() {
     for kind in KINDS {
         let lab = Lab::failing("lab", "status=429;retry-after=300");
         let began = Instant::now();

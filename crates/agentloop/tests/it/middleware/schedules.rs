@@ -77,7 +77,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn a_retry_makes_the_calls_that_its_policy_says(
+    fn a_retry_makes_the_calls_that_its_policy_allows(
         (kind, protocol) in call(),
         faults in prop::collection::vec(fault(), 0..6),
         max_retries in 0_u32..5,
@@ -114,7 +114,7 @@ proptest! {
     }
 
     #[test]
-    fn a_fallback_asks_each_model_once_until_one_answers(
+    fn a_fallback_calls_each_model_once_until_one_responds(
         (kind, protocol) in call(),
         faults in prop::collection::vec(fault(), 3),
     ) {

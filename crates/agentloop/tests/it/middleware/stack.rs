@@ -117,7 +117,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
     #[test]
-    fn what_was_paid_for_is_what_is_billed(
+    fn the_ledger_has_what_was_billed(
         (kind, protocol) in call(),
         first in prop::collection::vec(fault(), 0..4),
         second in prop::collection::vec(fault(), 0..4),
@@ -136,7 +136,7 @@ proptest! {
                 let from_b = seen.provider == "b";
                 ask(&bench.ai, kind, "a").await;
                 if !from_b {
-                    assert_eq!(bench.billed.lock().unwrap().len(), calls, "a hit asks nobody");
+                    assert_eq!(bench.billed.lock().unwrap().len(), calls, "a hit calls no provider");
                 }
                 bench.check(2);
             }

@@ -23,8 +23,8 @@ async fn each_attempt_has_the_whole_time_for_its_first_content() {
         let ai = builder([&lab]).timeouts(timeouts).layer(retry()).build().unwrap();
         let began = Instant::now();
         let seen = ask(&ai, kind, "lab").await;
-        let told = seen.told(WarningKind::Retried);
-        assert!(told[0].message.contains("timed out after 5 s"), "{}", told[0]);
+        let warnings = seen.warnings(WarningKind::Retried);
+        assert!(warnings[0].message.contains("timed out after 5 s"), "{}", warnings[0]);
         assert_eq!((lab.calls(), began.elapsed()), (3, 10 * SECOND), "{kind:?} {protocol:?}");
     }
 }

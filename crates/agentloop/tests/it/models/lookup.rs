@@ -17,7 +17,7 @@ fn catalog() -> ModelCatalog {
 }
 
 #[test]
-fn a_name_is_found_as_it_stands_and_without_what_hosts_add() {
+fn a_name_is_found_unchanged_and_without_additions_of_providers() {
     for (provider, model, context) in [
         ("lab", "one", Some(1)),
         ("lab", "ONE", Some(1)),
@@ -39,7 +39,7 @@ fn a_name_is_found_as_it_stands_and_without_what_hosts_add() {
 }
 
 #[test]
-fn what_is_only_like_a_name_is_unknown() {
+fn a_similar_name_is_unknown() {
     for (provider, model) in [
         ("lab", "on"),
         ("lab", "one-mini"),
@@ -101,7 +101,7 @@ fn a_whole_record_survives_the_file() {
 }
 
 #[test]
-fn a_broken_file_is_an_error_that_says_where() {
+fn a_broken_file_is_an_error_with_its_line() {
     let head = r#"{"generated":"2026-11-15","sources":[],"models":{"#;
     for (text, expected) in [
         (String::new(), "it is not a file of models"),

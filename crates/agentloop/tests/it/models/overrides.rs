@@ -45,7 +45,7 @@ fn a_price_is_exact_whether_text_or_number() {
 }
 
 #[test]
-fn a_slip_is_an_error_that_says_where() {
+fn a_mistake_is_an_error_with_its_line() {
     for (text, line, word) in [
         ("[\"lab/one\"]\n\ncontext_windw = 7\n", "line 3", "context_windw"),
         ("[\"lab/one\"]\nabilities = { tool = true }\n", "line 2", "tool"),
@@ -62,7 +62,7 @@ fn a_slip_is_an_error_that_says_where() {
 }
 
 #[test]
-fn the_configuration_file_says_it_too() {
+fn the_configuration_file_can_set_it_too() {
     let text = "default_model = \"lab/one\"\n[models.\"lab/one\"]\ncontext_window = 5\n";
     let ai = AgentLoop::builder().config(&Config::parse(text).unwrap()).build().unwrap();
     assert_eq!(ai.catalog().lookup("lab", "one").unwrap().context_window, Some(5));

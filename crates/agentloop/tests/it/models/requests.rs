@@ -49,7 +49,7 @@ fn ask(model: &str) -> ChatRequest {
 }
 
 #[test]
-fn a_model_that_does_not_think_is_not_asked_to_and_that_is_said() {
+fn thinking_is_not_requested_from_a_model_without_it_with_a_warning() {
     let ai = client(THOUGHTLESS);
     for model in MODELS {
         let mut request = ask(model);
@@ -80,7 +80,7 @@ fn not_to_think_is_what_such_a_model_does() {
 }
 
 #[test]
-fn an_unknown_model_gets_what_was_asked_for() {
+fn an_unknown_model_gets_the_request_unchanged() {
     let ai = client("");
     for model in MODELS {
         let mut request = ask(model);
@@ -104,7 +104,7 @@ fn the_rows_own_rule_counts_before_the_catalog() {
 }
 
 #[test]
-fn the_limit_of_an_answer_is_known_where_no_rule_says_it() {
+fn the_output_limit_comes_from_the_model_data_without_a_rule() {
     let limit_with =
         |overrides: &str| encode(&client(overrides), &ask("lab-a/m")).0["max_tokens"].clone();
     let usual = limit_with("");

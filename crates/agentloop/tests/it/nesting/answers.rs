@@ -147,7 +147,7 @@ fn sent_back(response: &ChatResponse, wire: &Wire, protocol: Protocol) -> inspec
 }
 
 #[test]
-fn what_was_too_deep_for_a_tree_goes_back_as_it_came() {
+fn json_that_was_too_deep_for_a_tree_is_sent_back_unchanged() {
     for levels in [10, MAX_KEPT_DEPTH, MAX_KEPT_DEPTH + 1, 120, 150, 200] {
         for (wire, protocol, body) in opaque(levels) {
             let response = decode(&wire, body.as_bytes()).response().unwrap();
@@ -161,7 +161,7 @@ fn what_was_too_deep_for_a_tree_goes_back_as_it_came() {
 }
 
 #[test]
-fn what_is_too_deep_to_be_read_goes_back_as_text_and_that_is_said() {
+fn json_too_deep_to_parse_is_sent_back_as_text_with_a_warning() {
     for (wire, protocol, body) in opaque(5_000) {
         let response = decode(&wire, body.as_bytes()).response().unwrap();
         keeps_its_laws(&response);

@@ -112,7 +112,7 @@ async fn a_schema_that_nests_too_deep_is_refused_wherever_it_is_given() {
 }
 
 #[tokio::test]
-async fn a_run_that_begins_too_deep_does_not_begin() {
+async fn a_run_with_a_request_that_is_too_deep_does_not_start() {
     let agent = Agent::new(AgentLoop::from_env());
     for (place, request) in requests(LEVELS) {
         refused(&agent.run(request).await.unwrap_err().error, place);

@@ -24,7 +24,7 @@ fn simulated(levels: usize) -> AgentLoop {
 }
 
 #[tokio::test]
-async fn a_run_with_deep_answers_is_stored_and_goes_on() {
+async fn a_run_with_deep_responses_is_stored_and_continues() {
     for levels in [20, 95, 96, 97, 110, 120] {
         let own = FunctionDefinition::new("own", None);
         let agent = Agent::new(simulated(levels)).tool(Tool::external(own));

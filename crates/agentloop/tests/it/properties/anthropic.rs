@@ -51,7 +51,7 @@ fn exchange() -> impl Strategy<Value = Vec<ChatMessage>> {
 
 proptest! {
     #[test]
-    fn turns_are_ones_that_the_host_takes(
+    fn messages_are_valid_for_the_provider(
         params in params(),
         mut messages in vec(message(), 0..6),
         model in models(),

@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_to_an_answer_breaks_the_decoder((stream, bytes) in mutated(fixtures(), WORDS)) {
+    fn no_change_to_a_response_breaks_the_decoder((stream, bytes) in mutated(fixtures(), WORDS)) {
         let chat = ["openai", "perplexity", "anthropic"].map(Wire::of);
         for wire in chat.into_iter().chain([Wire::of_responses(stream)]) {
             let model = Some("sonar-reasoning");
@@ -70,7 +70,7 @@ proptest! {
     }
 
     #[test]
-    fn changed_answers_too_read_the_same_however_they_are_cut((stream, bytes) in mutated(fixtures(), WORDS), size in 1usize..40) {
+    fn changed_responses_decode_the_same_however_they_are_cut((stream, bytes) in mutated(fixtures(), WORDS), size in 1usize..40) {
         for wire in [Wire::of("openai"), Wire::of("anthropic"), Wire::of_responses(stream)] {
             let wire = Wire { stream, ..wire };
             let whole = decode(&wire, &bytes);

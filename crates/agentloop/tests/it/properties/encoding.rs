@@ -125,7 +125,7 @@ fn blocks(body: &str) -> (Vec<(Value, Value)>, Value) {
         let pieces = match turn.get("content").or_else(|| turn.get("parts")) {
             Some(Value::Array(pieces)) => pieces.clone(),
             Some(text) => vec![json!({"type": "text", "text": text})],
-            // An item that is no message.
+            // An item that is not a message.
             None => vec![turn.clone()],
         };
         blocks.extend(pieces.into_iter().map(|piece| (turn["role"].clone(), piece)));
@@ -191,7 +191,7 @@ proptest! {
     /// A conversation that grows only adds to the end of what was sent before; but for a result that arrives after its
     /// call was sent as interrupted.
     #[test]
-    fn appending_a_turn_only_appends(
+    fn appending_a_message_only_appends(
         params in params(),
         messages in conversation(1..6),
         (provider, protocol) in select(targets()),

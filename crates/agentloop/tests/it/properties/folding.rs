@@ -120,7 +120,7 @@ fn response() -> impl Strategy<Value = ChatResponse> {
 
 proptest! {
     #[test]
-    fn folding_what_was_unfolded_gives_it_back(response in response()) {
+    fn folding_an_unfolded_response_returns_it(response in response()) {
         let mut fold = Fold::new();
         for event in response.unfold() {
             fold.push(&event).unwrap();

@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn no_change_to_an_answer_breaks_the_gemini_decoder(
+    fn no_change_to_a_response_breaks_the_gemini_decoder(
         (stream, bytes) in mutated(fixtures(), WORDS),
         size in 1usize..40,
     ) {
@@ -139,7 +139,7 @@ proptest! {
     }
 
     #[test]
-    fn a_turn_more_only_appends_to_what_gemini_gets(
+    fn one_more_message_only_appends_to_the_gemini_request(
         params in params(),
         messages in vec(message(), 1..6),
         last in "\\PC{1,10}",

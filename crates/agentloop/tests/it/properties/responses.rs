@@ -75,7 +75,7 @@ fn event(labels: Labels, at: usize, kind: &str, more: &Value) -> Value {
 
 proptest! {
     #[test]
-    fn interleaved_items_keep_what_they_say(
+    fn interleaved_items_keep_their_content(
         labels in select(&LABELS[..]),
         sent in sent(),
         fragments in vec(vec("[a-z{}\":é]{1,4}", 1..5), 1..5),

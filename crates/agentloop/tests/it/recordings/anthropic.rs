@@ -182,6 +182,6 @@ fn steps(recording: &Recording) -> Vec<Value> {
 laws_of!("anthropic-messages", crate::recordings::anthropic::agrees);
 
 #[test]
-fn usage_is_what_the_wire_counts() {
+fn usage_matches_the_counts_on_the_wire() {
     over("anthropic-messages", counts);
 }

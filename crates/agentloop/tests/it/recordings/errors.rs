@@ -102,7 +102,7 @@ fn every_recorded_error_is_of_the_kind_that_a_person_gives_it() {
 }
 
 #[test]
-fn a_router_s_error_shows_what_the_provider_behind_it_said() {
+fn a_router_s_error_has_the_message_of_the_upstream_provider() {
     let Some(recordings) = recordings("openai-chat") else { return };
     let recording = recordings.iter().find(|recording| recording.id.ends_with("099e26d8")).unwrap();
     let error = recording.decode().error.unwrap();

@@ -139,7 +139,7 @@ fn is_tagged(recording: &Recording) -> Result<(), String> {
 }
 
 #[test]
-fn a_message_without_its_origin_goes_back_to_its_maker_and_to_no_other_provider() {
+fn a_message_without_origin_is_sent_back_complete_only_to_its_own_provider() {
     for wire in ["openai-chat", "openai-responses", "anthropic-messages", "gemini"] {
         over(wire, is_tagged);
     }

@@ -20,7 +20,7 @@ macro_rules! laws_of {
             }
 
             #[test]
-            fn nothing_that_the_wire_says_is_lost() {
+            fn nothing_on_the_wire_is_lost() {
                 over($wire, $agrees);
             }
 
@@ -30,7 +30,7 @@ macro_rules! laws_of {
             }
 
             #[test]
-            fn a_stream_cut_before_its_end_is_never_an_answer() {
+            fn a_stream_that_is_cut_off_is_never_a_response() {
                 over($wire, laws::a_cut_stream_is_an_error);
             }
 
@@ -40,7 +40,7 @@ macro_rules! laws_of {
             }
 
             #[test]
-            fn folding_what_was_unfolded_gives_the_response_back() {
+            fn folding_an_unfolded_response_returns_the_response() {
                 over($wire, laws::unfold_and_fold);
             }
 

@@ -85,6 +85,6 @@ fn goes_back(recording: &Recording) -> Result<(), String> {
 }
 
 #[test]
-fn an_answer_in_items_goes_back_item_by_item() {
+fn a_response_in_items_is_sent_back_item_by_item() {
     over("openai-responses", goes_back);
 }

@@ -193,6 +193,6 @@ fn items(recording: &Recording) -> Vec<Value> {
 laws_of!("openai-responses", crate::recordings::responses::agrees);
 
 #[test]
-fn usage_is_what_the_wire_counts() {
+fn usage_matches_the_counts_on_the_wire() {
     over("openai-responses", counts);
 }

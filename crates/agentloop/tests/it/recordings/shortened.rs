@@ -99,7 +99,7 @@ fn without_the_wholes_the_list_at_the_end_counts() {
 }
 
 #[test]
-fn the_list_at_the_end_alone_is_the_answer() {
+fn the_list_at_the_end_alone_is_the_response() {
     over(WIRE, |recording| {
         if !is_listed(recording) {
             return Ok(());
@@ -172,7 +172,7 @@ fn items_without_both_are_distinguished_by_their_order() {
 }
 
 #[test]
-fn the_answer_at_the_end_of_a_stream_is_the_same_as_a_body() {
+fn the_response_at_the_end_of_a_stream_equals_a_complete_body() {
     over(WIRE, |recording| {
         if !recording.streaming || !recording.is_answer() || !is_listed(recording) {
             return Ok(());
@@ -185,7 +185,7 @@ fn the_answer_at_the_end_of_a_stream_is_the_same_as_a_body() {
 }
 
 #[test]
-fn what_follows_the_end_does_not_count() {
+fn events_after_the_end_are_ignored() {
     over(WIRE, |recording| {
         if !recording.streaming || !recording.is_answer() {
             return Ok(());

@@ -12,7 +12,7 @@ fn schema() -> ResponseFormat {
 }
 
 #[test]
-fn gemini_2_is_asked_for_json_in_words_beside_functions() {
+fn gemini_2_gets_json_instructions_when_there_are_functions() {
     let request = ask("google/gemini-2.5-flash").tool(tool("f"));
     for format in [schema(), ResponseFormat::json()] {
         let request = request.clone().response_format(format);
@@ -30,7 +30,7 @@ fn gemini_2_is_asked_for_json_in_words_beside_functions() {
 }
 
 #[test]
-fn gemini_3_is_asked_for_json_in_words_only_while_a_call_is_forced() {
+fn gemini_3_gets_json_instructions_only_while_a_call_is_forced() {
     let request = ask("google/gemini-3-flash-preview").tool(tool("f")).response_format(schema());
     let (body, warnings) = sent(&request);
     assert!(body.pointer("/generationConfig/responseJsonSchema").is_some(), "{body}");
@@ -117,7 +117,7 @@ fn an_effort_that_a_model_of_openai_does_not_know_is_the_nearest_that_it_knows()
 }
 
 #[test]
-fn a_model_that_always_thinks_is_not_told_to_stop() {
+fn thinking_is_not_turned_off_for_a_model_that_always_thinks() {
     for protocol in [Protocol::OpenAiChat, Protocol::OpenAiResponses] {
         let request = ask("openai/gpt-6-astra").thinking(Thinking::disabled()).protocol(protocol);
         let (body, warnings) = sent(&request);
@@ -128,7 +128,7 @@ fn a_model_that_always_thinks_is_not_told_to_stop() {
 }
 
 #[test]
-fn the_greatest_effort_goes_to_responses_and_is_less_in_chat() {
+fn the_highest_effort_uses_responses_and_is_lowered_in_chat() {
     let request = ask("openai/gpt-6-sol").effort(Effort::Max);
     let (body, warnings) = sent(&request);
     assert_eq!(body["reasoning"]["effort"], "max");
@@ -219,7 +219,7 @@ fn mistral_gets_schemas_of_functions_without_their_identity() {
 }
 
 #[test]
-fn models_without_tools_or_json_mode_are_not_asked_for_them() {
+fn tools_and_json_mode_are_not_requested_from_models_without_them() {
     let (body, warnings) = sent(&ask("groq/groq/compound-mini").tool(tool("f")));
     assert_eq!(body.get("tools"), None);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
@@ -271,7 +271,7 @@ fn a_reasoning_model_of_openai_samples_only_while_it_does_not_think() {
 }
 
 #[test]
-fn strict_mode_refuses_what_a_provider_never_takes_too() {
+fn strict_mode_refuses_unsupported_parameters_too() {
     let request = ask("groq/openai/gpt-oss-120b");
     let request = request.frequency_penalty(1.0);
     assert!(sent(&request).1[0].contains("frequency_penalty"));

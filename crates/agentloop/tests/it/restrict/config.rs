@@ -66,7 +66,7 @@ fn a_row_of_a_family_is_removed_for_one_model_only() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_an_error_that_says_so() {
+fn a_contradictory_setting_is_an_error_that_explains_it() {
     let row = |then: &str| format!("[[models.\"openai/x\".restrictions.add]]\nthen = {then}\n");
     let nested = row("{ field = { path = \"a.b\", value = 1 } }");
     for (text, expected) in [

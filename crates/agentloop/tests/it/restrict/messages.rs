@@ -42,7 +42,7 @@ fn mistral_sees_the_assistant_after_a_result_that_was_made_up() {
 }
 
 #[test]
-fn mistral_sees_the_assistant_before_an_image_that_came_from_a_tool() {
+fn mistral_gets_an_assistant_message_before_an_image_from_a_tool() {
     let image = ContentPart::image_url("data:image/png;base64,iVBORw0KGgo=");
     let request = ask("mistral/mistral-large-latest")
         .message(called("abc123def"))
@@ -52,7 +52,7 @@ fn mistral_sees_the_assistant_before_an_image_that_came_from_a_tool() {
 }
 
 #[test]
-fn json_mode_comes_with_the_word_where_it_must() {
+fn json_mode_adds_the_word_json_where_it_is_required() {
     for model in ["openai/gpt-4.1", "mistral/mistral-large-latest", "deepseek/deepseek-flash"] {
         let request = ask(model).response_format(ResponseFormat::json());
         let (body, warnings) = sent(&request);
@@ -71,7 +71,7 @@ fn json_mode_comes_with_the_word_where_it_must() {
 }
 
 #[test]
-fn claude_is_asked_to_continue_where_it_takes_no_prefill() {
+fn claude_gets_an_instruction_to_continue_where_it_does_not_accept_prefill() {
     for model in ["claude-opus-4-6", "claude-opus-4-8", "claude-sonnet-5-5", "claude-fable-5-1"] {
         let request = ask(&format!("anthropic/{model}")).assistant("Once upon a");
         let (body, warnings) = sent(&request);

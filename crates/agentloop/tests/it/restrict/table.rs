@@ -68,7 +68,7 @@ impl Case {
 }
 
 #[test]
-fn every_row_changes_what_would_be_refused_and_says_so() {
+fn every_restriction_changes_the_request_with_a_warning() {
     let ai = client();
     let cases = cases();
     assert!(cases.len() > 150, "{}", cases.len());
@@ -89,10 +89,10 @@ fn every_row_changes_what_would_be_refused_and_says_so() {
             assert!(encoded.warnings.is_empty(), "{name}: {:?}", encoded.warnings);
             continue;
         }
-        let told = encoded.warnings.iter().any(|warning| {
+        let warned = encoded.warnings.iter().any(|warning| {
             warning.subject.is_some() && warning.message.contains(case.row.reason.as_ref())
         });
-        assert!(told, "{name}: {:?}", encoded.warnings);
+        assert!(warned, "{name}: {:?}", encoded.warnings);
     }
 }
 
@@ -125,7 +125,7 @@ const NEWER: &[&str] = &[
 ];
 
 #[test]
-fn what_is_sent_instead_is_what_the_descriptions_take() {
+fn replaced_requests_match_the_api_descriptions() {
     let ai = client();
     let load = |file, schema| Spec::load(file, schema);
     let (Some(chat), Some(responses), Some(mistral), Some(messages), Some(gemini)) = (

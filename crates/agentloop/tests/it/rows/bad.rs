@@ -29,7 +29,7 @@ async fn a_body_of_two_hundred_megabytes_is_refused_and_not_held() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_names_the_host_and_says_what_to_do() {
+async fn a_refused_connection_names_the_host_and_has_a_hint() {
     // A port that was free a moment ago.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

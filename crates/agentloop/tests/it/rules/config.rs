@@ -117,7 +117,7 @@ fn a_provider_of_a_protocol_is_like_the_compatible_one() {
 }
 
 #[test]
-fn the_models_of_a_protocol_are_known_wherever_it_is_spoken() {
+fn the_models_of_a_protocol_are_known_at_every_provider() {
     let mut request = ChatRequest::new("lab/claude-opus-5").user("Hi").temperature(0.5);
     let own = "[providers.lab]\nbase_url = 'http://lab.invalid'\nprotocol = 'anthropic'";
     assert_eq!(body(own, &request).get("temperature"), None);
@@ -154,7 +154,7 @@ fn a_base_url_may_have_a_query() {
 }
 
 #[test]
-fn mistakes_in_rules_name_the_provider_the_rule_and_what_is_possible() {
+fn mistakes_in_rules_name_the_provider_the_rule_and_the_valid_values() {
     for (text, message) in [
         ("clamp = { tools = 1 }", "providers.lab: clamp.tools: `tools` is not a number"),
         ("clamp = { n = [3, 1] }", "providers.lab: clamp.n: `n` has no value between 3 and 1"),

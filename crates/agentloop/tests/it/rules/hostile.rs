@@ -31,7 +31,7 @@ fn ranges_that_hold_no_value_are_refused() {
 }
 
 #[test]
-fn ranges_without_an_end_keep_what_is_inside() {
+fn unbounded_ranges_keep_values_inside() {
     for (param, min, max, sent) in [
         (Param::MaxTokens, 16.0, f64::INFINITY, json!(16)),
         (Param::MaxTokens, f64::NEG_INFINITY, 2.9, json!(2)),

@@ -75,7 +75,7 @@ fn a_field_of_the_caller_wins_over_a_parameter_and_a_parameter_over_a_default_fi
 
 /// The library asks providers of the Responses protocol not to keep responses; a default of the user comes before that.
 #[test]
-fn a_default_field_wins_over_what_the_library_adds() {
+fn a_default_field_overrides_a_field_of_the_library() {
     let request = ChatRequest::new("lab/m").user("Hi");
     let usual = body(&encode(lab(Protocol::OpenAiResponses), &request).unwrap());
     assert_eq!(usual["store"], false);
@@ -84,8 +84,8 @@ fn a_default_field_wins_over_what_the_library_adds() {
     // Instructions of the request stay.
     let provider = lab(Protocol::Anthropic).default_field("system", "Be brief.");
     assert_eq!(body(&encode(provider.clone(), &request).unwrap())["system"], "Be brief.");
-    let told = request.system("Be long.");
-    assert_eq!(body(&encode(provider, &told).unwrap())["system"], "Be long.");
+    let other = request.system("Be long.");
+    assert_eq!(body(&encode(provider, &other).unwrap())["system"], "Be long.");
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn a_renamed_parameter_is_sent_under_the_other_name_only() {
 }
 
 #[test]
-fn a_number_is_clamped_and_what_is_not_a_number_has_no_range() {
+fn only_numbers_are_clamped() {
     for (protocol, param) in cells() {
         let cell = format!("{} {param}", protocol.name());
         let encoded = encode(lab(protocol).clamp(param, 1.0, 2.0), &asked(param));
@@ -115,7 +115,7 @@ fn a_default_is_sent_like_a_value_of_the_caller() {
 }
 
 #[test]
-fn what_is_not_allowed_is_left_out_with_a_warning() {
+fn a_parameter_that_is_not_allowed_is_left_out_with_a_warning() {
     for (protocol, param) in cells() {
         let cell = format!("{} {param}", protocol.name());
         let none = lab(protocol).allow(&["model"]);
@@ -131,7 +131,7 @@ fn what_is_not_allowed_is_left_out_with_a_warning() {
 
 /// A name in the list is the name under which a parameter is sent, or the object that the parameter is in.
 #[test]
-fn a_name_in_the_list_allows_what_is_sent_under_it() {
+fn a_name_in_the_list_allows_the_field_with_that_name() {
     use Protocol::{Anthropic, Gemini, OpenAiChat, OpenAiResponses};
     for (protocol, param, name) in [
         (OpenAiChat, Param::Thinking, "reasoning_effort"),

@@ -42,7 +42,7 @@ fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
 }
 
 #[test]
-fn requests_to_gemini_are_what_its_description_takes() {
+fn requests_to_gemini_match_its_api_description() {
     let Some(spec) = Spec::load("gemini.json", "GenerateContentRequest") else {
         println!("skipped: there is no folder of API descriptions beside the checkout");
         return;
@@ -92,7 +92,7 @@ fn take_out(value: &mut Value, name: &str) {
 
 /// Without this, the test above could pass by checking nothing.
 #[test]
-fn the_description_of_gemini_refuses_what_it_does_not_know() {
+fn the_description_of_gemini_refuses_unknown_fields() {
     let Some(spec) = Spec::load("gemini.json", "GenerateContentRequest") else {
         println!("skipped: there is no folder of API descriptions beside the checkout");
         return;

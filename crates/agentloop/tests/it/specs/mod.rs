@@ -59,19 +59,19 @@ fn check_all(
 }
 
 #[test]
-fn requests_to_openai_are_what_its_description_takes() {
+fn requests_to_openai_match_its_api_description() {
     let schema = "CreateChatCompletionRequest";
     check_in(Protocol::OpenAiChat, "openai/gpt-4.1", schema, &[]);
 }
 
 #[test]
-fn requests_to_reasoning_models_are_what_the_description_takes() {
+fn requests_to_reasoning_models_match_the_api_description() {
     let schema = "CreateChatCompletionRequest";
     check_in(Protocol::OpenAiChat, "openai/gpt-6-sol", schema, &[]);
 }
 
 #[test]
-fn requests_for_responses_are_what_the_description_takes() {
+fn requests_for_responses_match_the_api_description() {
     // Sound is newer than the description; it is in the host's own SDK.
     for model in ["gpt-4.1", "gpt-6-sol", "o3"] {
         let model = format!("openai/{model}");
@@ -80,7 +80,7 @@ fn requests_for_responses_are_what_the_description_takes() {
 }
 
 #[test]
-fn requests_to_mistral_are_what_its_description_takes() {
+fn requests_to_mistral_match_its_api_description() {
     check(
         "mistral/mistral-medium-latest",
         "mistral.json",
@@ -103,7 +103,7 @@ const NEWER: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn requests_to_anthropic_are_what_its_description_takes() {
+fn requests_to_anthropic_match_its_api_description() {
     // The older models think by budget, which the description knows.
     for model in ["claude-sonnet-4-5", "claude-opus-4-1", "claude-3-haiku"] {
         check(&format!("anthropic/{model}"), "anthropic.yaml", "CreateMessageParams", &NEWER[..1]);
@@ -115,7 +115,7 @@ fn requests_to_anthropic_are_what_its_description_takes() {
 
 /// Without this, the tests above could pass by checking nothing.
 #[test]
-fn the_descriptions_refuse_what_they_do_not_know() {
+fn the_descriptions_refuse_unknown_fields() {
     for (file, schema) in [
         ("openai.json", "CreateChatCompletionRequest"),
         ("openai.json", "CreateResponse"),

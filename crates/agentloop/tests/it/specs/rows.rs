@@ -175,7 +175,7 @@ impl Extension {
 }
 
 #[test]
-fn every_feature_of_every_row_is_what_its_protocol_s_description_takes() {
+fn every_feature_of_every_provider_matches_the_description_of_its_protocol() {
     let ai = client();
     let mut failures = Vec::new();
     let mut checked = 0;

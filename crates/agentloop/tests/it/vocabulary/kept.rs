@@ -53,7 +53,7 @@ fn the_description_of_a_schema_reaches_every_provider() {
 }
 
 #[test]
-fn the_words_of_a_spoken_response_stay_in_the_conversation() {
+fn the_transcript_of_a_spoken_response_stays_in_the_conversation() {
     let spoken = json!({"role": "assistant", "content": null, "audio": {"id": "audio_1", "transcript": "Good day"}});
     let messages =
         json!([{"role": "user", "content": "Hi"}, spoken, {"role": "user", "content": "Go on"}]);

@@ -144,7 +144,7 @@ fn openai_s_own_form_is_read_as_the_one_form() {
 }
 
 #[test]
-fn a_tool_goes_to_the_protocol_that_serves_it() {
+fn a_tool_is_sent_in_the_protocol_that_supports_it() {
     for tool in
         ["web_search", "code_execution", "file_search", "image_generation", "web_search_preview"]
     {
@@ -224,7 +224,7 @@ fn raw_tools_go_only_where_they_are_understood() {
 }
 
 #[test]
-fn a_tool_with_a_scope_goes_to_that_provider_only() {
+fn a_tool_with_a_provider_is_sent_to_that_provider_only() {
     let tool = json!({"type": "web_search", "provider": "xai", "enable_image_understanding": true});
     let sent = send("xai/grok-4.3", json!({"tools": [tool]}));
     assert_eq!(

@@ -53,7 +53,7 @@ impl Change {
     }
 
     /// The change as lines of a table.
-    pub(crate) fn told(&self, name: &str) -> String {
+    pub(crate) fn table_lines(&self, name: &str) -> String {
         let mut lines = Vec::new();
         match self {
             Self::Refused(error) => {
@@ -64,12 +64,12 @@ impl Change {
                 lines.extend(warnings.iter().map(|(_, message)| format!("warning: {message}")));
             }
         }
-        let mut told = String::new();
+        let mut table = String::new();
         for (at, line) in lines.iter().enumerate() {
             let name = if at == 0 { name } else { "" };
-            let _ = writeln!(told, "  {name:<22}{line}");
+            let _ = writeln!(table, "  {name:<22}{line}");
         }
-        told
+        table
     }
 }
 

@@ -66,7 +66,7 @@ fn every_feature_has_its_form_in_every_row() {
             if change.is_silent() && !as_ever {
                 vanished.push(format!("{model}: {}", feature.name));
             }
-            table.push_str(&change.told(feature.name));
+            table.push_str(&change.table_lines(feature.name));
         }
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(title, table);

@@ -47,7 +47,7 @@ fn one_control_reaches_each_kind_of_model() {
             let change = change(&ai, model, &json!({}), &asked);
             table.push_str(&match change.is_silent() {
                 true => format!("  {name:<22}(nothing to change)\n"),
-                false => change.told(name),
+                false => change.table_lines(name),
             });
         }
     }

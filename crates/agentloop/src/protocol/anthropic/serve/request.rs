@@ -36,7 +36,7 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
     let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
-    let Some(Value::Array(turns)) = fields.remove("messages") else {
+    let Some(Value::Array(list)) = fields.remove("messages") else {
         return Err(refused("messages: Field required"));
     };
     let mut messages = Vec::new();
@@ -48,8 +48,8 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
         }
         _ => {}
     }
-    for turn in &turns {
-        read_turn(turn, &mut messages);
+    for message in &list {
+        read_message(message, &mut messages);
     }
     let mut known = Map::new();
     known.insert("model".to_owned(), json!(""));
@@ -149,9 +149,9 @@ fn read_cache(block: &Value) -> Option<Value> {
 }
 
 /// Reads a message. The results of tools in a user's message become messages of their own.
-fn read_turn(turn: &Value, messages: &mut Vec<Value>) {
-    let role = turn["role"].clone();
-    let blocks = match turn.get("content") {
+fn read_message(message: &Value, messages: &mut Vec<Value>) {
+    let role = message["role"].clone();
+    let blocks = match message.get("content") {
         Some(Value::Array(blocks)) => blocks,
         content => {
             messages.push(json!({ "role": role, "content": content }));

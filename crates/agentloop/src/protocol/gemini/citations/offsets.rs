@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
-/// The texts of a response, with what is needed to find places in them quickly.
+/// The texts of a response, with an index to find positions in them quickly.
 #[derive(Debug)]
 pub(super) struct Texts<'a> {
     texts: Vec<&'a str>,
-    /// Where each begins, if all are put end to end, in bytes.
+    /// The start of each text in their concatenation, in bytes.
     begins: Vec<usize>,
     /// Of each text, how many characters come before each step of so many bytes.
     steps: Vec<Vec<u32>>,
@@ -48,7 +48,7 @@ impl<'a> Texts<'a> {
 
     /// Returns the text in which a byte of all texts, put end to end, is, and where in it.
     pub(super) fn in_all(&self, byte: usize) -> (usize, usize) {
-        // Of texts that begin at the same byte, all but the last are empty.
+        // Of texts that start at the same byte, all but the last are empty.
         let at = self.begins.partition_point(|begin| *begin <= byte).saturating_sub(1);
         (at, byte - self.begins.get(at).copied().unwrap_or(0))
     }
@@ -70,8 +70,8 @@ impl<'a> Texts<'a> {
         left.is_some()
     }
 
-    /// Returns where words are, in the first text that has them. After many searches of long texts there is no
-    /// response.
+    /// Returns the position of a text in the first part that contains it. Returns `None` after too many searches of
+    /// long texts.
     pub(super) fn find(&self, words: &str) -> Option<(usize, usize)> {
         self.texts.iter().enumerate().find_map(|(at, text)| {
             let may = self.may_look(text.len() + 1);
@@ -80,7 +80,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// Returns how many characters begin in these bytes.
+/// Returns how many characters start in these bytes.
 fn count(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }

@@ -28,8 +28,8 @@ const MAX_GAP: usize = 64;
 const MAX_DEPTH: usize = 100;
 
 impl PartialArgs {
-    /// Takes the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. Text grows; any
-    /// other value is there at once.
+    /// Adds the next pieces: `[{"jsonPath": "$.city", "stringValue": "Ro", "willContinue": true}]`. A text arrives in
+    /// pieces, any other value at once.
     pub(super) fn push(&mut self, raw: &str) {
         self.bytes += raw.len();
         for piece in &nesting::read_list(raw) {
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_come_to_stand_where_their_paths_say() {
+    fn values_are_placed_at_their_paths() {
         let mut args = PartialArgs::default();
         assert_eq!(args.json(), "{}");
         args.push(r#"[{"jsonPath":"$.a.b[1]['c d']","stringValue":"x","willContinue":true}]"#);

@@ -1,4 +1,4 @@
-//! A `content` that is not plain text: pieces with a type, and objects.
+//! A `content` that is not plain text: typed pieces, and objects.
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -12,13 +12,13 @@ use crate::protocol::openai::images;
 use crate::protocol::openai_chat::wire::{ContentChunk, Thought};
 
 impl ChoiceState {
-    /// Reads one piece of a list. What has no field of its own is kept as an opaque part.
+    /// Decodes one piece of a list. A piece without a field of its own is kept as an opaque part.
     pub(super) fn content_chunk(
         &mut self,
         chunk: ContentChunk<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        // A piece of a known type may be empty, as deltas are.
+        // A piece of a known type may be empty, like a delta.
         let mut is_read = chunk.is_typed();
         let (kind, raw) = (chunk.kind, chunk.raw);
         for thought in chunk.thinking.0 {
@@ -73,7 +73,7 @@ impl ChoiceState {
         }
     }
 
-    /// Reads a content that is an object: one piece if its type says so, else the JSON that was asked for.
+    /// Decodes a content that is an object: one piece if it has a type, else the JSON that was requested.
     pub(super) fn content_object(&mut self, json: String, emitter: &mut Emitter) -> Result<()> {
         let chunk: ContentChunk<'_> = serde_json::from_str(&json).unwrap_or_default();
         match chunk.is_typed() {
@@ -82,7 +82,7 @@ impl ChoiceState {
         }
     }
 
-    /// Attaches a reference to the part that grows. The piece itself is kept with its place, for the way back.
+    /// Attaches a reference to the open part. The piece is kept with its position, to send it back.
     fn refer(&mut self, kind: Kind, raw: &RawValue, emitter: &mut Emitter) -> Result<()> {
         self.flush(emitter)?;
         let part = self.ensure(kind, emitter)?;
@@ -99,7 +99,7 @@ impl ChoiceState {
     }
 }
 
-/// Returns a reference as a citation: a page where there is a URL, else as it came.
+/// Returns a reference as a citation: of a page if there is a URL, else as an opaque one.
 fn citation(chunk: &Value, provider: &str) -> Citation {
     let text = |name: &str| chunk.get(name).and_then(Value::as_str).map(str::to_owned);
     match text("url").filter(|url| !url.is_empty()) {

@@ -11,7 +11,7 @@ use crate::chat::{
 };
 use crate::nesting;
 
-/// The runs of one choice. In a stream a run is reported twice: when it begins, and again with its output.
+/// The tool runs of one choice. In a stream a run is reported twice: when it starts, and again with its output.
 #[derive(Debug, Default)]
 pub(super) struct ExecutedTools {
     /// How many there are.
@@ -118,7 +118,7 @@ impl Run {
         for result in results {
             let Value::Object(mut result) = result else { continue };
             if let Some(Value::String(text)) = result.remove("text") {
-                // What was printed may be listed again.
+                // The output may be repeated.
                 if !output.contains(text.trim()) {
                     let line = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
                     output.push_str(line);

@@ -1,4 +1,4 @@
-//! Keeps calls of an unknown type as they came, so they can be sent back. Only this protocol streams them in pieces.
+//! Keeps calls of an unknown type unchanged, so they can be sent back. Only this protocol streams them in pieces.
 
 use std::collections::HashMap;
 use std::mem::size_of;
@@ -27,7 +27,7 @@ struct Call {
 }
 
 impl UnknownCalls {
-    /// Returns whether a piece continues a call that is here.
+    /// Returns whether a piece continues one of these calls.
     pub(super) fn has(&self, call: &WireToolCall<'_>) -> bool {
         !self.calls.is_empty() && self.find(call).is_some()
     }
@@ -40,7 +40,7 @@ impl UnknownCalls {
         .copied()
     }
 
-    /// Adds a call, or a piece of one. A call without an id gets one, because its place in a request is known by it.
+    /// Adds a call, or a piece of one. A call without an id gets one, because its position in a request is found by it.
     pub(super) fn add(
         &mut self,
         call: &WireToolCall<'_>,
@@ -94,7 +94,7 @@ impl UnknownCalls {
     }
 }
 
-/// Adds a piece of a streamed value: texts grow, lists get longer, objects are merged, all else is replaced.
+/// Adds a piece of a streamed value: texts and lists are appended, objects are merged, anything else is replaced.
 fn merge(place: &mut Value, piece: Value) {
     match (place, piece) {
         (_, Value::Null) => {}

@@ -1,13 +1,12 @@
-//! Finds items by what an event says of them, in constant time however many there are.
+//! Finds items by the fields of an event, in constant time.
 
 use std::collections::HashMap;
 use std::mem::size_of;
 
-/// How many items are searched one by one. Most responses have fewer, and tables would cost more than all else that is done with
-/// their items.
+/// How many items are searched one by one. Most responses have fewer, for which tables would cost more than the search.
 const FEW: usize = 8;
 
-/// What is known of an item when it is looked for. What is `None` may be anything.
+/// The known fields of an item to look for. `None` matches anything.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wanted<'a> {
     pub(super) kind: Option<&'a str>,
@@ -20,7 +19,7 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Place {
     pub(super) kind: String,
     pub(super) id: String,
-    /// As the provider says, else as they come.
+    /// The index in the response: from the provider, or by the order of arrival.
     pub(super) index: i64,
 }
 
@@ -146,7 +145,7 @@ struct Tables {
     open: HashMap<(Option<u32>, bool), Vec<usize>>,
 }
 
-/// The items of one key, in the order in which they came.
+/// The items of one key, in the order of arrival.
 #[derive(Debug)]
 struct Bucket {
     first: usize,
@@ -204,7 +203,7 @@ impl Tables {
         self.items.get(&key).map(|bucket| *bucket.others.last().unwrap_or(&bucket.first))
     }
 
-    /// What has ended once is not looked at again.
+    /// Returns the first open item. Closed items are not checked again.
     fn first_open(&mut self, key: Key, has_ended: impl Fn(usize) -> bool) -> Option<usize> {
         let bucket = self.items.get_mut(&key)?;
         while bucket.at(bucket.ended).is_some_and(&has_ended) {
@@ -221,6 +220,7 @@ impl Tables {
         bucket.at(bucket.named)
     }
 
+    /// Returns the latest open item, of one kind or of all. With `nameless`, only of those without an id.
     fn last_open(
         &mut self,
         kind: Option<&str>,

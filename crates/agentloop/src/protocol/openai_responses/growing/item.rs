@@ -18,7 +18,7 @@ use crate::protocol::openai_responses::told::{Content, Told};
 
 pub(super) type Fields = Map<String, Value>;
 
-/// An item that has begun.
+/// An item that has started.
 #[derive(Debug)]
 pub(super) enum Item {
     Message(Message),
@@ -28,7 +28,7 @@ pub(super) enum Item {
     Whole(Fields),
 }
 
-/// What the items share.
+/// The data that the items share.
 #[derive(Debug, Default)]
 pub(super) struct Common {
     /// The ids of the calls of the caller's tools.
@@ -40,7 +40,7 @@ pub(super) struct Common {
     /// How many items of the provider's had no id.
     pub(super) unnamed: usize,
     pub(super) refused: bool,
-    pub(super) host_runs_custom: bool,
+    pub(super) provider_runs_custom: bool,
     /// For ids that the provider should have made.
     pub(super) seed: u64,
     pub(super) audio_format: Option<String>,
@@ -129,7 +129,7 @@ impl Item {
     ) -> Result<()> {
         if let Self::Whole(began) = self {
             emitter.release(began.weight());
-            // It begins and ends at once.
+            // It starts and ends at once.
             if told.as_ref().is_some_and(|told| told.kind() == "message") {
                 *self = Self::Message(Message::default());
             }
@@ -143,7 +143,7 @@ impl Item {
         if let Self::Whole(_) = self
             && let Some(all) = fields.take()
         {
-            // A call may have had no name when it began.
+            // A call may have had no name when it started.
             *self = common.open_fields(&all, emitter)?;
             match self {
                 Self::Whole(place) => *place = all,
@@ -180,13 +180,13 @@ impl Common {
         if word(fields, "type") == "reasoning" {
             return Thinking::open(emitter).map(Item::Reasoning);
         }
-        let Some((kind, name)) = tool_calls::kind(fields, self.host_runs_custom) else {
+        let Some((kind, name)) = tool_calls::kind(fields, self.provider_runs_custom) else {
             return Ok(Item::Whole(Fields::new()));
         };
         let id = match kind {
             Kind::Call | Kind::Custom => self.call_id(fields, emitter)?,
             Kind::Server | Kind::Code => {
-                self.latest = self.host_id(fields);
+                self.latest = self.provider_id(fields);
                 self.latest.clone()
             }
         };
@@ -205,9 +205,9 @@ impl Common {
         Ok(id)
     }
 
-    /// Returns the id of something that the provider ran. It is copied to each result, and one that is too long for
-    /// that is replaced: nothing has to be sent back under it.
-    fn host_id(&mut self, fields: &Fields) -> String {
+    /// Returns the id of a tool that the provider ran. It is copied to each result. An id that is too long for that is
+    /// replaced, because nothing has to be sent back with it.
+    fn provider_id(&mut self, fields: &Fields) -> String {
         let short = |id: &&str| id.len() <= MAX_REPEATED_BYTES;
         first(fields, &["call_id", "id"]).filter(short).map(str::to_owned).unwrap_or_else(|| {
             self.unnamed += 1;
@@ -225,12 +225,12 @@ impl Common {
         let id = if complete::client_tool(&fields).is_some() {
             self.call_id(&fields, emitter)?
         } else if kind.ends_with("_output") {
-            // What the provider ran itself is not a call that waits for the caller.
+            // A tool that the provider ran is not a call that waits for the caller.
             let id = first(&fields, &["call_id"]).unwrap_or(&self.latest).to_owned();
             self.calls.remove(&id);
             id
         } else {
-            self.host_id(&fields)
+            self.provider_id(&fields)
         };
         let parts: Vec<ResponsePart> = complete::parts(fields, &id, emitter.provider());
         parts.into_iter().try_for_each(|part| emitter.whole(0, part))

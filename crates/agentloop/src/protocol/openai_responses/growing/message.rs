@@ -54,7 +54,7 @@ impl Message {
         self.list.iter().any(|passage| passage.refusal)
     }
 
-    /// Returns the text at that place (the latest, if none is named), which begins here if it is new.
+    /// Returns the text at an index (the latest, if there is none), which is created if it is new.
     fn at(
         &mut self,
         index: Option<i64>,
@@ -291,7 +291,7 @@ fn other(
     }))
 }
 
-/// Returns the item without what its part says itself.
+/// Returns the item without the fields that its part has.
 pub(super) fn without(item: &Map<String, Value>, names: &[&str]) -> Map<String, Value> {
     let kept = item.iter().filter(|(name, _)| !names.contains(&name.as_str()));
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()

@@ -2,8 +2,8 @@
 
 use crate::hash::fnv64;
 
-/// A text is reported in pieces, then whole, then whole again in what is around it. This remembers how much of it was
-/// emitted, without keeping it.
+/// How much of a text has been emitted. A text is reported in pieces, then complete, then complete again inside of its
+/// item. Only the length and a hash are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Received {
     bytes: usize,
@@ -21,7 +21,7 @@ impl Received {
         self.hash = fnv64(self.hash, piece.as_bytes());
     }
 
-    /// Returns what is still missing of the whole; nothing if the whole does not begin with what was received.
+    /// Returns the missing rest of the complete text, or nothing if it does not start with what was received.
     pub(super) fn rest_of(self, whole: &str) -> Option<&str> {
         let (begin, rest) = whole.split_at_checked(self.bytes)?;
         let mut same = Self::default();
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_missing_is_told_again() {
+    fn only_the_missing_rest_is_returned() {
         let mut received = Received::default();
         assert_eq!(received.rest_of("whole"), Some("whole"));
         received.add("wh");

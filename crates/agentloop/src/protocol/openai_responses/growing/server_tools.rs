@@ -1,4 +1,4 @@
-//! Tools that the provider runs itself: what they were asked, and what they gave back.
+//! Tools that the provider runs: their arguments and their results.
 
 use serde_json::{Map, Value, json};
 
@@ -37,7 +37,7 @@ pub(super) fn name(item: &Item) -> Option<&str> {
     }
 }
 
-/// Returns what the tool was asked, as JSON.
+/// Returns the arguments of the tool, as JSON.
 pub(super) fn arguments(item: &Item) -> String {
     let told = |name: &str| match item.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
@@ -45,7 +45,7 @@ pub(super) fn arguments(item: &Item) -> String {
         _ => None,
     };
     if let Some(Value::Object(action)) = item.get("action") {
-        // Where the response came from belongs to the result.
+        // The sources of the response belong to the result.
         let asked = without(action, &["sources"]);
         return Value::Object(asked).to_string();
     }
@@ -60,7 +60,7 @@ pub(super) fn arguments(item: &Item) -> String {
     })
 }
 
-/// Returns what the tool gave back, if the item tells.
+/// Returns the result of the tool, if the item has it.
 pub(super) fn result(item: &Item, id: &str, provider: &str) -> Option<ResponsePart> {
     let mut content = Item::new();
     let sources = item.get("action").and_then(|action| action.get("sources"));
@@ -98,7 +98,7 @@ pub(super) fn code(item: &Item) -> String {
     }
 }
 
-/// Returns what the code left, if the item tells: what it printed, and images.
+/// Returns the results of code, if the item has them: its output, and images.
 pub(super) fn code_results(item: &Item, id: &str, provider: &str) -> Vec<ResponsePart> {
     let Some(Value::Array(outputs)) = item.get("outputs") else {
         return Vec::new();

@@ -14,14 +14,14 @@ pub(in crate::protocol::openai_responses) enum Source {
     Summary,
 }
 
-/// One reasoning item. Its text is the thoughts where they are reported, else their summary; the sections of either
-/// stand apart. If both are reported, the first counts, and the other one is in the item's state.
+/// A reasoning item. Its text is the thoughts if they are reported, else their summary; their sections are separated.
+/// If both are reported, the first one is used, and the other one is in the state of the item.
 #[derive(Debug)]
 pub(super) struct Thinking {
     part: u32,
     source: Option<Source>,
     section: i64,
-    /// What was emitted of the section.
+    /// The emitted text of the section.
     received: Received,
     any: bool,
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MAX_ARGUMENTS_BYTES;
 use crate::protocol::{Emitter, free_text};
 
-/// A call, and what it was asked so far.
+/// A call and the arguments received so far.
 #[derive(Debug)]
 pub(super) struct Growing {
     kind: Kind,
@@ -98,12 +98,12 @@ impl Growing {
         let Some(item) = item else {
             return emitter.close(0, self.part, |_| {});
         };
-        let said: &[&str] = match self.kind {
+        let own_fields: &[&str] = match self.kind {
             Kind::Call => &["call_id", "name", "arguments"],
             Kind::Custom => &["call_id", "name", "input"],
             Kind::Server | Kind::Code => &[],
         };
-        let state = Value::Object(without(item, said));
+        let state = Value::Object(without(item, own_fields));
         let provider_state = ProviderState::new(emitter.provider(), state);
         emitter.delta(0, self.part, PartDelta::ProviderState { provider_state })?;
         emitter.close(0, self.part, |_| {})?;
@@ -127,13 +127,13 @@ fn input(item: &Map<String, Value>) -> String {
     }
 }
 
-/// Of which kind a call is and what it calls; `None` if the item is not a call that grows.
-pub(super) fn kind(item: &Map<String, Value>, host_runs_custom: bool) -> Option<(Kind, &str)> {
+/// Returns the kind and the name of a call, or `None` if the item is not a call that is streamed.
+pub(super) fn kind(item: &Map<String, Value>, provider_runs_custom: bool) -> Option<(Kind, &str)> {
     let name = word(item, "name");
     match word(item, "type") {
         "function_call" => (!name.is_empty()).then_some((Kind::Call, name)),
         "custom_tool_call" if name.is_empty() => None,
-        "custom_tool_call" if host_runs_custom => Some((Kind::Server, name)),
+        "custom_tool_call" if provider_runs_custom => Some((Kind::Server, name)),
         "custom_tool_call" => Some((Kind::Custom, name)),
         "code_interpreter_call" => Some((Kind::Code, "python")),
         _ => server_tools::name(item).map(|name| (Kind::Server, name)),

@@ -60,21 +60,21 @@ pub(super) fn status<'a>(
 
 /// Returns the id of an item: the one that it came with, else one that is the same each time.
 pub(super) fn item_id(
-    answer: &str,
+    response_id: &str,
     at: usize,
     kind: &str,
     state: Option<&ProviderState>,
 ) -> String {
     match state.and_then(|state| state.data.get("id")?.as_str()) {
         Some(id) => id.to_owned(),
-        None => format!("{kind}_{answer}_{at}"),
+        None => format!("{kind}_{response_id}_{at}"),
     }
 }
 
 /// Returns a part as an item; none for what the wire has no item for.
-pub(super) fn item(answer: &str, at: usize, part: &ResponsePart) -> Option<Value> {
+pub(super) fn item(response_id: &str, at: usize, part: &ResponsePart) -> Option<Value> {
     let state = part.provider_state();
-    let own = |kind: &str| item_id(answer, at, kind, state);
+    let own = |kind: &str| item_id(response_id, at, kind, state);
     Some(match part {
         ResponsePart::Text(text) => {
             let sources: Vec<Value> = text.citations.iter().filter_map(annotation).collect();

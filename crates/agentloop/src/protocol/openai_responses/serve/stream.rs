@@ -11,7 +11,7 @@ use crate::protocol::serve::WriteStream;
 /// Writes a stream, event by event. The wire has one response: that of the first choice.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
-    answer: String,
+    response_id: String,
     model: String,
     created: i64,
     /// How many events were written.
@@ -28,7 +28,7 @@ impl WriteStream for StreamWriter {
     fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         match event {
             ChatStreamEvent::MessageStart { id, model, created, .. } => {
-                self.answer.clone_from(id);
+                self.response_id.clone_from(id);
                 self.model.clone_from(model);
                 self.created = created.unwrap_or(0);
                 let response = json!({
@@ -87,7 +87,7 @@ impl StreamWriter {
     }
 
     fn id(&self, part: u32, kind: &str) -> String {
-        item_id(&self.answer, part as usize, kind, None)
+        item_id(&self.response_id, part as usize, kind, None)
     }
 
     fn place(&mut self, part: u32) -> usize {
@@ -161,7 +161,7 @@ impl StreamWriter {
     }
 
     fn done(&mut self, at: u32, part: &ResponsePart) -> Bytes {
-        let Some(item) = item(&self.answer, at as usize, part) else { return Bytes::new() };
+        let Some(item) = item(&self.response_id, at as usize, part) else { return Bytes::new() };
         let mut events = Vec::new();
         if self.open.iter().any(|(known, ..)| *known == at) {
             match part {

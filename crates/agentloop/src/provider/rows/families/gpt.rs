@@ -126,7 +126,7 @@ fn restrictions() -> Vec<Restriction> {
         restrict("openai-no-sampling", Action::Drop(SAMPLING.to_vec()))
             .models(REASONS)
             .except(SAMPLES.into_iter().chain(["gpt-5-chat*"]))
-            .reason("the model does not take it")
+            .reason("the model does not accept it")
             .source("ai-sdk openai 4.0; recording openai-err-error-4xx-aaf07062"),
         restrict(
             "openai-no-penalties",
@@ -139,7 +139,7 @@ fn restrictions() -> Vec<Restriction> {
         )
         .models(REASONS)
         .except(["gpt-5-chat*"])
-        .reason("the model does not take it")
+        .reason("the model does not accept it")
         .source("ai-sdk openai 4.0; recording openai-err-error-4xx-28e1d53c"),
         restrict("openai-deep-research-functions", Action::DropFunctions)
             .models(["o3-deep-research*", "o4-mini-deep-research*"])

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use super::unwrap::Unwrap;
 use crate::chat::{FinishReason, OutputStrategy, PartDelta, PartStart, ResponsePart, TextPart};
 
-/// How a response's shape was asked for.
+/// The form in which the output was requested.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AnswerForm {
+pub(crate) struct OutputForm {
     pub(crate) strategy: Option<OutputStrategy>,
     /// The tool whose arguments are the response.
     pub(crate) tool: Option<String>,
@@ -15,28 +15,28 @@ pub(crate) struct AnswerForm {
     pub(crate) wrapped: bool,
 }
 
-/// The parts of a response that are not what the caller shall see.
+/// The parts of a response that differ from what the caller should see.
 #[derive(Debug)]
-pub(crate) struct Answers {
-    form: AnswerForm,
+pub(crate) struct OutputParts {
+    form: OutputForm,
     /// The open texts, by choice and part, with what takes their wrapper off.
     open: HashMap<(u32, u32), Option<Unwrap>>,
     /// The choices in which a tool of the caller's was called.
     called: HashSet<u32>,
-    /// The choices whose response came as a call.
-    answered: HashSet<u32>,
+    /// The choices whose response arrived as a tool call.
+    called_output: HashSet<u32>,
 }
 
-impl Answers {
+impl OutputParts {
     /// Returns `None` when there is nothing to undo.
-    pub(crate) fn new(form: AnswerForm) -> Option<Box<Self>> {
+    pub(crate) fn new(form: OutputForm) -> Option<Box<Self>> {
         let plain = form.tool.is_none() && !form.wrapped;
         (!plain).then(|| {
             Box::new(Self {
                 form,
                 open: HashMap::new(),
                 called: HashSet::new(),
-                answered: HashSet::new(),
+                called_output: HashSet::new(),
             })
         })
     }
@@ -45,7 +45,7 @@ impl Answers {
     pub(crate) fn start(&mut self, choice: u32, start: PartStart) -> PartStart {
         match &start {
             PartStart::ToolCall { name, .. } if Some(name) == self.form.tool.as_ref() => {
-                self.answered.insert(choice);
+                self.called_output.insert(choice);
                 PartStart::Text {}
             }
             PartStart::ToolCall { .. } => {
@@ -56,14 +56,14 @@ impl Answers {
         }
     }
 
-    /// Notes the number of a part that has begun.
+    /// Records the index of a part that was opened.
     pub(crate) fn opened(&mut self, choice: u32, part: u32, start: &PartStart) {
         if matches!(start, PartStart::Text {}) {
             self.open.insert((choice, part), self.form.wrapped.then(Unwrap::new));
         }
     }
 
-    /// Adds to a part; `None` when there is nothing to emit yet.
+    /// Adds to a part. Returns `None` if there is nothing to emit yet.
     pub(crate) fn delta(&mut self, choice: u32, part: u32, delta: PartDelta) -> Option<PartDelta> {
         let Some(unwrap) = self.open.get_mut(&(choice, part)) else { return Some(delta) };
         let text = match delta {
@@ -80,13 +80,13 @@ impl Answers {
         (!text.is_empty()).then_some(PartDelta::Text { text })
     }
 
-    /// Ends a part and returns what was held back.
+    /// Closes a part and returns the text that was held back.
     pub(crate) fn close(&mut self, choice: u32, part: u32) -> Option<PartDelta> {
         let text = self.open.remove(&(choice, part))??.finish();
         (!text.is_empty()).then_some(PartDelta::Text { text })
     }
 
-    /// Emits a part that came whole.
+    /// Converts a part that arrived complete.
     pub(crate) fn whole(&self, part: ResponsePart) -> ResponsePart {
         let mut text = match part {
             ResponsePart::ToolCall(call) if Some(&call.name) == self.form.tool.as_ref() => {
@@ -105,7 +105,7 @@ impl Answers {
 
     /// Returns why a choice ended: a call of our own tool is not a call.
     pub(crate) fn finish(&self, choice: u32, reason: FinishReason) -> FinishReason {
-        let own = self.answered.contains(&choice) && !self.called.contains(&choice);
+        let own = self.called_output.contains(&choice) && !self.called.contains(&choice);
         if own && reason == FinishReason::ToolCalls { FinishReason::Stop } else { reason }
     }
 }
