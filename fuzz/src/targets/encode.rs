@@ -90,7 +90,7 @@ pub(super) fn encodes(client: &AgentLoop, request: &ChatRequest, stream: bool) {
             return;
         }
     };
-    // As deep as it is: what nests deep goes back to its provider as it came.
+    // As deep as it is: what nests deep goes back to its provider unchanged.
     serde_json::from_str::<&RawValue>(encoded.body.get()).unwrap();
     let again = inspect::encode(client, request, stream).unwrap();
     assert_eq!(encoded.body.get(), again.body.get());

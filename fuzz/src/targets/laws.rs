@@ -15,7 +15,7 @@ use agentloop::{
 use agentloop_sim::Simulator;
 use bytes::Bytes;
 
-/// How many times larger than its bytes an answer may become as events, beside what every answer has.
+/// How many times larger than its bytes a response may become as events, beside what every answer has.
 const MAX_GROWTH: usize = 64;
 
 /// What every answer may have, in bytes.
@@ -94,7 +94,7 @@ pub(crate) fn rows() -> &'static [Provider] {
     &ROWS
 }
 
-/// The events of an answer, and how they end.
+/// The events of a response, and how they end.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) events: Vec<ChatStreamEvent>,
@@ -176,7 +176,7 @@ impl Decoded {
         let growth = bytes * MAX_GROWTH + FREE_GROWTH;
         assert!(size <= growth, "{bytes} bytes became {size}");
         let done = matches!(self.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
-        assert_ne!(done, self.error.is_some(), "one end, an answer or an error");
+        assert_ne!(done, self.error.is_some(), "one end, a response or an error");
         if let Some(ChatStreamEvent::MessageDone { response }) = self.events.last() {
             assert_eq!(fold.finish().unwrap(), **response);
             let stored = serde_json::to_string(response).unwrap();

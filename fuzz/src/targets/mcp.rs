@@ -1,4 +1,4 @@
-//! A server of tools that says anything: each line answers the next message that wants an answer.
+//! A server of tools that says anything: each line answers the next message that wants a response.
 
 use std::collections::HashMap;
 use std::time::Duration;

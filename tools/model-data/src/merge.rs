@@ -30,7 +30,7 @@ pub(crate) fn merge(
         let gone = match (&theirs, &other) {
             (None, Some(_)) if both && row.listing.litellm_is_stale => true,
             (_, Some(other)) => other.model.deprecation_date.is_some_and(is_gone),
-            // Nobody else still has it.
+            // No other list still has it.
             (Some(theirs), None) => theirs.deprecated,
             (None, None) => true,
         };
@@ -82,13 +82,14 @@ pub(crate) fn merge(
 const PRICED_BY_LITELLM: &[(&str, &str)] =
     &[("google/gemini-2.5-flash-image", "which keeps words and images apart")];
 
-/// Whether the name stands for another model from time to time. litellm is made anew every day, and follows.
+/// Returns whether the name refers to another model from time to time. litellm's list is regenerated every day and
+/// follows.
 fn moves(key: &str) -> bool {
     key.ends_with("-latest")
 }
 
-/// One list out of two. Where both name the usual price and it is not the same, one of them is wrong: which one, nobody
-/// knows, so that neither is taken.
+/// Merges two lists. If both have the standard price and it differs, one of them is wrong. It is not known which one,
+/// so neither is used.
 fn prices(key: &str, first: &[Price], second: &[Price], notes: &mut Vec<String>) -> Vec<Price> {
     if second.iter().any(|price| !price.hours.is_empty()) {
         // A list without hours is older than the hours, or leaves them out.

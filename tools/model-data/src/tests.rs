@@ -47,7 +47,7 @@ fn litellm_models() -> litellm::Models {
             "supports_response_schema": true},
         "azure/eu/regional": {"litellm_provider": "azure", "mode": "chat", "max_input_tokens": 1},
         "together_ai/old": {"litellm_provider": "together_ai", "mode": "chat", "max_input_tokens": 1},
-        "nobody/m": {"litellm_provider": "nobody", "mode": "chat", "max_input_tokens": 1}
+        "unknown/m": {"litellm_provider": "unknown", "mode": "chat", "max_input_tokens": 1}
     }"#,
     )
     .unwrap()
@@ -81,7 +81,7 @@ impl Folder {
         folder.file("providers/google-vertex/models/other/claude.toml", text);
         folder.file("providers/openrouter/models/a/b:free.toml", &text.replace('9', "0"));
         folder.file("providers/groq/models/zero.toml", &text.replace('9', "0.00"));
-        folder.file("providers/nobody/models/m.toml", text);
+        folder.file("providers/unknown/models/m.toml", text);
         let thoughtless = format!("reasoning = false\nstructured_output = false\n{text}");
         folder.file("providers/xai/models/plain.toml", &thoughtless);
         folder.file("providers/xai/models/disputed.toml", &thoughtless);
@@ -205,7 +205,7 @@ fn a_no_that_changes_requests_is_a_sure_one() {
     assert_eq!(said("xai/plain"), (Some(false), Some(false)));
     assert_eq!(said("xai/disputed"), (None, None), "the sources contradict each other");
     assert_eq!(said("xai/m-thinking").0, None, "its name contradicts it");
-    assert_eq!(said("nvidia/plain"), (None, None), "nobody there looks");
+    assert_eq!(said("nvidia/plain"), (None, None), "no list has it");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::group::{Group, lane};
 use crate::tally::{End, Tally, more};
 
-/// How long a call may take before it is one that hangs. An answer that comes a byte at a time takes minutes on a busy machine;
+/// How long a call may take before it is one that hangs. A response that comes a byte at a time takes minutes on a busy machine;
 /// one on which nothing comes any more is a timeout of the library's own long before.
 const PATIENCE: Duration = Duration::from_secs(900);
 

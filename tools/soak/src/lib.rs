@@ -2,7 +2,7 @@
 //!
 //! 200 calls at a time (chats, streams, embeddings, runs of agents, in every protocol) go through the whole stack of
 //! middlewares to simulators on loopback, which let some of them go wrong on a schedule; some callers go away in the middle.
-//! Then every call must have ended exactly once, with an answer that is right or an error of a kind that the faults explain;
+//! Then every call must have ended exactly once, with a response that is right or an error of a kind that the faults explain;
 //! the ledger of costs must be the simulators' bill; memory, tasks and file descriptors must be where they were.
 //!
 //! ```text

@@ -65,7 +65,7 @@ impl<'a> Medium<'a> {
             return Ok(Some(Self { mime, ..Self::new(kind, Source::Address(url)) }));
         }
         let data = DataUrl::parse(url)
-            .ok_or_else(|| Refusal::new(format!("the {kind} is no data URL")))?;
+            .ok_or_else(|| Refusal::new(format!("the {kind} is not a data URL")))?;
         let mime = data.known_mime().map(|mime| Cow::Owned(mime.into_owned()));
         Ok(Some(Self { mime, written: Some(url), ..Self::new(kind, Source::Inline(data)) }))
     }
@@ -88,31 +88,32 @@ impl<'a> Medium<'a> {
         if audio.data.is_empty() {
             return Err(Refusal::new("the audio has neither `data` nor `url`"));
         }
-        let told = (!audio.format.is_empty()).then(|| audio_mime(&audio.format));
-        let data = DataUrl::of_base64(told.clone().unwrap_or_default(), audio.data.as_str());
-        let mime = told.or_else(|| data.seen_mime().map(Cow::Borrowed));
+        let stated = (!audio.format.is_empty()).then(|| audio_mime(&audio.format));
+        let data = DataUrl::of_base64(stated.clone().unwrap_or_default(), audio.data.as_str());
+        let mime = stated.or_else(|| data.seen_mime().map(Cow::Borrowed));
         Ok(Some(Self { mime, ..Self::new(MediaKind::Audio, Source::Inline(data)) }))
     }
 
     fn file(file: &'a FileInput) -> Result<Option<Self>, Refusal> {
         let name = file.filename.as_deref();
-        let told = file.mime_type.as_deref().filter(|mime| !mime.is_empty());
+        let stated = file.mime_type.as_deref().filter(|mime| !mime.is_empty());
         let by_name = || name.and_then(mime_of_name);
         let (source, mime) = if let Some(content) = &file.file_data {
             let data = match DataUrl::parse(content) {
                 Some(data) => data,
                 None if is_data_url(content) => {
-                    return Err(Refusal::new("the file is no data URL"));
+                    return Err(Refusal::new("the file is not a data URL"));
                 }
                 // Base64 without its wrapper.
-                None => DataUrl::of_base64(told.unwrap_or_default(), content.as_str()),
+                None => DataUrl::of_base64(stated.unwrap_or_default(), content.as_str()),
             };
             // A generic media type is as good as none.
             let mime = match data.mime().filter(|mime| !mime.ends_with("/octet-stream")) {
                 Some(mime) => Some(Cow::Owned(mime.to_owned())),
                 None => {
                     let seen = || data.seen_mime();
-                    told.or_else(by_name)
+                    stated
+                        .or_else(by_name)
                         .or_else(seen)
                         .or(data.mime())
                         .map(|mime| mime.to_owned().into())
@@ -127,10 +128,10 @@ impl<'a> Medium<'a> {
                     ..medium
                 }));
             }
-            let mime = told.or_else(by_name).or_else(|| mime_of_name(url));
+            let mime = stated.or_else(by_name).or_else(|| mime_of_name(url));
             (Source::Address(url), mime.map(Cow::Borrowed))
         } else if let Some(id) = &file.file_id {
-            (Source::Id(id), told.or_else(by_name).map(Cow::Borrowed))
+            (Source::Id(id), stated.or_else(by_name).map(Cow::Borrowed))
         } else {
             return Err(Refusal::new(
                 "the file has neither `file_data` nor `file_url` nor `file_id`",
@@ -149,17 +150,17 @@ impl<'a> Medium<'a> {
         url: Option<&'a str>,
     ) -> Result<Option<Self>, Refusal> {
         // `image/*` means that the type is not known.
-        let told = Some(mime).filter(|mime| !mime.is_empty() && !mime.ends_with('*'));
+        let stated = Some(mime).filter(|mime| !mime.is_empty() && !mime.ends_with('*'));
         match url {
             Some(url) if data.is_empty() => {
                 let medium = Self::at(kind, url)?;
                 Ok(medium
-                    .map(|at| Self { mime: told.map(Cow::Borrowed).or(at.mime.clone()), ..at }))
+                    .map(|at| Self { mime: stated.map(Cow::Borrowed).or(at.mime.clone()), ..at }))
             }
             _ if data.is_empty() => Err(Refusal::new(format!("the {kind} has no content"))),
             _ => {
-                let data = DataUrl::of_base64(told.unwrap_or_default(), data);
-                let mime = told.or_else(|| data.seen_mime()).map(Cow::Borrowed);
+                let data = DataUrl::of_base64(stated.unwrap_or_default(), data);
+                let mime = stated.or_else(|| data.seen_mime()).map(Cow::Borrowed);
                 Ok(Some(Self { mime, ..Self::new(kind, Source::Inline(data)) }))
             }
         }

@@ -92,17 +92,17 @@ impl fmt::Display for MediaKind {
 pub(crate) fn settle(
     kind: MediaKind,
     bytes: &[u8],
-    told: Option<&str>,
+    stated: Option<&str>,
     name: Option<&str>,
 ) -> Result<Option<String>, String> {
     let fits = |mime: &&str| kind == MediaKind::File || MediaKind::of_mime(mime) == kind;
     // A generic media type is as good as none.
-    let told = told.filter(|mime| !mime.is_empty() && !mime.ends_with("/octet-stream"));
-    let called = told.filter(fits).or_else(|| name.and_then(mime_of_name).filter(fits));
+    let stated = stated.filter(|mime| !mime.is_empty() && !mime.ends_with("/octet-stream"));
+    let called = stated.filter(fits).or_else(|| name.and_then(mime_of_name).filter(fits));
     let Some(seen) = mime_of_bytes(bytes) else {
-        return match (called, told) {
+        return match (called, stated) {
             (Some(called), _) => Ok(Some(called.to_owned())),
-            (None, Some(told)) => Err(told.to_owned()),
+            (None, Some(stated)) => Err(stated.to_owned()),
             (None, None) => Ok(None),
         };
     };
@@ -113,7 +113,7 @@ pub(crate) fn settle(
                 Ok(Some(called.to_owned()))
             }
             _ if kind == MediaKind::File => Ok(Some(seen.to_owned())),
-            _ => Err(told.filter(|told| !fits(told)).unwrap_or(seen).to_owned()),
+            _ => Err(stated.filter(|stated| !fits(stated)).unwrap_or(seen).to_owned()),
         };
     }
     if fits(&seen) {

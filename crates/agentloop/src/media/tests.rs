@@ -108,7 +108,7 @@ fn the_bytes_take_precedence_over_the_stated_type() {
     const MP4: &[u8] = b"\0\0\0\x14ftypisom\0\0\0\0";
     let some = |mime: &str| Ok(Some(mime.to_owned()));
     let none = Ok(None);
-    for (kind, bytes, told, name, expected) in [
+    for (kind, bytes, stated, name, expected) in [
         (MediaKind::Image, PNG, Some("image/jpeg"), None, some("image/png")),
         (MediaKind::Image, PNG, Some("text/html"), None, some("image/png")),
         (MediaKind::Image, b"<html>", Some("text/html"), None, Err("text/html".to_owned())),
@@ -132,7 +132,11 @@ fn the_bytes_take_precedence_over_the_stated_type() {
         (MediaKind::File, PNG, None, Some("a.pdf"), some("image/png")),
         (MediaKind::File, b"\0\x01", None, None, none),
     ] {
-        assert_eq!(settle(kind, bytes, told, name), expected, "{kind} {bytes:?} {told:?} {name:?}");
+        assert_eq!(
+            settle(kind, bytes, stated, name),
+            expected,
+            "{kind} {bytes:?} {stated:?} {name:?}"
+        );
     }
 }
 

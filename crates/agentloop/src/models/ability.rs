@@ -24,7 +24,7 @@ macro_rules! abilities {
                 Self { $($field: self.$field.or(other.$field),)* }
             }
 
-            /// Reads the letters of a data file: upper case is yes, lower case is no.
+            /// Reads the letters of a data file: upper case means yes, lower case no.
             pub(super) fn from_letters(letters: &str) -> Option<Self> {
                 let mut abilities = Self::default();
                 for letter in letters.chars() {

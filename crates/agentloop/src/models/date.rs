@@ -70,7 +70,7 @@ pub struct ParseDateError(String);
 
 impl fmt::Display for ParseDateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no day: one is written 2026-11-15", self.0)
+        write!(f, "`{}` is not a date; write it like 2026-11-15", self.0)
     }
 }
 

@@ -95,7 +95,7 @@ impl Emitter {
         }
     }
 
-    /// Hands on nothing but the finished response, without a copy of it for every step.
+    /// Emits only the complete response, without a copy of it for every step.
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
         self.events.reserve_exact(if quiet { 1 } else { 4 });
@@ -554,8 +554,8 @@ impl Emitter {
         {
             let response = self.fold.response();
             let cost = pricing.cost(&response.usage, served_tier(&response.provider_metadata));
-            if let Some((_, told)) = self.usage.as_deref_mut() {
-                told.clone_from(&cost);
+            if let Some((_, reported)) = self.usage.as_deref_mut() {
+                reported.clone_from(&cost);
             }
             self.fold.cost(cost);
         }

@@ -93,7 +93,7 @@ fn an_error_in_a_stream_has_the_status_of_its_kind() {
             (retryable, Some("req_1")),
             "{kind}"
         );
-        // The same inside an answer, and in place of a body.
+        // The same inside a response, and in place of a body.
         let late = with_text(std::slice::from_ref(&body)).error.unwrap();
         assert_eq!(late.kind(), expected, "{kind}");
         assert_eq!(late.partial().unwrap().text(), "Hello");

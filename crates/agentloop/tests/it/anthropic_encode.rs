@@ -344,7 +344,7 @@ fn thinking_is_sent_back_only_with_its_signature() {
     }
 }
 
-/// Every fixture goes back as it came: all blocks, in their order, with all that is encrypted.
+/// Every fixture goes back unchanged: all blocks, in their order, with all that is encrypted.
 #[test]
 fn a_response_is_sent_back_unchanged() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/anthropic");

@@ -1,4 +1,4 @@
-//! Citations of files: typed when they are read, and as they came when they go back.
+//! Citations of files: typed when they are read, and unchanged when they go back.
 
 use agentloop::protocol::serve;
 use agentloop::{
@@ -195,7 +195,7 @@ fn a_document_of_a_file_search_is_a_file() {
     message.origin = None;
     let (_, dropped) = sent("google/m", None, message);
     assert_eq!(dropped, ["messages[1].content"]);
-    // An address makes it a page, and nothing at all stays as it came.
+    // An address makes it a page, and nothing at all stays unchanged.
     let response = gemini(&json!({ "retrievedContext": { "uri": "https://a.test" } }));
     assert!(matches!(response.choices[0].citations().next(), Some(Citation::Url(_))));
     let response = gemini(&json!({ "retrievedContext": {} }));

@@ -149,7 +149,7 @@ fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
         let step = (stream.len() / 500).max(1);
         for end in (0..last).step_by(step).filter(|end| text.is_char_boundary(*end)) {
             let cut = decode(&wire, &stream[..end]);
-            let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
+            let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is a response"));
             assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} cut at {end}: {error:?}");
             assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} cut at {end}");
         }

@@ -302,12 +302,11 @@ fn the_choice_of_tools_has_its_own_words() {
 
 /// F.4: a media type that is known, or an error.
 #[test]
-fn media_go_in_place_or_by_address_with_a_known_type() {
+fn media_are_inline_or_by_url_with_a_known_type() {
     let sent = |part: ContentPart| {
         body(&ChatRequest::new(OLD).user([part]))["contents"][0]["parts"][0].clone()
     };
-    let by_address =
-        |mime: &str, url: &str| json!({"fileData": {"mimeType": mime, "fileUri": url}});
+    let by_url = |mime: &str, url: &str| json!({"fileData": {"mimeType": mime, "fileUri": url}});
     assert_eq!(
         sent(ContentPart::image_url("data:image/webp;base64,AAAA")),
         json!({"inlineData": {"mimeType": "image/webp", "data": "AAAA"}})
@@ -324,7 +323,7 @@ fn media_go_in_place_or_by_address_with_a_known_type() {
         ("https://www.youtube.com/watch?v=abc", "video/mp4"),
         ("https://youtu.be/abc", "video/mp4"),
     ] {
-        assert_eq!(sent(ContentPart::image_url(url)), by_address(mime, url), "{url}");
+        assert_eq!(sent(ContentPart::image_url(url)), by_url(mime, url), "{url}");
     }
     assert_eq!(
         sent(ContentPart::audio("AAAA", "wav")),
@@ -337,7 +336,7 @@ fn media_go_in_place_or_by_address_with_a_known_type() {
     let file = |file| ContentPart::File { file, cache_control: None };
     let url = "https://x.test/download";
     let typed = FileInput::from_url(url).with_mime_type("text/csv");
-    assert_eq!(sent(file(typed)), by_address("text/csv", url));
+    assert_eq!(sent(file(typed)), by_url("text/csv", url));
     let uploaded = FileInput::from_id("files/abc");
     assert_eq!(sent(file(uploaded)), json!({"fileData": {"fileUri": "files/abc"}}));
     for url in ["https://x.test/image", "https://x.test/a.xyz", "data:;base64,AAAA"] {
@@ -497,7 +496,7 @@ fn thinking_is_a_budget_or_a_level() {
     }
 }
 
-/// What came back goes in again as it came, for every kind of part.
+/// What came back goes in again unchanged, for every kind of part.
 #[test]
 fn a_response_is_sent_back_unchanged() {
     let parts = json!([

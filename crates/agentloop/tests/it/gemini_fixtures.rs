@@ -184,7 +184,8 @@ fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
             let last = text.rfind("Reason\": \"").unwrap();
             for end in (0..last).filter(|end| text.is_char_boundary(*end)) {
                 let cut = decode(&wire(true), &bytes[..end]);
-                let error = cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is an answer"));
+                let error =
+                    cut.error.unwrap_or_else(|| panic!("{name} cut at {end} is a response"));
                 assert_eq!(error.kind(), ErrorKind::IncompleteStream, "{name} at {end}: {error:?}");
                 assert_eq!(error.partial().is_some(), !cut.events.is_empty(), "{name} at {end}");
             }

@@ -1,5 +1,5 @@
 //! Content of chat completions that is not plain text: nothing of it is lost, and what only its provider understands goes
-//! back as it came.
+//! back unchanged.
 
 use agentloop::{
     AgentLoop, ChatRequest, ChatResponse, ChatStreamEvent, Citation, CodeOutcome, FinishReason,

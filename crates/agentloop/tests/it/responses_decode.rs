@@ -201,7 +201,7 @@ fn items_that_are_only_in_the_list_are_read_in_addition_to_streamed_ones() {
     for streamed in [delta("msg_1", "Second."), done] {
         let end = completed(&[first.clone(), message("Second.")]);
         let response = stream(&[created(), streamed, end]).response().unwrap();
-        assert_eq!(response.text(), "Second.First.", "as they came");
+        assert_eq!(response.text(), "Second.First.", "unchanged");
     }
 }
 

@@ -25,7 +25,7 @@ pub(in crate::agent) struct Call {
     #[serde(default)]
     pub(in crate::agent) review: Reviewing,
     /// Whether its end was reported as an event.
-    #[serde(default, rename = "told")]
+    #[serde(default)]
     pub(in crate::agent) reported: bool,
     /// Whether the call is part of the conversation. An incomplete call is not.
     pub(in crate::agent) in_history: bool,

@@ -174,9 +174,9 @@ fn is_one(number: Option<f64>) -> bool {
 /// Returns the version of the protocol that the headers name.
 fn version<'a>(provider: &'a Provider, request: &'a ChatRequest) -> Cow<'a, str> {
     let is_version = |name: &str| name.eq_ignore_ascii_case("anthropic-version");
-    let told = request.extra_headers.iter().find(|(name, _)| is_version(name));
+    let of_caller = request.extra_headers.iter().find(|(name, _)| is_version(name));
     let row = provider.headers.iter().rev().find(|(name, _)| is_version(name));
-    match (told, row) {
+    match (of_caller, row) {
         (Some((_, value)), _) => Cow::Borrowed(value),
         (None, Some((_, value))) => Cow::Borrowed(value),
         (None, None) => Cow::Borrowed("2023-06-01"),

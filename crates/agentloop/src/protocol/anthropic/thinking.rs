@@ -139,8 +139,8 @@ fn by_budget(
         params.drop(if by_effort { "reasoning_effort" } else { "thinking" }, &why);
         return Plan::default();
     }
-    let told = request.thinking.and_then(|thinking| thinking.budget_tokens);
-    let wanted = told.unwrap_or(match request.reasoning_effort {
+    let budget_set = request.thinking.and_then(|thinking| thinking.budget_tokens);
+    let wanted = budget_set.unwrap_or(match request.reasoning_effort {
         Some(Effort::None | Effort::Minimal) => LEAST,
         Some(Effort::Low) => 4_096,
         None | Some(Effort::Medium) => 10_240,
@@ -152,7 +152,7 @@ fn by_budget(
     let words = (max_tokens / 8).max(LEAST);
     let most = if wanted < max_tokens { wanted } else { max_tokens.saturating_sub(words) };
     let budget = most.max(LEAST);
-    if told.is_some_and(|told| told != budget) {
+    if budget_set.is_some_and(|budget_set| budget_set != budget) {
         let why = format!("{wanted} is sent as {budget}");
         params.warn(WarningKind::Clamped, "thinking.budget_tokens", &why);
     }

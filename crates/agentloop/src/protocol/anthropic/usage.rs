@@ -84,8 +84,8 @@ impl Tally {
         emitter: &mut Emitter,
     ) -> Result<()> {
         self.rest.keep(&wire.rest);
-        let replace = |place: &mut Option<u64>, told: Int| {
-            if let Some(tokens) = told.unsigned() {
+        let replace = |place: &mut Option<u64>, count: Int| {
+            if let Some(tokens) = count.unsigned() {
                 *place = Some(tokens);
             }
         };

@@ -120,9 +120,14 @@ pub(crate) fn decode(
     match vectors(&wire, encoding).map_err(broken)? {
         Some(vectors) => {
             let model = wire.model.into_non_empty().map(Cow::into_owned);
-            let told = wire.usage.0.unwrap_or_default();
-            let ticks = ReportedCost::of_ticks(told.cost_in_usd_ticks);
-            Ok(Embedded { model, vectors, usage, cost: ReportedCost::read(told.cost).or(ticks) })
+            let usage_fields = wire.usage.0.unwrap_or_default();
+            let ticks = ReportedCost::of_ticks(usage_fields.cost_in_usd_ticks);
+            Ok(Embedded {
+                model,
+                vectors,
+                usage,
+                cost: ReportedCost::read(usage_fields.cost).or(ticks),
+            })
         }
         None if error_body::is_bare_error(body) => Err(error_in(body)),
         None => Err(broken("the response has no vectors".to_owned())),

@@ -52,13 +52,16 @@ pub(in crate::protocol) fn with_schema<'a>(
     if !only || *format != (ResponseFormat::JsonObject {}) {
         return Cow::Borrowed(format);
     }
-    let why = format!("{} takes JSON mode only with a schema: any object", provider.name);
+    let why = format!(
+        "{} supports JSON mode only with a schema; a schema for any object is sent",
+        provider.name
+    );
     params.warn(WarningKind::Converted, Param::ResponseFormat.name(), &why);
     Cow::Owned(ResponseFormat::json_schema("object", json!({ "type": "object" })))
 }
 
-/// Returns a schema that the provider shall keep to, in the form that it takes. One that has none, as an open map, is
-/// sent as it is and asked for loosely.
+/// Returns a strict schema in the form that the provider accepts. A schema that cannot be strict, such as an open map,
+/// is sent unchanged and without `strict`.
 pub(in crate::protocol) fn strictly<'s>(
     schema: &'s Value,
     strict: Option<bool>,

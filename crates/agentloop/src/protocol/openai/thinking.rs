@@ -1,11 +1,11 @@
-//! What a request says about thinking, before it has the form of a protocol.
+//! The thinking settings of a request, before they have the form of a protocol.
 
 use crate::chat::{ChatRequest, Effort, Efforts, WarningKind};
 use crate::protocol::params::ParamWriter;
 use crate::provider::Param;
 use crate::provider::model::ModelTraits;
 
-/// Returns what is known of the model, if the request says something about thinking and the model can think.
+/// Returns the thinking traits of the model, if the request has settings for thinking and the model supports it.
 pub(in crate::protocol) fn wanted(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -18,7 +18,7 @@ pub(in crate::protocol) fn wanted(
     if traits.reasoning != Some(false) {
         return Some(traits);
     }
-    let why = format!("{model} does not think");
+    let why = format!("{model} does not support thinking");
     if request.reasoning_effort.is_some_and(|effort| effort != Effort::None) {
         params.drop(Param::ReasoningEffort.name(), &why);
     }
@@ -44,7 +44,7 @@ pub(in crate::protocol) fn nearest_known(
             params.warn(WarningKind::Clamped, Param::ReasoningEffort.name(), &why);
         }
         None => {
-            let why = format!("{model} does not take it");
+            let why = format!("{model} does not accept it");
             params.drop(Param::ReasoningEffort.name(), &why);
         }
         Some(_) => {}
@@ -52,7 +52,7 @@ pub(in crate::protocol) fn nearest_known(
     sent
 }
 
-/// Returns the least effort, for a request that turns thinking off.
+/// Returns the lowest effort, for a request that turns thinking off.
 pub(in crate::protocol) fn not_to_think(
     params: &mut ParamWriter<'_>,
     model: &str,
@@ -64,7 +64,8 @@ pub(in crate::protocol) fn not_to_think(
     let least = known.and_then(|known| known.iter().min().copied());
     match least {
         Some(least) => {
-            let why = format!("{model} always thinks: the least is sent, `{}`", least.as_str());
+            let why =
+                format!("{model} always thinks: the lowest level is sent, `{}`", least.as_str());
             params.warn(WarningKind::Clamped, Param::ReasoningEffort.name(), &why);
         }
         None => params.lose("thinking.enabled"),

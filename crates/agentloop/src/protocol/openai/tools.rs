@@ -78,7 +78,7 @@ fn declared<'a>(
         warnings.push(Warning::new(
             WarningKind::Dropped,
             format!("tools.{name}.cache_control"),
-            format!("{} takes no cache markers on tools", provider.name),
+            format!("{} does not accept cache markers on tools", provider.name),
         ));
     }
     let (parameters, strict) = match parameters {

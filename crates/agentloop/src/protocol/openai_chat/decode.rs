@@ -113,8 +113,8 @@ impl Decoder {
         }
         if let Some(corner) = &chunk.x_groq.0 {
             let kept = &mut self.usage_rest;
-            let told = corner.usage.and_then(|raw| usage::read(raw.get(), quirks, kept));
-            if let Some((usage, cost)) = told {
+            let reported = corner.usage.and_then(|raw| usage::read(raw.get(), quirks, kept));
+            if let Some((usage, cost)) = reported {
                 emitter.usage(usage, cost);
             }
             self.corner_rest.keep(&corner.rest);

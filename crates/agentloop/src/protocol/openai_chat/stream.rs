@@ -93,18 +93,18 @@ impl Decoder {
     fn error_in(&self, chunk: &Chunk<'_>, data: &[u8], event: &str) -> Option<Error> {
         let provider = self.context.provider.name.as_ref();
         // Some providers send an empty error with every chunk.
-        let says_something =
+        let has_content =
             |raw: &&RawValue| !matches!(raw.get(), "{}" | "\"\"" | "false" | "[]" | "null");
         let extension = chunk.x_groq.0.as_ref().and_then(|extension| extension.error);
-        if chunk.error.filter(says_something).is_some() || event == "error" {
+        if chunk.error.filter(has_content).is_some() || event == "error" {
             return Some(error_body::in_body(provider, data));
         }
-        if let Some(raw) = extension.filter(says_something) {
+        if let Some(raw) = extension.filter(has_content) {
             return Some(error_body::in_part(provider, raw.get(), data));
         }
         // OpenRouter reports the failure of the provider behind it inside the choice, beside what that one had written.
         // The finish reason may be any: "error", "tool_calls", none.
-        let failed = chunk.choices.iter().find_map(|choice| choice.error.filter(says_something));
+        let failed = chunk.choices.iter().find_map(|choice| choice.error.filter(has_content));
         if let Some(raw) = failed {
             return Some(error_body::in_part(provider, raw.get(), data));
         }

@@ -69,8 +69,8 @@ impl Decoder {
         self.begin(response, emitter)?;
         let tools = response.tool_usage;
         let kept = &mut self.usage_rest;
-        let told = response.usage.0.as_ref().and_then(|wire| usage::of(wire, tools, kept));
-        if let Some((usage, cost)) = told {
+        let reported = response.usage.0.as_ref().and_then(|wire| usage::of(wire, tools, kept));
+        if let Some((usage, cost)) = reported {
             emitter.usage(usage, cost);
         }
         self.rest.keep(&response.rest);

@@ -150,8 +150,8 @@ impl Decoder {
             | "custom_tool_call_input.done"
             | "code_interpreter_call_code.done"
             | "code_interpreter_call.code.done" => {
-                let told = [&event.arguments.0, &event.input.0, &event.code.0];
-                let whole = told.into_iter().flatten().next().map_or("", |text| text);
+                let candidates = [&event.arguments.0, &event.input.0, &event.code.0];
+                let whole = candidates.into_iter().flatten().next().map_or("", |text| text);
                 Growth::InputDone { whole }
             }
             "output_item.added" | "output_item.done" => {

@@ -131,10 +131,10 @@ pub(super) fn of(
 fn requests(raw: Option<&RawValue>, counts: &mut BTreeMap<String, u64>) {
     let Some(raw) = raw else { return };
     let tools: BTreeMap<String, Value> = serde_json::from_str(raw.get()).unwrap_or_default();
-    for (name, told) in tools {
-        let count = told
+    for (name, value) in tools {
+        let count = value
             .as_u64()
-            .or_else(|| told.get("num_requests").or_else(|| told.get("invocation"))?.as_u64());
+            .or_else(|| value.get("num_requests").or_else(|| value.get("invocation"))?.as_u64());
         if let Some(count) = count.filter(|count| *count > 0) {
             counts.insert(name, count);
         }

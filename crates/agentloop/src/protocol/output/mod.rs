@@ -31,13 +31,9 @@ pub(crate) struct Shaped<'r> {
     pub(crate) request: Draft<'r>,
     /// The name of the model to send; empty sends none.
     pub(crate) model: &'r str,
-<<<<<<< HEAD
-    /// What is known of the model that the request names.
+    /// What is known about the model of the request.
     pub(crate) traits: &'r ModelTraits,
-    /// What the conversation must look like.
-=======
     /// The required order of the conversation.
->>>>>>> d8c59b6 (Document chat, protocols, media and models plainly, and name their tests)
     pub(crate) order: &'r Order,
     /// Text to add to the instructions of the request.
     pub(crate) instructions: Option<String>,

@@ -54,7 +54,7 @@ async fn every_way_to_ask_for_a_wait_is_followed() {
     }
 }
 
-/// Some hosts stream an answer that was wanted whole.
+/// Some hosts stream a response that was wanted whole.
 #[tokio::test(start_paused = true)]
 async fn a_complete_response_is_retried_even_if_it_is_cut_off_in_the_middle() {
     let replies = [Reply::sse(&[CHUNK]), Reply::text("hi")];

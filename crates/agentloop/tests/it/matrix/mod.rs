@@ -46,7 +46,7 @@ fn item(of: &str, mark: &str) -> Value {
     }
 }
 
-/// What must go back to a provider as it came.
+/// What must go back to a provider unchanged.
 fn kept(provider: &str) -> Vec<String> {
     let of: &[&str] = match provider {
         "anthropic" => &["thinking", "redacted"],
@@ -71,7 +71,7 @@ fn said(provider: &str, parts: Vec<ContentPart>) -> ChatMessage {
     ChatMessage::assistant(parts).with_origin(Origin::new(provider, model))
 }
 
-/// A round of tools and an answer, as that provider would have given them.
+/// A round of tools and a response, as that provider would have given them.
 fn answers(provider: &str) -> Vec<ChatMessage> {
     let call = |number: usize, city: &str| {
         ContentPart::ToolCall({

@@ -106,7 +106,7 @@ impl Fake {
             "slow" => {
                 let token = &params["_meta"]["progressToken"];
                 let news = json!({ "progressToken": token, "progress": 1, "total": 4, "message": "a quarter" });
-                // And never an answer.
+                // And never a response.
                 return Reaction::These(vec![notify("notifications/progress", news)]);
             }
             "grow" => {

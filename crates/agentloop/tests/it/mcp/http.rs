@@ -78,7 +78,7 @@ impl Site {
         let events = stream::iter(events.collect::<Vec<_>>());
         let body = match whole {
             true => Body::stream(events),
-            // An answer that never comes.
+            // A response that never comes.
             false => Body::stream(events.chain(stream::pending())),
         };
         answer.header("content-type", "text/event-stream; charset=utf-8").body(body).unwrap()

@@ -1,4 +1,4 @@
-//! What an answer costs.
+//! What a response costs.
 
 use agentloop::models::ModelData;
 use agentloop::{CostSource, Usage};

@@ -1,4 +1,4 @@
-//! What is known of models, and what an answer costs.
+//! What is known of models, and what a response costs.
 
 mod cost;
 mod embedded;

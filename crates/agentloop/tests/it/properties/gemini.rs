@@ -1,4 +1,4 @@
-//! The laws of generateContent over generated input: any bytes in place of an answer, any request.
+//! The laws of generateContent over generated input: any bytes in place of a response, any request.
 
 use agentloop::{AgentLoop, ChatMessage, ChatRequest, ErrorKind, inspect};
 use proptest::collection::vec;
@@ -75,7 +75,7 @@ proptest! {
         keeps_the_grammar(&whole);
         prop_assert_eq!(closes_in_order(&whole.events), Ok(()));
         let cut = decode(&Wire { size, ..wire }, &bytes);
-        // An answer that lost its id gets made-up ids for its calls, which differ from one reading to the next.
+        // A response that lost its id gets made-up ids for its calls, which differ from one reading to the next.
         prop_assert_eq!(whole.events.len(), cut.events.len());
         prop_assert_eq!(whole.error.map(|error| error.kind()), cut.error.map(|error| error.kind()));
     }

@@ -37,7 +37,7 @@ pub(crate) fn keeps_the_grammar(decoded: &Decoded) {
         fold.push(event).unwrap();
     }
     let done = matches!(decoded.events.last(), Some(ChatStreamEvent::MessageDone { .. }));
-    assert_ne!(done, decoded.error.is_some(), "one end, an answer or an error");
+    assert_ne!(done, decoded.error.is_some(), "one end, a response or an error");
     if let Some(ChatStreamEvent::MessageDone { response }) = decoded.events.last() {
         assert_eq!(fold.finish().unwrap(), **response);
     }

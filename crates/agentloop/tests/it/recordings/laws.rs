@@ -12,13 +12,13 @@ fn ensure(holds: bool, what: impl FnOnce() -> String) -> Law {
     if holds { Ok(()) } else { Err(what()) }
 }
 
-/// An answer is read whole; an error is an error, with words and the provider's status.
+/// A response is read whole; an error is an error, with words and the provider's status.
 pub(crate) fn decodes(recording: &Recording) -> Law {
     let decoded = recording.decode();
     if recording.is_answer() {
         return decoded.response().map(drop);
     }
-    let error = decoded.error.ok_or("an error was read as an answer")?;
+    let error = decoded.error.ok_or("an error was read as a response")?;
     ensure(!error.message().is_empty(), || "no message".to_owned())?;
     ensure(error.provider() == Some(recording.provider.as_str()), || format!("{error:?}"))?;
     if recording.status >= 400 {
@@ -39,7 +39,7 @@ pub(crate) fn cuts_are_invisible(recording: &Recording) -> Law {
     Ok(())
 }
 
-/// Cuts the stream at many places; what comes out is an answer only if the provider had said why it ended.
+/// Cuts the stream at many places; what comes out is a response only if the provider had said why it ended.
 pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
     if !recording.streaming || !recording.is_answer() {
         return Ok(());
@@ -59,7 +59,7 @@ pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
             continue;
         }
         let Some(error) = decoded.error else {
-            return Err(format!("cut at {at} of {length}, and still an answer"));
+            return Err(format!("cut at {at} of {length}, and still a response"));
         };
         ensure(error.kind() == ErrorKind::IncompleteStream, || format!("cut at {at}: {error:?}"))?;
         let started = !decoded.events.is_empty();

@@ -1,4 +1,4 @@
-//! What an answer was made of goes back to its provider as it came.
+//! What a response was made of goes back to its provider unchanged.
 
 use agentloop::{ChatRequest, Protocol, inspect};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::recordings::corpus::{Recording, client};
 use crate::recordings::over;
 
-/// The items of an answer: one by one, else all of them at its end.
+/// The items of a response: one by one, else all of them at its end.
 fn items(recording: &Recording) -> Vec<Value> {
     let text = String::from_utf8_lossy(&recording.body);
     let list = |value: &Value| value["output"].as_array().cloned().unwrap_or_default();

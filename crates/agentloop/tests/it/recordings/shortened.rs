@@ -31,7 +31,7 @@ fn is_listed(recording: &Recording) -> bool {
     !UNLISTED.contains(&recording.id.as_str())
 }
 
-/// Reads the stream with its events changed, and compares it with the stream as it came.
+/// Reads the stream with its events changed, and compares it with the stream unchanged.
 fn same_after(recording: &Recording, change: impl Fn(&mut Vec<Value>)) -> Result<(), String> {
     if !recording.streaming || !recording.is_answer() {
         return Ok(());
@@ -43,8 +43,8 @@ fn same_after(recording: &Recording, change: impl Fn(&mut Vec<Value>)) -> Result
     compare(recording.decode().response()?, decoded.response()?)
 }
 
-fn compare(as_it_came: &ChatResponse, changed: &ChatResponse) -> Result<(), String> {
-    let (one, other) = (comparable(as_it_came), comparable(changed));
+fn compare(original: &ChatResponse, changed: &ChatResponse) -> Result<(), String> {
+    let (one, other) = (comparable(original), comparable(changed));
     for (one, other) in one.iter().zip(&other) {
         if one != other {
             return Err(format!("{one:.400}\n{other:.400}"));
@@ -53,7 +53,7 @@ fn compare(as_it_came: &ChatResponse, changed: &ChatResponse) -> Result<(), Stri
     if one.len() == other.len() { Ok(()) } else { Err(format!("{one:?}\n{other:?}")) }
 }
 
-/// The parts, and all else of an answer. Of the state only what is the same however often it is sent: ids and encrypted
+/// The parts, and all else of a response. Of the state only what is the same however often it is sent: ids and encrypted
 /// texts are not. Items that run side by side stand in any order.
 fn comparable(response: &ChatResponse) -> Vec<String> {
     let mut response = response.clone();

@@ -38,7 +38,7 @@ pub(crate) fn check(stretches: &[Vec<RunEvent>]) {
                 }
                 RunEvent::Model(ChatStreamEvent::Error { .. }) => message = None,
                 RunEvent::Model(event) => {
-                    let fold = message.as_mut().expect("an answer in its step");
+                    let fold = message.as_mut().expect("a response in its step");
                     fold.push(event).unwrap();
                 }
                 RunEvent::ToolPreparing { step, index, .. } => {

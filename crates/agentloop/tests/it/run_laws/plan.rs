@@ -119,7 +119,7 @@ impl Plan {
 
     fn script(&self) -> Script {
         let mut turns: Vec<Turn> = self.turns.iter().enumerate().map(turn).collect();
-        // Whatever is left is an answer.
+        // Whatever is left is a response.
         turns.extend((0..8).map(|_| Turn::text("That is all.")));
         Script::new(turns)
     }

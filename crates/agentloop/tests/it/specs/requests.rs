@@ -88,7 +88,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
                 .message(ChatMessage::tool("call_2", "noon")),
         ),
         (
-            "an answer with sources",
+            "a response with sources",
             ask().message(ChatMessage::assistant(vec![ContentPart::Text(
                 TextPart::new("It is so.").with_citation(UrlCitation::new("https://x.test")),
             )])),
@@ -116,7 +116,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
         requests.push(("pages", ask().tool(ToolDefinition::web_fetch())));
     }
     if model.starts_with("openai/") {
-        requests.push(("an answer in items", of_items(model)));
+        requests.push(("a response in items", of_items(model)));
         requests.push((
             "speech",
             ChatRequest::new(model)
@@ -142,7 +142,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
     requests
 }
 
-/// An answer that came in items, and tools of the host. To chat, only its words mean something.
+/// A response that came in items, and tools of the host. To chat, only its words mean something.
 fn of_items(model: &str) -> ChatRequest {
     let state = |item: serde_json::Value| Some(Box::new(ProviderState::new("openai", item)));
     let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [],

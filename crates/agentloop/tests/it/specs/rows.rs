@@ -92,7 +92,7 @@ const EXTENSIONS: &[Extension] = &[
     of(
         |provider| provider.quirks.video == VideoInput::VideoUrl,
         Protocol::OpenAiChat,
-        &["video by address"],
+        &["video by URL"],
         "video is not in OpenAI's description",
     ),
     of(
@@ -125,7 +125,7 @@ const EXTENSIONS: &[Extension] = &[
     of(
         |provider| is_one_of(provider, &["perplexity"]),
         Protocol::OpenAiResponses,
-        &["JSON mode", "schema", "schema of a list", "image by address", "image as data"],
+        &["JSON mode", "schema", "schema of a list", "image by URL", "image as data"],
         "its own form of the format, and images without `detail`",
     ),
     of(

@@ -33,7 +33,7 @@ impl Wire {
     }
 }
 
-/// The events of an answer, and how they end.
+/// The events of a response, and how they end.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) events: Vec<ChatStreamEvent>,

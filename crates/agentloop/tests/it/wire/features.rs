@@ -112,7 +112,7 @@ pub(crate) const FEATURES: &[Feature] = &[
     ),
     Feature::new("images out", r#"{"modalities":["text","image"]}"#),
     Feature::new(
-        "image by address",
+        "image by URL",
         r#"{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}]}]}"#,
     ),
     Feature::new(
@@ -124,7 +124,7 @@ pub(crate) const FEATURES: &[Feature] = &[
         r#"{"messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_data":"data:application/pdf;base64,JVBERi0="}}]}]}"#,
     ),
     Feature::new(
-        "PDF by address",
+        "PDF by URL",
         r#"{"messages":[{"role":"user","content":[{"type":"file","file":{"filename":"a.pdf","file_url":"https://example.com/a.pdf"}}]}]}"#,
     ),
     Feature::new(
@@ -136,11 +136,11 @@ pub(crate) const FEATURES: &[Feature] = &[
         r#"{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}}]}]}"#,
     ),
     Feature::new(
-        "sound by address",
+        "audio by URL",
         r#"{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"url":"https://example.com/a.mp3"}}]}]}"#,
     ),
     Feature::new(
-        "video by address",
+        "video by URL",
         r#"{"messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://example.com/a.mp4"}}]}]}"#,
     ),
     Feature::new("extra_body", r#"{"extra_body":{"own_field":1}}"#),

@@ -79,7 +79,7 @@ impl WriteStream for StreamWriter {
                 Bytes::from([start, stop].concat())
             }
             ChatStreamEvent::MessageDelta { choice_index: 0, finish_reason, raw_finish_reason } => {
-                // Told at the end, with the usage.
+                // Reported at the end, with the usage.
                 self.reason = Some((finish_reason.clone(), raw_finish_reason.clone()));
                 Bytes::new()
             }

@@ -81,9 +81,9 @@ pub(super) fn client_tool(item: &Item) -> Option<String> {
     if let [only] = names {
         return Some(item.get(*only).map_or_else(|| "{}".to_owned(), Value::to_string));
     }
-    let mut told = item.clone();
-    told.retain(|name, value| names.contains(&name.as_str()) && !value.is_null());
-    Some(Value::Object(told).to_string())
+    let mut arguments = item.clone();
+    arguments.retain(|name, value| names.contains(&name.as_str()) && !value.is_null());
+    Some(Value::Object(arguments).to_string())
 }
 
 /// Returns a run of code with what it printed.

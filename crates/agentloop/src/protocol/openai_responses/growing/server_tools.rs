@@ -39,7 +39,7 @@ pub(super) fn name(item: &Item) -> Option<&str> {
 
 /// Returns the arguments of the tool, as JSON.
 pub(super) fn arguments(item: &Item) -> String {
-    let told = |name: &str| match item.get(name) {
+    let field = |name: &str| match item.get(name) {
         Some(Value::String(text)) if !text.is_empty() => Some(text.clone()),
         Some(object @ Value::Object(_)) => Some(object.to_string()),
         _ => None,
@@ -49,7 +49,7 @@ pub(super) fn arguments(item: &Item) -> String {
         let asked = without(action, &["sources"]);
         return Value::Object(asked).to_string();
     }
-    told("arguments").or_else(|| told("input")).unwrap_or_else(|| {
+    field("arguments").or_else(|| field("input")).unwrap_or_else(|| {
         let mut asked = Item::new();
         for name in ["queries", "server_label"] {
             if let Some(value) = item.get(name).filter(|value| !value.is_null()) {
@@ -64,8 +64,8 @@ pub(super) fn arguments(item: &Item) -> String {
 pub(super) fn result(item: &Item, id: &str, provider: &str) -> Option<ResponsePart> {
     let mut content = Item::new();
     let sources = item.get("action").and_then(|action| action.get("sources"));
-    let told = ["results", "output", "tools", "error"].map(|name| (name, item.get(name)));
-    for (name, value) in told.into_iter().chain([("sources", sources)]) {
+    let fields = ["results", "output", "tools", "error"].map(|name| (name, item.get(name)));
+    for (name, value) in fields.into_iter().chain([("sources", sources)]) {
         if let Some(value) = value.filter(|value| !value.is_null()) {
             content.insert(name.to_owned(), value.clone());
         }

@@ -91,12 +91,12 @@ impl Thinking {
     }
 
     fn complete(&mut self, fields: &Map<String, Value>, emitter: &mut Emitter) -> Result<()> {
-        let told = |name: &str| match fields.get(name) {
+        let texts = |name: &str| match fields.get(name) {
             Some(Value::Array(sections)) => sections.iter().map(words).collect(),
             Some(Value::String(text)) => vec![text.as_str()],
             _ => Vec::new(),
         };
-        let (content, summary) = (told("content"), told("summary"));
+        let (content, summary) = (texts("content"), texts("summary"));
         let (source, sections) = match self.source {
             Some(Source::Summary) => (Source::Summary, summary),
             None if content.iter().all(|text| text.is_empty()) => (Source::Summary, summary),

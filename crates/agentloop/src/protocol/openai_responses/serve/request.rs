@@ -170,8 +170,8 @@ fn thoughts(item: &Value) -> String {
         let list = item.get(name).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(|piece| piece.get("text")?.as_str()).collect()
     };
-    let told = texts("content");
-    if told.is_empty() { texts("summary").join("\n\n") } else { told.join("\n\n") }
+    let thoughts = texts("content");
+    if thoughts.is_empty() { texts("summary").join("\n\n") } else { thoughts.join("\n\n") }
 }
 
 /// Content as a text, or as parts.

@@ -45,7 +45,7 @@ pub(crate) async fn send(
     request: Request<Bytes>,
 ) -> Result<Response<Body>, Error> {
     let sent = transport.send(request, SendOptions::default());
-    tokio::time::timeout(PATIENCE, sent).await.expect("an answer in time")
+    tokio::time::timeout(PATIENCE, sent).await.expect("a response in time")
 }
 
 /// Sends, and reads the whole body as text.
