@@ -42,7 +42,7 @@ use crate::secret::{MASK, mask};
 /// let lab = Provider::openai_compatible("lab", "http://localhost/v1");
 /// let ai = AgentLoop::builder().provider(lab).transport(Canned).build()?;
 /// let response = ai.chat(ChatRequest::new("lab/m").user("Hello").include_raw()).await?;
-/// let raw = response.raw.ok_or("the raw response was asked for")?;
+/// let raw = response.raw.ok_or("the raw response was requested")?;
 /// assert_eq!(raw.status, 200);
 /// assert_eq!(raw.header("X-RateLimit-Remaining-Tokens"), Some("149984"));
 /// assert!(raw.body.starts_with(r#"{"id":"1""#));

@@ -72,7 +72,7 @@ struct Call {
     part: Option<u32>,
     /// In which batch the call was last named.
     named_in: u64,
-    /// What goes back to the provider with the call.
+    /// State that is sent back to the provider with the call.
     state: Option<Value>,
 }
 
@@ -178,7 +178,7 @@ impl ToolCalls {
         (!another).then_some(at)
     }
 
-    /// Notes what goes back to the provider with the call.
+    /// Records state that is sent back to the provider with the call.
     pub(crate) fn set_state(&mut self, at: usize, state: Value) {
         self.uncharged += state.weight();
         self.calls[at].state = Some(state);

@@ -31,7 +31,7 @@ fn two() -> i64 {
     2
 }
 
-/// Reads a number, and counts how often it was asked.
+/// Reads a number, and counts how often it was called.
 #[tool]
 fn parse(
     context: &ToolContext,

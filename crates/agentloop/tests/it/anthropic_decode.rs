@@ -1,4 +1,4 @@
-//! What is particular to answers over Anthropic's protocol, and the other side of the wire.
+//! Responses of Anthropic's protocol, and the server's side of it.
 
 use crate::support;
 
@@ -211,7 +211,7 @@ fn fixtures() -> Vec<(String, ChatResponse)> {
         .collect()
 }
 
-/// What a server writes, a client reads: the text of the parts, and why it ended.
+/// A client reads what a server writes: the text of the parts and the finish reason.
 #[test]
 fn the_client_reads_what_the_server_writes() {
     for (name, response) in fixtures() {
@@ -241,7 +241,7 @@ fn the_client_reads_what_the_server_writes() {
     }
 }
 
-/// What a client writes, a server reads.
+/// A server reads what a client writes.
 #[test]
 fn the_server_reads_what_the_client_sends() {
     let mut request = ChatRequest::new("anthropic/claude-sonnet-4-5")
@@ -270,7 +270,7 @@ fn the_server_reads_what_the_client_sends() {
     let mut read = served.request;
     assert_eq!(read.model, "claude-sonnet-4-5");
     read.model.clone_from(&request.model);
-    // A turn that is nothing but text has it as parts behind results.
+    // A message of only text has it as parts after results.
     assert_eq!(read.messages.len(), request.messages.len());
     assert_eq!(read.messages.last().unwrap().text(), "And now?");
     read.messages.clone_from(&request.messages);

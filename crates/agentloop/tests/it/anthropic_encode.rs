@@ -1,4 +1,4 @@
-//! What is sent over Anthropic's protocol, rule by rule.
+//! Requests of Anthropic's protocol, rule by rule.
 
 use crate::support;
 
@@ -344,7 +344,7 @@ fn thinking_is_sent_back_only_with_its_signature() {
     }
 }
 
-/// Every fixture goes back unchanged: all blocks, in their order, with all that is encrypted.
+/// Every fixture is sent back unchanged: all blocks, in order, with everything that is encrypted.
 #[test]
 fn a_response_is_sent_back_unchanged() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/anthropic");
@@ -490,7 +490,7 @@ fn effort_and_thinking_have_the_form_of_the_model() {
         assert_eq!(sent.body["output_config"]["effort"].as_str(), level, "{what}");
         assert_eq!(!sent.warned.is_empty(), warned, "{what}: {:?}", sent.warned);
     }
-    // A host that is not known gets both forms.
+    // An unknown provider gets both forms.
     let sent = send(&ask("deepseek/m").protocol(Protocol::Anthropic).effort(Effort::Low));
     assert_eq!(sent.body["thinking"], enabled(4096));
     assert_eq!(sent.body["output_config"], json!({"effort": "low"}));
@@ -535,7 +535,7 @@ fn the_caller_s_own_fields_win() {
     assert_eq!(sent.text.matches("max_tokens").count(), 1);
 }
 
-/// What was sent stays as it was when the conversation goes on, so that the host's cache stays warm.
+/// What was sent does not change when the conversation grows, so the provider's cache stays valid.
 #[test]
 fn a_longer_conversation_only_adds_to_the_end() {
     let turns = [

@@ -44,7 +44,7 @@ fn asking(model: &str) -> ChatRequest {
     ChatRequest::new(format!("lab/{model}")).user("Say this again please").max_tokens(100)
 }
 
-/// What the simulator bills, at those prices.
+/// The cost that the simulator bills at those prices.
 fn bill(ledger: &Ledger) -> Usd {
     let picos = i128::from(ledger.prompt_tokens) + 2 * i128::from(ledger.completion_tokens);
     Usd::from_picos(picos * 1_000_000_000)
@@ -181,7 +181,7 @@ async fn truncated_and_dropped_streams_are_marked_as_estimates() {
         assert_eq!((total.calls, total.estimated_calls), (2, 2), "{protocol:?}");
         assert!(total.estimated_usd > Usd::default());
         assert_eq!(total.estimated_usd, total.usd, "nothing else was spent");
-        // No more than what was paid for: what came is a piece of what was made.
+        // At most the billed cost, because only a part of the output arrived.
         assert!(total.completion_tokens <= simulator.ledger().completion_tokens * 2);
     }
 }

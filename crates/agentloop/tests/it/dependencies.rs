@@ -82,7 +82,7 @@ fn list(deny: &toml::Table, table: &str, key: &str) -> BTreeSet<String> {
 /// Whether a licence expression can be kept to with these licences.
 fn allows(allowed: &BTreeSet<String>, expression: &str) -> bool {
     let expression = expression.replace('/', " OR ");
-    // Groups stand only around alternatives, in all that is used here.
+    // In the expressions used here, groups contain only alternatives.
     let every = expression.split(" AND ").map(|group| group.trim_matches(['(', ')', ' ']));
     every
         .into_iter()

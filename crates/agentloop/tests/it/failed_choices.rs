@@ -47,7 +47,7 @@ fn an_error_inside_a_choice_fails_the_call_with_what_had_arrived() {
         assert_eq!((error.kind(), error.status()), (ErrorKind::Server, Some(502)), "{finish}");
         assert!(!error.is_retryable(), "{finish}: the caller has seen the text");
         assert_eq!(text(&error), "Canada is a vast");
-        // A body where a stream was asked for fails the call itself, so that it can be repeated.
+        // A complete body for a streaming request fails the call itself, so it can be retried.
         let decoded = decode(&wire, whole(finish, upstream).as_bytes());
         assert!(decoded.events.is_empty(), "{:?}", decoded.events);
         assert!(error_of(decoded).is_retryable());

@@ -1,4 +1,4 @@
-//! Citations of files: typed when they are read, and unchanged when they go back.
+//! Citations of files: typed when they are read, and unchanged when they are sent back.
 
 use agentloop::protocol::serve;
 use agentloop::{
@@ -40,7 +40,7 @@ fn files(response: &ChatResponse) -> Vec<&FileCitation> {
         .collect()
 }
 
-/// The body of a request that holds the message, and the subjects of what was dropped.
+/// The body of a request with the message, and the subjects of the dropped parts.
 fn sent(model: &str, protocol: Option<Protocol>, message: ChatMessage) -> (Value, Vec<String>) {
     let ai = AgentLoop::builder().build().unwrap();
     let mut request = ChatRequest::new(model).user("question").message(message).user("more");
@@ -128,7 +128,7 @@ fn the_other_protocol_of_the_provider_and_other_providers_warn() {
         assert!(!body.to_string().contains("file_1"), "{model}: {body}");
         assert_eq!(dropped, ["messages[1].content"], "{model}");
     }
-    // A message that says it is the provider's own.
+    // A message of the provider itself.
     let mut own = message;
     own.origin.as_mut().unwrap().provider = "anthropic".to_owned();
     if let Some(agentloop::MessageContent::Parts(parts)) = &mut own.content
@@ -195,7 +195,7 @@ fn a_document_of_a_file_search_is_a_file() {
     message.origin = None;
     let (_, dropped) = sent("google/m", None, message);
     assert_eq!(dropped, ["messages[1].content"]);
-    // An address makes it a page, and nothing at all stays unchanged.
+    // A URL makes it a page, and an empty source is kept unchanged.
     let response = gemini(&json!({ "retrievedContext": { "uri": "https://a.test" } }));
     assert!(matches!(response.choices[0].citations().next(), Some(Citation::Url(_))));
     let response = gemini(&json!({ "retrievedContext": {} }));

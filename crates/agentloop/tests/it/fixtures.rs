@@ -1,4 +1,4 @@
-//! The laws over our own fixtures: the same answer, whole and streamed, is the same response.
+//! Laws for the fixtures: a complete body and its stream decode to the same response.
 
 use crate::support;
 
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use agentloop::{ChatResponse, Citation, ErrorKind, ResponsePart};
 use support::{Wire, decode};
 
-/// The protocols that have fixtures, with a provider that speaks each, and how a stream of each says why it ended.
+/// The protocols that have fixtures, with a provider for each, and the finish reason of a stream.
 fn protocols() -> [(&'static str, Wire, &'static str); 3] {
     [
         ("openai_chat", Wire::of("openai"), "\"finish_reason\": \""),
@@ -144,7 +144,7 @@ fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
     each(|wire, reason, name, _, stream| {
         let wire = Wire { stream: true, ..wire.clone() };
         let text = String::from_utf8_lossy(stream).into_owned();
-        // The last reason that is named ends the answer (two choices name two).
+        // The last finish reason ends the response (two choices have two).
         let last = text.rfind(reason).unwrap();
         let step = (stream.len() / 500).max(1);
         for end in (0..last).step_by(step).filter(|end| text.is_char_boundary(*end)) {
@@ -156,7 +156,7 @@ fn a_fixture_cut_anywhere_before_its_end_is_an_error() {
     });
 }
 
-/// What a protocol's fixtures are read as.
+/// The decoded fixtures of a protocol.
 fn shown(protocol: &str, wire: &Wire) -> String {
     let mut shown = String::new();
     for (name, body, _) in fixtures(protocol) {
@@ -191,7 +191,7 @@ fn fixtures_of_responses_read_as_a_person_expects() {
     insta::assert_snapshot!(shown("openai_responses", &Wire::of_responses(false)));
 }
 
-/// Found by feeding odd but well-meant JSON through `decode`: a name that stands twice, half a surrogate pair.
+/// Found by decoding unusual JSON: a repeated name, half a surrogate pair.
 #[test]
 fn json_that_a_strict_parser_refuses_is_repaired() {
     let body = r#"{"id":"a","id":"b","choices":[{"index":0,"message":{"content":"x","content":"1 \ud83d 2 \\ud83d 😀 \ud83d\ude00"},"finish_reason":"stop"}]}"#;

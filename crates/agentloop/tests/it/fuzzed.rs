@@ -38,7 +38,7 @@ fn a_reason_in_our_own_words_is_that_reason() {
             ),
         ];
         for answer in answers {
-            // No answer here has calls to wait for.
+            // No response here has pending calls.
             let expected = if word == "tool_calls" { "stop" } else { word };
             assert_eq!(answer.finish_reason().unwrap().as_str(), expected, "{}", answer.provider);
         }

@@ -1,4 +1,4 @@
-//! What a request to a host of generateContent looks like, rule by rule.
+//! Requests of generateContent, rule by rule.
 
 use crate::support;
 
@@ -98,7 +98,7 @@ fn a_conversation_that_grows_only_adds_bytes() {
     assert!(long.body.get().starts_with(prefix), "{} {}", short.body, long.body);
 }
 
-/// F.1: one turn, in the order of the calls, objects only, names of the calls, ids where the host gave them.
+/// F.1: one message, in the order of the calls, objects only, names of the calls, ids if the provider sent them.
 #[test]
 fn the_results_of_a_round_are_one_message_in_the_order_of_the_calls() {
     let request = ask(OLD)
@@ -167,7 +167,7 @@ fn images_of_results_are_inside_or_beside_them() {
     assert_eq!(parts.as_array().unwrap().len(), 1);
 }
 
-/// F.2: the signature goes back on the very part it came on.
+/// F.2: the signature is sent back on its own part.
 #[test]
 fn signatures_go_back_on_their_own_parts() {
     let text = |text: &str, signature: Option<&str>| {
@@ -234,7 +234,7 @@ fn calls_from_elsewhere_get_the_placeholder_where_signatures_are_demanded() {
     assert_eq!(signatures(OLD), [Value::Null, Value::Null]);
 }
 
-/// What another provider's state says is for that provider.
+/// State of another provider is not sent.
 #[test]
 fn state_of_others_is_not_sent() {
     let mut part = ToolCallPart::new("a", "f", "{}");
@@ -496,7 +496,7 @@ fn thinking_is_a_budget_or_a_level() {
     }
 }
 
-/// What came back goes in again unchanged, for every kind of part.
+/// A response is sent back unchanged, for every kind of part.
 #[test]
 fn a_response_is_sent_back_unchanged() {
     let parts = json!([

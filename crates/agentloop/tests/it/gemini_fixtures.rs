@@ -1,4 +1,4 @@
-//! The laws over our own fixtures of generateContent: the same answer, whole, as events and as a list, is the same response.
+//! Laws for the fixtures of generateContent: a complete body, its events and its list decode to the same response.
 
 use crate::support;
 
@@ -276,7 +276,7 @@ fn the_details_of_an_error_tell_its_kind() {
     assert_eq!((day.kind(), day.is_retryable()), (ErrorKind::Quota, false));
 }
 
-/// Ids are unlike each other in the whole conversation, also where the host gives none, not even to the answer.
+/// Ids are distinct in the whole conversation, even if the provider sends none.
 #[test]
 fn calls_without_ids_get_ids_of_their_own() {
     let body = |id: &str| {

@@ -15,7 +15,7 @@ fn whole(provider: &'static str, message: Value) -> ChatResponse {
     decode(&Wire::of(provider), body.to_string().as_bytes()).response().unwrap()
 }
 
-/// What the encoder makes of a response that is sent back to `provider`.
+/// Encodes a response that is sent back to `provider`.
 fn sent_back(provider: &str, response: &ChatResponse) -> (Value, Vec<String>) {
     let ai = AgentLoop::builder().build().unwrap();
     let request = ChatRequest::new(format!("{provider}/m"))

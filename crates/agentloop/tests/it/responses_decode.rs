@@ -1,4 +1,4 @@
-//! What is particular to answers over OpenAI's responses.
+//! Responses of OpenAI's Responses protocol.
 
 use crate::support;
 
@@ -337,7 +337,7 @@ fn usage_and_cost_are_read_in_every_spelling() {
         (read.usage.total_tokens, read.cost.unwrap().usd.to_string()),
         (Some(4), "0.0123".to_owned())
     );
-    // Reasoning that is counted beside the output, as the total says.
+    // Reasoning that is counted beside the output, as the total shows.
     let read = used(json!({"input_tokens": 10, "output_tokens": 5, "total_tokens": 22,
         "output_tokens_details": {"reasoning_tokens": 7}}));
     assert_eq!((read.usage.completion_tokens, read.usage.total_tokens), (Some(12), Some(22)));

@@ -1,11 +1,11 @@
-//! What is particular to requests over OpenAI's responses.
+//! Requests of OpenAI's Responses protocol.
 
 use agentloop::inspect::{DecodeOptions, EncodedRequest, HttpResponse};
 use agentloop::provider::quirks::{ItemForm, TokenCount};
 use agentloop::*;
 use serde_json::{Value, json};
 
-/// A host of responses that speaks chat beside them.
+/// A provider with both Responses and Chat Completions.
 fn row() -> Provider {
     Provider::responses_compatible("lab", "http://lab.invalid/v1")
         .speaks_as(Provider::openai_compatible("lab", "http://lab.invalid/v1"))
@@ -31,7 +31,7 @@ fn ask() -> ChatRequest {
     ChatRequest::new("lab/m").user("Hello")
 }
 
-/// The answer that these items are, as a turn.
+/// The response of these items, as a message.
 async fn answered(items: &Value) -> ChatMessage {
     let body = json!({"id": "resp_1", "object": "response", "model": "m", "status": "completed",
                       "output": items});
@@ -83,7 +83,7 @@ async fn two_rounds_of_tools_send_the_thinking_between_them_back() {
     assert_eq!(body(&request)["input"], expected);
     assert_eq!(subjects(&request), Vec::<String>::new());
 
-    // A host that takes only the simple items gets those.
+    // A provider that accepts only the simple items gets those.
     let row = row().quirks(|q| q.items = ItemForm::Plain);
     let plain = AgentLoop::builder().provider(row).build().unwrap();
     let simple = inspect::encode(&plain, &request, false).unwrap();
@@ -93,7 +93,7 @@ async fn two_rounds_of_tools_send_the_thinking_between_them_back() {
     let simple_said = json!({"type": "message", "role": "assistant", "content": "I look."});
     assert_eq!(simple_body["input"].as_array().unwrap()[1..3], [simple_said, simple_call]);
     assert_eq!(simple.warnings.len(), 2, "both thoughts: {:?}", simple.warnings);
-    // The same host's chat cannot read items.
+    // Chat Completions of the same provider cannot read items.
     let chat = request.protocol(Protocol::OpenAiChat);
     for mark in ["gAAAA1", "rs_1", "msg_1", "fc_1"] {
         assert!(!encoded(&chat).body.get().contains(mark), "{mark}");
@@ -132,7 +132,7 @@ async fn thinking_that_is_not_stored_is_sent_back_only_with_its_content() {
     assert_eq!(sent["input"][1]["id"], "msg_1");
     assert_eq!(sent["input"][2]["id"], "rs_2");
     assert_eq!(subjects(&request), ["messages[1].content[0]"]);
-    // What the host keeps it knows by its id.
+    // The provider knows stored items by their ids.
     let kept = request.extra("store", true);
     assert_eq!(body(&kept)["store"], true);
     assert_eq!(body(&kept)["input"][1]["id"], "rs_1");
@@ -239,7 +239,7 @@ fn a_tool_result_can_contain_images() {
     let output = body(&request)["input"][2]["output"].take();
     assert_eq!(output[0], json!({"type": "input_text", "text": "Here."}));
     assert_eq!(output[1], json!({"type": "input_image", "image_url": png, "detail": "auto"}));
-    // Where they may not, they stand in a turn behind it; or it is refused, where nothing may be changed.
+    // Otherwise they are in a message after it, or refused in strict mode.
     let mut elsewhere = request;
     elsewhere.model = "xai/grok-4.3".to_owned();
     let moved = &body(&elsewhere)["input"][3];

@@ -46,7 +46,7 @@ fn no_provider_is_named_in_a_protocol() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// What is known about a provider is in its row: no other code compares a provider's name.
+/// All data about a provider is in its row: no other code compares the name of a provider.
 #[test]
 fn only_rows_name_providers() {
     // Each of these is a name of something else: a protocol, a field of the wire, or the maker of a form of messages.

@@ -13,7 +13,7 @@ fn rows(page: &str) -> Vec<Vec<&str>> {
     rows.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// Returns what stands between backticks.
+/// Returns the text between backticks.
 fn quoted(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use serde_json::{Value, json};
 
-/// Responds to every request with the same text, streamed if that was asked for.
+/// Responds to every request with the same text, streamed if the request is for a stream.
 #[derive(Debug)]
 struct Canned;
 
@@ -67,7 +67,7 @@ fn a_call_does_not_copy_a_request_that_it_borrows_or_shares() {
     };
     let copy = measure(|| drop(mine.clone())).count_total;
     assert!(copy > 500, "{copy}");
-    // What is made once.
+    // Values that are created once.
     chat(request().into());
     stream(request().into());
     for (what, call) in [

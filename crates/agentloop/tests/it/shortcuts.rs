@@ -41,7 +41,7 @@ fn lab() -> Provider {
 fn chat(ai: &AgentLoop, request: &Arc<ChatRequest>) -> AllocationInfo {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let call = || assert_eq!(runtime.block_on(ai.chat(request)).unwrap().text().len(), TEXT);
-    // The first call makes what is made once.
+    // The first call creates values that are created once.
     call();
     measure(call)
 }

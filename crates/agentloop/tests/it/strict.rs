@@ -1,4 +1,4 @@
-//! Schemas that a host shall keep to, and conversations that must have no holes.
+//! Strict schemas, and conversations in strict mode.
 
 use agentloop::inspect::{self, EncodedRequest};
 use agentloop::{

@@ -164,7 +164,7 @@ impl Cache {
             for _ in 0..CACHE_MAX_LEADERS {
                 match self.flights.board(key) {
                     Seat::Lead(lead) => {
-                        // The leader looks for all, so that no call looks between a response and its storing.
+                        // The leader checks the store for all waiting calls, so none checks it between a response and its storing.
                         if let Some(bytes) = self.store.get(&key).await
                             && let Some(response) = value::response(request, &bytes)
                         {

@@ -65,7 +65,7 @@ impl Cooldown {
         self
     }
 
-    /// Sets the wait that a provider must ask for, so that one failure is enough.
+    /// Sets the wait from which on a single failure is enough.
     pub fn min_retry_after(mut self, wait: Duration) -> Self {
         self.min_retry_after = wait;
         self

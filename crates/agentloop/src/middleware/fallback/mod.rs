@@ -223,7 +223,7 @@ impl Middleware for Fallback {
                     };
                 }
             }
-            // Boxed, so that the future of a call that needs no other model has no room for it.
+            // Boxed, so the future of a call that needs no other model does not reserve space for it.
             Box::pin(self.try_others(request, list, first, &next)).await
         })
     }

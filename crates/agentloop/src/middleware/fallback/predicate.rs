@@ -57,7 +57,7 @@ impl Predicate {
             let response = Response::Events(events);
             return Ok(if poor { Judged::Poor(response) } else { Judged::Good(response) });
         }
-        // Boxed, so that the future of a call whose response is there already has no room for it.
+        // Boxed, so the future of a call whose response has already arrived does not reserve space for it.
         Box::pin(judge_coming(falls.as_ref(), all, events)).await
     }
 }

@@ -84,7 +84,7 @@ impl Scope {
     pub(super) async fn enter(self: &Arc<Self>, cost: Cost) -> Result<Held> {
         match self.at_once(cost) {
             Some(held) => Ok(held),
-            // Boxed, so that the future of a call that does not wait has no room for it.
+            // Boxed, so the future of a call that does not wait does not reserve space for it.
             None => Box::pin(self.wait(cost)).await,
         }
     }

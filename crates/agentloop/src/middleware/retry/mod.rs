@@ -225,7 +225,7 @@ impl Middleware for Retry {
                 }
                 earlier.add(model, error);
                 request = again;
-                // Boxed, so that the future of a call that does not wait has no room for a timer.
+                // Boxed, so the future of a call that does not wait does not reserve space for a timer.
                 Box::pin(tokio::time::sleep(wait)).await;
             }
         })

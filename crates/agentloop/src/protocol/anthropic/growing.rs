@@ -112,7 +112,7 @@ impl Blocks {
         })?;
         let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let kind = word("type");
-        // What comes whole has no deltas.
+        // These blocks have no deltas.
         if kind == "image"
             && let Some(image) = image(&fields)
         {
@@ -158,7 +158,7 @@ impl Blocks {
         emitter.charge(charged)?;
         let (input, input_bytes) = (String::new(), 0);
         let block = Block { part, kind, raw: fields, given, input, input_bytes, charged };
-        // Fields such as the caller go back with the call.
+        // Fields such as the caller are sent back with the call.
         if kind == Kind::Call {
             let extras = without(&block.raw, &["type", "id", "name", "input"]);
             if !extras.is_empty() {

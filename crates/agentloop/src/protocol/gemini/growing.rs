@@ -507,7 +507,7 @@ fn object<'a>(part: &Fields<'a>, name: &str) -> Option<Json<'a>> {
     Some(Json { raw, mended: OnceCell::new() })
 }
 
-/// Returns the id and the name of one of the provider's own tools; its name goes back with the part.
+/// Returns the id and the name of one of the provider's own tools; its name is sent back with the part.
 fn server_tool(tool: &Tool<'_>, state: &mut Map<String, Value>) -> (String, String) {
     let name = tool.tool_type.non_empty().unwrap_or_default().to_owned();
     state.insert("toolType".to_owned(), Value::from(name.as_str()));

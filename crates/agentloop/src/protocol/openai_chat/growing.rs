@@ -393,7 +393,7 @@ impl ChoiceState {
         if custom.is_some() {
             state.insert("type".to_owned(), Value::from("custom"));
         } else if let Some(kind) = kind {
-            // Moonshot's `builtin_function` goes back under its own type.
+            // Moonshot's `builtin_function` is sent back with its own type.
             state.insert(WIRE_TYPE.to_owned(), Value::from(kind));
         }
         let is_custom = custom.is_some();
@@ -473,7 +473,7 @@ fn owned(piece: Piece<'_>) -> Piece<'static> {
     }
 }
 
-/// Returns the opaque state of a whole message, which goes back with its text: Google's OpenAI endpoint signs messages
+/// Returns the opaque state of a whole message, which is sent back with its text: Google's OpenAI endpoint signs messages
 /// without calls.
 fn message_state(delta: &Delta<'_>) -> Option<Value> {
     let fields =

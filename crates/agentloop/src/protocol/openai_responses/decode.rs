@@ -1,9 +1,9 @@
 //! Items of a response → events: one state machine for streams and whole bodies.
 //!
-//! # What goes back
+//! # State for sending items back
 //!
-//! So that an item can be sent back exactly, the first part that it became carries it as provider state: the item as it
-//! came, without the fields that the part itself has. Those are
+//! The first part of an item carries the item as provider state, so it can be sent back exactly: the item as the
+//! provider sent it, without the fields that the part itself has. Those are
 //!
 //! - of a `message` its `content`; a text that was a refusal has `"refusal": true` beside,
 //! - of a `function_call` its `call_id`, `name` and `arguments`, of a `custom_tool_call` its `call_id`, `name` and

@@ -238,13 +238,13 @@ impl<'a, 'w> Items<'a, 'w> {
         }
         self.flush(&mut assistant);
         if (self.items.len(), self.warnings.len()) == before {
-            // An empty message is still one; but not if there was something that cannot go back.
+            // An empty message is sent as one, unless it had parts that cannot be sent back.
             let content = WireContent::Text(Cow::Borrowed(""));
             self.push(Plain::Message { role: "assistant", content });
         }
     }
 
-    /// Adds a part of a response; why not, if it cannot go back.
+    /// Adds a part of a response, or returns why it cannot be sent back.
     fn part(
         &mut self,
         part: &'a ContentPart,

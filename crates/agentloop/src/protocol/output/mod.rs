@@ -207,7 +207,7 @@ impl Shaped<'_> {
         self.form.tool = Some(name);
     }
 
-    /// JSON mode where there is one, and the schema in words.
+    /// Uses JSON mode if there is one, and puts the schema into the instructions.
     fn in_words(&mut self, provider: &Provider, model: &str, format: &JsonSchemaFormat) {
         let support = provider.quirks.json_schema;
         let json_mode = codec(provider.protocol).has_json_mode()

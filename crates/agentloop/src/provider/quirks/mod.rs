@@ -129,7 +129,7 @@ quirk! {
 quirk! {
     /// Whether a stream must be asked to report its usage.
     StreamUsage {
-        /// It is asked with `stream_options.include_usage`.
+        /// It is requested with `stream_options.include_usage`.
         #[default]
         Asked,
         /// It always reports, and must not be asked. Mistral (`stream_options` is not in SDK 3.7) and Perplexity's Chat

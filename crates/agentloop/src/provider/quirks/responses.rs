@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 quirk! {
-    /// Whether the provider is asked not to store responses.
+    /// Whether requests tell the provider not to store responses.
     StoreForm {
         /// `store: false`, unless the request sets it.
         #[default]

@@ -1,4 +1,4 @@
-//! Memory and work grow with the bytes that were sent, whatever they say.
+//! Memory and work grow with the bytes that were received, whatever their content.
 
 use agentloop::ErrorKind;
 use agentloop::limits::{MAX_HELD_FREE_BYTES, MAX_HELD_PER_BYTE, MAX_RESPONSE_BYTES};
@@ -10,7 +10,7 @@ use super::read;
 /// that wait to be taken, as the tree that was read, and what buffers set aside to grow.
 const COPIES: usize = 6;
 
-/// What is there besides: the client's tables, the decoder, the JSON reader's buffers.
+/// The fixed part: the client's tables, the decoder, the JSON reader's buffers.
 const BESIDE: usize = 1 << 20;
 
 /// How much more an element may cost where there are sixteen times as many: what buffers set aside when they grow.

@@ -1,4 +1,4 @@
-//! What a hostile provider may cost: memory by the bytes it sends, and work by their number.
+//! The cost of a hostile provider: memory by the bytes it sends, and work by their number.
 
 mod cases;
 mod counts;

@@ -1,4 +1,4 @@
-//! What a hit looks like.
+//! The response of a cache hit.
 
 use agentloop::middleware::Cache;
 use agentloop::{

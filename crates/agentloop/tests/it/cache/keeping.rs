@@ -1,4 +1,4 @@
-//! What is stored, and what is not.
+//! Which responses are stored.
 
 use std::sync::Arc;
 

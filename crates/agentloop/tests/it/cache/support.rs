@@ -29,7 +29,7 @@ pub(crate) fn client(simulator: &Simulator, cache: Cache) -> AgentLoop {
     builder(simulator, cache).build().unwrap()
 }
 
-/// The three ways to ask.
+/// The three kinds of calls.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Chat,
@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// What a [`Spy`] does.
+/// The behaviour of a [`Spy`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mood {
     Well,
@@ -76,7 +76,7 @@ pub(crate) struct Spy {
     pub(crate) mood: Mutex<Mood>,
     pub(crate) asked: AtomicUsize,
     pub(crate) values: Mutex<Vec<Bytes>>,
-    /// What is found, whatever was stored.
+    /// The value that is found, whatever was stored.
     pub(crate) planted: Mutex<Option<Bytes>>,
 }
 

@@ -1,9 +1,9 @@
-//! What each host is sent for the same request for embeddings.
+//! The embeddings request that each provider gets.
 
 use agentloop::{AgentLoop, Config, EmbedInputType, EmbedRequest, inspect};
 use serde_json::{Value, json};
 
-/// The address, the body, and what was warned of.
+/// The URL, the body, and the warnings.
 fn encoded(provider: &str, request: &EmbedRequest) -> (String, Value, Vec<String>) {
     let ai = AgentLoop::builder()
         .env("AZURE_RESOURCE_NAME", "r")

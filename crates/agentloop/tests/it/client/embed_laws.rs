@@ -1,4 +1,4 @@
-//! Whatever the number of texts, the limits and the order in which hosts answer.
+//! Properties of embeddings, for any number of texts, any limits and any order of responses.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use http::{Request, Response};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A host that makes `[n]` of the text `n`, sooner or later, and lists its vectors from the last to the first.
+/// A provider that returns `[n]` for the text `n`, after some time, and lists its vectors in reverse order.
 #[derive(Clone, Debug, Default)]
 struct Host {
     waits: Vec<u64>,

@@ -1,4 +1,4 @@
-//! Embeddings: in order, split at the host's limit, usage summed or absent.
+//! Embeddings: in order, split at the provider's limit, usage summed or absent.
 
 use std::time::Duration;
 
@@ -103,7 +103,7 @@ async fn a_provider_without_embeddings_is_an_error_before_anything_is_sent() {
     assert_eq!(error.kind(), ErrorKind::InvalidRequest);
 }
 
-/// Eight answers of one vector each, each after a second.
+/// Eight responses of one vector each, each after a second.
 fn slow() -> Vec<Reply> {
     let reply = |number: u8| {
         let mut reply = vectors(&[(0, number.into())], Some(1));

@@ -1,4 +1,4 @@
-//! A transport that answers from memory and remembers what it was asked.
+//! A transport that returns prepared responses and records the requests.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{Request, Response};
 
-/// What is answered to one request.
+/// The response to one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -19,7 +19,7 @@ pub(crate) struct Reply {
     pub(crate) pieces: Vec<(Duration, String)>,
     /// Whether the body never ends.
     pub(crate) hangs: bool,
-    /// How long the head of the answer takes.
+    /// How long the head of the response takes.
     pub(crate) delay: Duration,
 }
 

@@ -112,7 +112,7 @@ fn checked_polls<T>(flood: &Flood, polls: usize, future: impl Future<Output = T>
     None
 }
 
-/// Runs inside a runtime whose clock stands still.
+/// Runs inside a runtime with a paused clock.
 fn paused<T>(run: impl FnOnce() -> T) -> T {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build().unwrap();
@@ -187,7 +187,7 @@ fn a_piece_of_many_megabytes_is_read_in_several_polls() {
     });
 }
 
-/// Moves the clock on, a second each time that it gets its turn.
+/// Advances the clock by a second each time that it is polled.
 fn run_the_clock() -> tokio::task::JoinHandle<()> {
     tokio::spawn(async {
         loop {

@@ -1,4 +1,4 @@
-//! The client, over a transport that answers from memory.
+//! The client, with a transport that returns prepared responses.
 
 mod blocking;
 mod derived;

@@ -1,4 +1,4 @@
-//! How answers come, and how they fail.
+//! Responses and errors.
 
 use agentloop::{AudioOutput, ChatStreamEvent, ErrorKind, FinishReason, Provider};
 use serde_json::json;

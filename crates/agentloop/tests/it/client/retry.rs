@@ -1,4 +1,4 @@
-//! What hosts say of retries, in each of the ways in which they say it.
+//! The retry information of providers, in each of its forms.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ async fn every_way_to_ask_for_a_wait_is_followed() {
     }
 }
 
-/// Some hosts stream a response that was wanted whole.
+/// Some providers stream although a complete response was requested.
 #[tokio::test(start_paused = true)]
 async fn a_complete_response_is_retried_even_if_it_is_cut_off_in_the_middle() {
     let replies = [Reply::sse(&[CHUNK]), Reply::text("hi")];

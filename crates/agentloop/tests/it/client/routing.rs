@@ -1,4 +1,4 @@
-//! `provider/model` splits at the first slash, and only if a known provider stands before it.
+//! `provider/model` splits at the first slash, and only if a known provider precedes it.
 
 use agentloop::{AgentLoop, ErrorKind};
 

@@ -28,7 +28,7 @@ fn every_fault_has_its_kind_and_is_retried_before_the_first_content() {
     });
 }
 
-/// What is wrong with one line for one call.
+/// Returns what is wrong in one row of the table for one call.
 async fn check(
     line: &'static Line,
     call: Call,

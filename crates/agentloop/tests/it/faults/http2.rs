@@ -28,7 +28,7 @@ enum Fault {
     Reset(Place),
     /// The server reports that it has not processed the request.
     Refused,
-    /// No further stream is taken; this one goes on.
+    /// No further stream is accepted; this one continues.
     GoAway,
     /// The connection is gone.
     Gone(Place),
@@ -146,7 +146,7 @@ async fn connection(stream: TlsStream<TcpStream>, plan: Plan) {
     }
 }
 
-/// Answers while the connection goes on; `None` when the client is gone.
+/// Responds while the connection is open; `None` when the client has closed it.
 async fn answer(
     connection: &mut Connection<TlsStream<TcpStream>, Bytes>,
     request: Request<RecvStream>,
@@ -207,7 +207,7 @@ async fn answer(
     Some(())
 }
 
-/// Lets what was sent leave.
+/// Flushes what was sent.
 async fn flush(connection: &mut Connection<TlsStream<TcpStream>, Bytes>) {
     for _ in 0..50 {
         let closed = std::future::poll_fn(|context| connection.poll_closed(context));

@@ -18,7 +18,7 @@ async fn fails(call: Call, steps: &'static [Step]) -> ErrorKind {
     let patient = Duration::from_secs(120);
     let ai = client(plan.protocol, &server.url, transport(), patient, 2);
     let error = tokio::time::timeout(patient, call.made(&ai)).await.unwrap().unwrap_err();
-    // What is too large is so the next time.
+    // A response that is too large is too large again.
     assert_eq!(server.requests() - call.before(), 1, "{call:?} is not tried again");
     error.kind()
 }

@@ -1,4 +1,4 @@
-//! What is left when all is over.
+//! Nothing remains open after all calls have ended.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ pub(crate) fn leaving_nothing(test: impl AsyncFnOnce()) {
 
 fn counted(test: impl AsyncFnOnce()) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    // What a runtime opens with its first socket is its own.
+    // A runtime opens some files with its first socket.
     runtime.block_on(async { tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap() });
     let before = open_files();
     runtime.block_on(test());

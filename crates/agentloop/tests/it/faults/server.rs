@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What the server does with a request, one after the other. After the last it closes.
+/// The steps of the server for a request. It closes the connection after the last one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
     /// These bytes.

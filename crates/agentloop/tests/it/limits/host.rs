@@ -12,7 +12,7 @@ use agentloop_sim::{SimTransport, Simulator};
 use bytes::Bytes;
 use tokio::time::Instant;
 
-/// The ways to ask.
+/// The kinds of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Chat,
@@ -76,12 +76,12 @@ impl Host {
         self.seen.lock().unwrap().busiest
     }
 
-    /// When each call came.
+    /// When each call arrived.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.seen.lock().unwrap().asked.iter().map(|(time, _)| *time).collect()
     }
 
-    /// The number in the text of each call, in the order in which they came.
+    /// The number in the text of each call, in the order of arrival.
     pub(crate) fn numbers(&self) -> Vec<usize> {
         let number = |body: &String| {
             let digits = body.split("call ").nth(1).unwrap();

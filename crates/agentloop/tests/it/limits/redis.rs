@@ -64,7 +64,7 @@ impl Server {
     }
 }
 
-/// The wait that a call is refused with, in seconds; `None` when it goes.
+/// The wait that a call is refused with, in seconds; `None` if it is sent.
 async fn refused(ai: &AgentLoop, way: Way) -> Option<f64> {
     match way.ask(ai, "sim/echo", "call 1").await {
         Ok(()) => None,

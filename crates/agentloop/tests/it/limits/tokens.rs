@@ -1,4 +1,4 @@
-//! So many tokens in a minute: estimated first, settled by what was used.
+//! Tokens per minute: estimated first, then corrected by the usage.
 
 use std::time::Duration;
 

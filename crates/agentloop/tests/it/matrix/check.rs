@@ -1,4 +1,4 @@
-//! What each host demands of a conversation.
+//! The requirements of each protocol on a conversation.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// OpenAI's chat, and who speaks it: each turn with calls is followed by their results, in order.
+/// Chat Completions: each message with calls is followed by their results, in order.
 pub(crate) fn openai(body: &Value, nine: bool) {
     let messages = list(&body["messages"]);
     assert_eq!(messages[0]["role"], "system");
@@ -41,7 +41,7 @@ pub(crate) fn openai(body: &Value, nine: bool) {
     }
 }
 
-/// Anthropic's messages: the user begins, turns alternate, results stand first in the very next turn.
+/// Anthropic: the user starts, roles alternate, results are first in the next message.
 pub(crate) fn anthropic(body: &Value) {
     assert!(body["max_tokens"].is_u64());
     let system = &body["system"];
@@ -82,7 +82,7 @@ pub(crate) fn anthropic(body: &Value) {
     assert_eq!(list(&body["messages"]).len() % 2, 1, "the user has the last word");
 }
 
-/// Gemini: the user begins, turns alternate, as many responses as calls in the very next content.
+/// Gemini: the user starts, roles alternate, as many responses as calls in the next content.
 pub(crate) fn gemini(body: &Value) {
     assert_eq!(body["systemInstruction"]["parts"][0]["text"], "Be brief.");
     let mut open: Vec<&Value> = Vec::new();
@@ -109,7 +109,7 @@ pub(crate) fn gemini(body: &Value) {
     assert_eq!(list(&body["contents"]).len() % 2, 1, "the user has the last word");
 }
 
-/// OpenAI's responses: each call is followed by its result before anything else is said.
+/// Responses: each call is followed by its result before any other item.
 pub(crate) fn responses(body: &Value) {
     let items = list(&body["input"]);
     assert_eq!(items[0]["role"], "system");

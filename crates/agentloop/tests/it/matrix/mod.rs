@@ -1,4 +1,4 @@
-//! A conversation that one provider began goes on with every other, and back.
+//! A conversation that started at one provider continues at every other, and back.
 
 mod check;
 
@@ -35,7 +35,7 @@ fn state(provider: &str, of: &str) -> Option<Box<ProviderState>> {
     Some(Box::new(ProviderState::new(provider, data)))
 }
 
-/// What an item of responses leaves on its part.
+/// The state of an item of Responses on its part.
 fn item(of: &str, mark: &str) -> Value {
     match of {
         "thinking" => json!({ "type": "reasoning", "id": "rs_1", "status": "completed",
@@ -46,7 +46,7 @@ fn item(of: &str, mark: &str) -> Value {
     }
 }
 
-/// What must go back to a provider unchanged.
+/// The state that must be sent back to a provider unchanged.
 fn kept(provider: &str) -> Vec<String> {
     let of: &[&str] = match provider {
         "anthropic" => &["thinking", "redacted"],

@@ -93,7 +93,7 @@ async fn a_server_that_does_not_read_responses_is_not_read() {
         })
         .await;
         let calling = call(&connection, "hostile__go", json!({}));
-        // The clock goes on only when nothing can happen.
+        // The paused clock advances only when nothing else can happen.
         let ended = tokio::time::timeout(Duration::from_secs(1), calling).await;
         assert!(ended.is_err(), "{method}: the call waits for its response");
         // What waits for a response, what the two pipes hold, and what is read ahead.
@@ -136,7 +136,7 @@ async fn announced_changes_are_listed_one_at_a_time_and_with_delays() {
                     return;
                 }
             }
-            // What was asked meanwhile is read, and never answered.
+            // Further requests are read, and never get a response.
             let soon = tokio::time::timeout(Duration::from_secs(1), script.next());
             if let Ok(Some(message)) = soon.await
                 && message["method"] == "tools/list"

@@ -1,4 +1,4 @@
-//! Media that are fetched for hosts that need their bytes. What is allowed to be reached is in `guard`.
+//! Downloads of media for providers that need their bytes. The tests of what may be reached are in `guard`.
 
 use std::time::Duration;
 
@@ -148,14 +148,14 @@ async fn a_missing_or_wrong_file_is_an_error_that_names_the_part() {
         assert!(text.contains("messages[0].content[1]") && text.contains(&server.url), "{text}");
         assert!(text.contains(word) && !text.contains("hidden"), "{text}");
         assert_eq!(lab.calls(), 0);
-        // When lenient, the host gets the rest, and the caller the reason.
+        // In lenient mode, the provider gets the rest, and the caller a warning.
         let answer = ai.chat(request.lenient()).await.unwrap();
         assert!(answer.warnings[0].message.contains(word), "{:?}", answer.warnings);
         assert_eq!(lab.parts(), json!([{"type": "text", "text": "Look:"}]));
     }
 }
 
-/// A server that never answers.
+/// A server that never responds.
 #[derive(Debug)]
 struct Silent;
 

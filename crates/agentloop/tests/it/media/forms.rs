@@ -1,4 +1,4 @@
-//! What each kind of part becomes for each host: a form, or an error that names the part and a warning when lenient.
+//! The form of each kind of part at each provider, or an error that names the part (a warning in lenient mode).
 
 use agentloop::inspect::{self, EncodedRequest};
 use agentloop::{
@@ -88,7 +88,7 @@ fn images() {
     );
 }
 
-/// An image is an image, also when it comes as a file or from an earlier answer.
+/// An image is an image, also as a file or from an earlier response.
 #[test]
 fn images_in_other_parts() {
     let by_url = |url: &str| json!({"type": "image_url", "image_url": {"url": url}});
@@ -108,7 +108,7 @@ fn images_in_other_parts() {
     );
 }
 
-/// What a model made elsewhere must not stop the conversation.
+/// Parts of another model must not fail the conversation.
 #[test]
 fn an_image_of_an_earlier_response_that_cannot_be_sent_is_left_out_with_a_warning() {
     let url = Some("https://x.test/picture".to_owned());
@@ -135,7 +135,7 @@ fn files() {
         let error = refused(model, ContentPart::file_url("https://x.test/a.pdf"));
         assert!(error.hint().unwrap().contains("when_needed"), "{error:?}");
     }
-    // The host demands a name and a data URL.
+    // The provider requires a name and a data URL.
     let bare = FileInput::from_data("JVBERi0x").with_mime_type("application/pdf");
     assert_eq!(
         sent("openai/m", file(bare)),

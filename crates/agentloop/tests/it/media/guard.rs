@@ -1,4 +1,4 @@
-//! What the client does not reach, unless it is allowed to.
+//! URLs that the client does not connect to unless it is allowed.
 
 use agentloop::transport::HttpTransport;
 use agentloop::{ChatRequest, ContentPart, ErrorKind, MediaOptions};

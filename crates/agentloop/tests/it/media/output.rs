@@ -1,4 +1,4 @@
-//! What generated images shall be like: sent, or warned of.
+//! Settings for generated images: sent, or a warning.
 
 use agentloop::{AgentLoop, ChatRequest, ImageOutput, WarningKind, inspect};
 use serde_json::{Value, json};

@@ -21,7 +21,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `answer` is the whole answer, head and body; the connection closes after it.
+    /// `answer` is the complete response, head and body; the connection closes after it.
     pub(crate) async fn new(answer: impl Into<Vec<u8>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -51,13 +51,13 @@ impl Server {
         Self::new([head.as_bytes(), bytes].concat()).await
     }
 
-    /// The heads of the requests that came, in lower case.
+    /// The heads of the requests, in lower case.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
 
-/// A provider that answers from memory. It takes images as data URLs only.
+/// A provider with prepared responses. It accepts images as data URLs only.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lab(Arc<Mutex<Vec<Request<Bytes>>>>);
 
@@ -73,7 +73,7 @@ impl Lab {
             .provider(row("open"))
     }
 
-    /// The parts of the first turn of the last request.
+    /// The parts of the first message of the last request.
     pub(crate) fn parts(&self) -> Value {
         let requests = self.0.lock().unwrap();
         let body: Value = serde_json::from_slice(requests.last().unwrap().body()).unwrap();

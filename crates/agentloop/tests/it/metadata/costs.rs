@@ -1,4 +1,4 @@
-//! What a response costs: the provider's own figure, or the price list.
+//! The cost of a response: reported by the provider, or from the price list.
 
 use agentloop::transport::{Body, BoxFuture, SendOptions, Transport};
 use agentloop::{AgentLoop, ChatRequest, CostSource, EmbedRequest, Protocol, Provider, Usd};

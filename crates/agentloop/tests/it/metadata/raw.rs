@@ -1,4 +1,4 @@
-//! The status, the headers and the body as the provider sent them, for those who ask.
+//! The status, the headers and the body as the provider sent them, if they are requested.
 
 use agentloop::limits::MAX_RAW_BYTES;
 use agentloop::middleware::Cache;

@@ -1,4 +1,4 @@
-//! Answers that lead on to the next model.
+//! Responses after which the next model is tried.
 
 use agentloop::middleware::Fallback;
 use agentloop::{ChatResponse, FinishReason, WarningKind};

@@ -79,7 +79,7 @@ pub(crate) fn question(model: &str) -> ChatRequest {
 
 pub(crate) const ANSWER: &str = "word1 word2 word3 word4 word5 word6 word7 word8";
 
-/// What a caller sees.
+/// The result that a caller sees.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) provider: String,

@@ -1,4 +1,4 @@
-//! What is tried again, how often, and after which wait.
+//! Which calls are retried, how often, and after which wait.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

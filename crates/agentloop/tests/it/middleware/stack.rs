@@ -35,7 +35,7 @@ struct Bench {
     labs: [Lab; 2],
     entries: List<CostEntry>,
     records: List<LogEntry>,
-    /// What the simulator billed for each attempt: tokens of the prompt and the response.
+    /// The bill of the simulator for each attempt: tokens of the prompt and the response.
     billed: List<(u64, u64)>,
     costs: Costs,
 }

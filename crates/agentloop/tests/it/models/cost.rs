@@ -1,4 +1,4 @@
-//! What a response costs.
+//! The cost of a response.
 
 use agentloop::models::ModelData;
 use agentloop::{CostSource, Usage};
@@ -30,7 +30,7 @@ fn cost(model: &ModelData, of: serde_json::Value, tier: Option<&str>) -> Option<
 #[test]
 fn each_kind_of_token_has_its_price() {
     for (of, expected) in [
-        // A prompt above the size of the second line costs what that one says.
+        // A prompt above the size of the second line has the price of that line.
         (json!({"promptTokens": 1_000_000, "completionTokens": 0}), Some("6")),
         (json!({"promptTokens": 1_000, "completionTokens": 100}), Some("0.0045")),
         (json!({"promptTokens": 0, "completionTokens": 0}), Some("0")),
@@ -58,7 +58,7 @@ fn each_kind_of_token_has_its_price() {
                    "details": {"serverToolRequests": {"web_search_requests": 3, "web_fetch_requests": 2}}}),
             Some("0.033"),
         ),
-        // Thoughts without a price of their own cost what the answer costs.
+        // Thoughts without a price of their own cost as much as the response.
         (
             json!({"promptTokens": 0, "completionTokens": 100, "details": {"reasoningTokens": 90}}),
             Some("0.0015"),
@@ -74,7 +74,7 @@ fn without_a_price_that_is_needed_there_is_no_cost() {
         json!({"promptTokens": 1_000}),
         json!({"completionTokens": 1_000}),
         json!({}),
-        // The long prompt's line says nothing about caches.
+        // The line for long prompts has no price for caches.
         json!({"promptTokens": 300_000, "completionTokens": 1, "details": {"cachedTokens": 1}}),
         json!({"promptTokens": 1, "completionTokens": 1, "details": {"serverToolRequests": {"dice": 1}}}),
         // Whether the cache held the audio is unknown.

@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn a_price_is_needed_exactly_where_there_are_tokens(tokens in tokens(), prices in prices(), kind in 0usize..9) {
-        // Thoughts without a price cost what the answer costs, so that theirs is never needed.
+        // Thoughts without a price cost as much as the response, so their price is never needed.
         prop_assume!(NAMES[kind] != "reasoning");
         let known = picos(&model(&prices, Some(kind)), &tokens).is_some();
         prop_assert_eq!(known, tokens[kind] == 0);

@@ -1,4 +1,4 @@
-//! What is known of models, and what a response costs.
+//! Model data, and the cost of a response.
 
 mod cost;
 mod embedded;

@@ -1,4 +1,4 @@
-//! What a user knows better.
+//! Model data from the user.
 
 use agentloop::models::ModelCatalog;
 use agentloop::{AgentLoop, Config, ErrorKind};

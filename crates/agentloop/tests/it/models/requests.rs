@@ -1,4 +1,4 @@
-//! What is known of a model shapes what is sent to it, and nothing else does.
+//! The effect of model data on requests.
 
 use agentloop::inspect::{self, EncodedRequest};
 use agentloop::{AgentLoop, ChatRequest, Effort, ModelCatalog, Protocol, Provider, Thinking};
@@ -35,7 +35,7 @@ fn subjects(encoded: &EncodedRequest) -> Vec<&str> {
     encoded.warnings.iter().filter_map(|warning| warning.subject.as_deref()).collect()
 }
 
-/// The fields of the three protocols that ask for thinking.
+/// The fields of the three protocols that turn thinking on.
 fn asks_to_think(body: &Value) -> bool {
     let paths =
         ["/reasoning_effort", "/thinking", "/output_config", "/generationConfig/thinkingConfig"];

@@ -1,4 +1,4 @@
-//! Answers of providers, with deep JSON anywhere in them.
+//! Responses of providers with deeply nested JSON.
 
 use std::path::Path;
 
@@ -117,7 +117,7 @@ fn deep_json_in_any_place_of_a_stream_is_kept_or_an_error() {
     }
 }
 
-/// A body with an opaque part that nests deep, and what goes back of it.
+/// A body with a deeply nested opaque part, and the part that is sent back.
 fn opaque(levels: usize) -> Vec<(Wire, Protocol, String)> {
     let deep = nested(levels);
     let anthropic = format!(

@@ -1,4 +1,4 @@
-//! JSON that nests deep: of a provider it is kept and goes back, of a caller it is refused; it never breaks anything.
+//! Deeply nested JSON: from a provider it is kept and sent back, from a caller it is refused. It never crashes the client.
 
 mod answers;
 #[cfg(feature = "agent")]

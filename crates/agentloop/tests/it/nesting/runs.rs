@@ -1,4 +1,4 @@
-//! Runs whose answers nest deep, stored and taken up again.
+//! Runs with deeply nested responses that are stored and resumed.
 
 use agentloop::agent::{Agent, Outcome, Suspended, Tool, ToolOutput};
 use agentloop::{

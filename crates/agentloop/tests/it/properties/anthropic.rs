@@ -1,4 +1,4 @@
-//! Any request at all, over Anthropic's protocol: the turns are ones that it takes, and nothing vanishes.
+//! Any request at all, over Anthropic's protocol: the messages are valid, and nothing is lost.
 
 use agentloop::{
     AgentLoop, ChatMessage, ChatRequest, ContentPart, Origin, ThinkingPart, ToolCallPart, inspect,
@@ -29,7 +29,7 @@ fn models() -> impl Strategy<Value = &'static str> {
     )
 }
 
-/// An exchange: what the user says, and all that the assistant does until it has answered.
+/// An exchange: a message of the user, and all messages up to the final one of the assistant.
 fn exchange() -> impl Strategy<Value = Vec<ChatMessage>> {
     let words = "[a-z ]{0,6}[a-z][ \n]{0,2}";
     let own = |parts: Vec<ContentPart>| {
@@ -97,7 +97,7 @@ proptest! {
                 "reasoning_effort" => {
                     body.get("thinking").is_some() || body["output_config"].get("effort").is_some()
                 }
-                // What is so anyway need not be said.
+                // A setting that is the default need not be sent.
                 "parallel_tool_calls" => *value == true || body.get("tool_choice").is_some(),
                 "n" => *value == 1,
                 "logprobs" => *value == false,
@@ -107,7 +107,7 @@ proptest! {
         }
     }
 
-    /// A conversation that goes on by whole exchanges only adds to the end of what was sent before.
+    /// A conversation that grows by complete exchanges only appends to what was sent before.
     #[test]
     fn a_further_exchange_only_appends(
         params in params(),

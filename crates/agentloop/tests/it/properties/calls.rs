@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Wire, decode};
 
-/// How a host labels the pieces of its calls.
+/// How a provider labels the pieces of its calls.
 #[derive(Clone, Copy, Debug)]
 enum Labels {
     /// The index on every piece, id and name on the first.
@@ -75,7 +75,7 @@ proptest! {
         let mut begun = vec![false; fragments.len()];
         let mut opened = Vec::new();
         let mut deltas = Vec::new();
-        // Calls take turns in a random order; what is left over comes at the end.
+        // Pieces of calls alternate in a random order; the rest follows at the end.
         let turns = order.iter().map(|turn| turn.index(fragments.len()));
         let rest = (0..fragments.len()).flat_map(|call| std::iter::repeat_n(call, 5));
         for call in turns.chain(rest) {

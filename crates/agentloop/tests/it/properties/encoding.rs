@@ -1,4 +1,4 @@
-//! Any request at all, to every provider: what is asked is sent, or a warning says why not.
+//! Any request at all, to every provider: every parameter is sent, or there is a warning.
 
 use agentloop::{
     AgentLoop, ChatMessage, ChatRequest, ContentPart, Effort, Protocol, Provider, Role,
@@ -29,7 +29,7 @@ pub(crate) fn message() -> impl Strategy<Value = ChatMessage> {
     ]
 }
 
-/// Some parameters, as JSON, so that what was asked can be compared with what is sent.
+/// Some parameters, as JSON, so the request can be compared with what is sent.
 pub(crate) fn params() -> impl Strategy<Value = Value> {
     (
         (option::of(0.0f64..3.0), option::of(0.0f64..1.0), option::of(1u32..9), option::of(1u64..999)),
@@ -56,7 +56,7 @@ pub(crate) fn params() -> impl Strategy<Value = Value> {
         })
 }
 
-/// A user's turn and more: of a lone result nothing would be left to send.
+/// A user message and more: a lone result would leave nothing to send.
 fn conversation(more: std::ops::Range<usize>) -> impl Strategy<Value = Vec<ChatMessage>> {
     vec(message(), more).prop_map(|mut turns| {
         turns.insert(0, ChatMessage::user("Hello"));
@@ -88,7 +88,7 @@ fn names_of(name: &str) -> Vec<&str> {
     std::iter::once(name).chain(others.iter().copied()).collect()
 }
 
-/// Whether a field of that name stands anywhere in the body but in the conversation.
+/// Whether the body has a field of that name outside of the conversation.
 fn holds(body: &Value, name: &str) -> bool {
     match body {
         Value::Object(fields) => fields.iter().any(|(field, value)| {
@@ -102,7 +102,7 @@ fn holds(body: &Value, name: &str) -> bool {
 
 pub(crate) fn has_null(value: &Value, path: &str) -> Option<String> {
     match value {
-        // A turn that only calls tools has no content.
+        // A message that only calls tools has no content.
         Value::Null if path.ends_with(".content") => None,
         Value::Null => Some(path.to_owned()),
         Value::Array(items) => items.iter().find_map(|item| has_null(item, path)),
@@ -113,7 +113,7 @@ pub(crate) fn has_null(value: &Value, path: &str) -> Option<String> {
     }
 }
 
-/// The pieces of all turns, each with its role; and what stands beside the turns.
+/// The pieces of all messages, each with its role, and the fields beside the messages.
 fn blocks(body: &str) -> (Vec<(Value, Value)>, Value) {
     let mut body: Value = serde_json::from_str(body).unwrap();
     let fields = body.as_object_mut().unwrap();
@@ -133,7 +133,7 @@ fn blocks(body: &str) -> (Vec<(Value, Value)>, Value) {
     (blocks, body)
 }
 
-/// Every provider, in every protocol that it speaks.
+/// Every provider, in every protocol that it supports.
 fn targets() -> Vec<(String, Protocol)> {
     let spoken = |row: &Provider| -> Vec<(String, Protocol)> {
         row.protocols().map(|protocol| (row.name.to_string(), protocol)).collect()
@@ -177,11 +177,11 @@ proptest! {
             let warned = encoded.warnings.iter().any(|w| w.subject.as_deref().is_some_and(about));
             // A request without log probabilities needs no warning.
             let sent = (name == "logprobs" && params["logprobs"] == false)
-                // One answer is what every host gives.
+                // One choice is the default of every provider.
                 || (name == "n" && params["n"] == 1)
-                // An allowed second call at once is what the host does anyway.
+                // Parallel tool calls are the default of the provider.
                 || (name == "parallel_tool_calls" && params["parallel_tool_calls"] == true)
-                // A choice that leaves it to the model is what the host does anyway.
+                // `auto` is the default of the provider.
                 || (name == "tool_choice" && params["tool_choice"] == "auto" && params.get("tools").is_some())
                 || names_of(name).iter().any(|known| holds(&body, known));
             prop_assert!(sent || warned, "{} vanished: {}", name, body);
@@ -200,7 +200,7 @@ proptest! {
         if messages.last().is_some_and(|last| matches!(last.role, Role::System | Role::Tool)) {
             return Ok(());
         }
-        // A last turn of the assistant's may not end in white space there, and so is not yet what it will be.
+        // The last message of the assistant may not end in white space there, so it still changes.
         let bare = |turn: &ChatMessage| {
             turn.role == Role::Assistant && turn.text().ends_with(char::is_whitespace)
         };
@@ -222,7 +222,7 @@ proptest! {
         {
             return Ok(());
         }
-        // Where turns join, what was one text may become the first of several.
+        // If messages are joined, one text may become the first of several.
         let (blocks_before, rest_before) = blocks(&before);
         let (blocks, rest) = blocks(&all);
         prop_assert!(!matches!(protocol, Protocol::OpenAiChat | Protocol::OpenAiResponses));

@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(fold.finish().unwrap(), response);
     }
 
-    /// The parts alone, without what `content.done` says, are rebuilt from their deltas.
+    /// The parts alone, without `content.done`, are rebuilt from their deltas.
     #[test]
     fn deltas_alone_rebuild_the_parts_that_grow(response in response()) {
         let mut fold = Fold::new();

@@ -81,7 +81,7 @@ proptest! {
     }
 }
 
-/// Where a parameter stands.
+/// The path of a parameter.
 fn place(name: &str) -> &'static str {
     match name {
         "temperature" => "/generationConfig/temperature",
@@ -123,7 +123,7 @@ proptest! {
         let encoded = match inspect::encode(&ai, &request, stream) {
             Ok(encoded) => encoded,
             Err(error) => {
-                // Nothing but instructions, or nothing said at all.
+                // Only instructions, or no text at all.
                 prop_assert_eq!(error.kind(), ErrorKind::InvalidRequest);
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Whatever bytes and names are given, nothing panics, and what is written is read again.
+//! With any bytes and names, nothing panics, and written media can be read again.
 
 use agentloop::media::{DataUrl, mime_of_bytes, mime_of_name};
 use agentloop::{AgentLoop, ChatRequest, ContentPart, inspect};
@@ -66,7 +66,7 @@ proptest! {
         }
     }
 
-    /// Whatever stands in a part: it is sent, or the error names it.
+    /// Any part is sent, or the error names it.
     #[test]
     fn encoding_any_address_never_panics(
         url in prop_oneof!["\\PC{0,40}", "data:\\PC{0,40}", "https://[a-z.]{1,9}/[a-z.?#]{0,9}"],

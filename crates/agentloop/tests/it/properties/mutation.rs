@@ -30,7 +30,7 @@ pub(crate) fn mutated(
     })
 }
 
-/// The events that came follow the grammar, and end once.
+/// The events follow the grammar and end once.
 pub(crate) fn keeps_the_grammar(decoded: &Decoded) {
     let mut fold = Fold::new();
     for event in &decoded.events {

@@ -8,22 +8,22 @@ use serde_json::{Map, Value, json};
 
 use crate::support::{Wire, decode};
 
-/// How a host says which item an event belongs to.
+/// How a provider identifies the item of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Labels {
     Both,
     IdOnly,
     PlaceOnly,
-    /// The same id on every item, so that the place tells.
+    /// The same id on every item, so the index decides.
     SameId,
-    /// The same place for every item, so that the id tells.
+    /// The same place for every item, so the id decides.
     SamePlace,
 }
 
 const LABELS: [Labels; 5] =
     [Labels::Both, Labels::IdOnly, Labels::PlaceOnly, Labels::SameId, Labels::SamePlace];
 
-/// Which of the events that tell an item whole are sent. One of them always is.
+/// Which of the events with a complete item are sent. One of them always is.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     pieces: bool,
@@ -41,7 +41,7 @@ fn sent() -> impl Strategy<Value = Sent> {
         })
 }
 
-/// Calls and texts take turns.
+/// Calls and texts alternate.
 fn is_call(at: usize) -> bool {
     at.is_multiple_of(2)
 }

@@ -29,7 +29,7 @@ pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
     if read == wire { Ok(()) } else { Err(format!("read:\n{read:#?}\nwire:\n{wire:#?}")) }
 }
 
-/// Usage as the wire tells it: what it counts beside the input belongs to the prompt.
+/// Usage as on the wire: counts beside the input belong to the prompt.
 fn counts(recording: &Recording) -> Result<(), String> {
     if !recording.is_answer() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Where the recordings are, and what is known of each.
+//! The recordings and their descriptions.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -112,7 +112,7 @@ impl Recording {
         self.features.iter().any(|known| known == feature)
     }
 
-    /// Whether the answer is one: not an error, neither by status nor inside.
+    /// Whether the response is not an error, neither by status nor in its body.
     pub(crate) fn is_answer(&self) -> bool {
         self.status < 400
             && !self.has("error_in_stream")

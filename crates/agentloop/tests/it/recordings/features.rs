@@ -1,4 +1,4 @@
-//! What a recording's description says is in the answer, is in the response.
+//! The response has the features that the description of its recording lists.
 
 use agentloop::{ChatResponse, FinishReason, ResponsePart};
 
@@ -88,7 +88,7 @@ fn shows(response: &ChatResponse, feature: &str) -> Result<bool, String> {
     Ok(match feature {
         "text" => {
             response.choices.iter().any(|choice| !choice.text().is_empty())
-            // A thinking model that is cut off, or answers by thinking alone, writes no text of its own.
+            // A thinking model that is cut off, or only thinks, writes no text of its own.
             || part(|part| matches!(part, ResponsePart::Thinking(_)))
         }
         "thinking" | "think_tags" => part(|part| matches!(part, ResponsePart::Thinking(_))),

@@ -17,7 +17,7 @@ pub(crate) fn says_why(text: &str) -> bool {
     })
 }
 
-/// Searches and pages that were read stand beside the answer, not among its parts.
+/// Searches and pages are beside the response, not among its parts.
 pub(crate) fn shows(response: &ChatResponse, feature: &str) -> bool {
     matches!(feature, "server_tool" | "search_results")
         && ["groundingMetadata", "urlContextMetadata"]

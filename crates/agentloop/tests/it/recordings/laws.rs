@@ -1,4 +1,4 @@
-//! What holds for every answer.
+//! Laws that hold for every response.
 
 use agentloop::{ChatStreamEvent, ErrorKind, Fold, Protocol};
 
@@ -39,7 +39,7 @@ pub(crate) fn cuts_are_invisible(recording: &Recording) -> Law {
     Ok(())
 }
 
-/// Cuts the stream at many places; what comes out is a response only if the provider had said why it ended.
+/// Cuts the stream at many places; the result is a response only if the provider had sent the finish reason.
 pub(crate) fn a_cut_stream_is_an_error(recording: &Recording) -> Law {
     if !recording.streaming || !recording.is_answer() {
         return Ok(());

@@ -41,7 +41,7 @@ const NOT_KEPT: &[&str] = &[
     "system_fingerprint",
 ];
 
-/// What a Responses body repeats of its request.
+/// The fields of the request that a Responses body repeats.
 const REPEATED: &[&str] = &[
     "instructions",
     "input",

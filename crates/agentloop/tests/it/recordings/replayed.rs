@@ -1,4 +1,4 @@
-//! What a response was made of goes back to its provider unchanged.
+//! The items of a response are sent back to its provider unchanged.
 
 use agentloop::{ChatRequest, Protocol, inspect};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn bare(mut item: Value) -> Value {
         for piece in pieces.iter_mut().filter_map(Value::as_object_mut) {
             piece.retain(|name, _| ["type", "text", "refusal"].contains(&name.as_str()));
         }
-        // A text that says nothing is none.
+        // An empty text is not sent.
         pieces.retain(|piece| piece["text"] != "");
     }
     if item["type"] == "function_call" && item["arguments"] == "" {
@@ -42,7 +42,7 @@ fn bare(mut item: Value) -> Value {
     item
 }
 
-/// Whether a host that keeps nothing could make something of the item.
+/// Whether the item is useful to a provider that stores nothing.
 fn means_something(item: &Value) -> bool {
     let has = |name: &str| {
         let list = item[name].as_array().is_some_and(|list| !list.is_empty());
@@ -65,7 +65,7 @@ fn goes_back(recording: &Recording) -> Result<(), String> {
     let encoded = inspect::encode(client(), &request, false).map_err(|e| format!("{e:?}"))?;
     let body: Value = serde_json::from_str(encoded.body.get()).unwrap();
     let sent = body["input"].as_array().unwrap()[1..].iter();
-    // A call that waits for its result is answered for the caller.
+    // A pending call gets a result in place of the caller's.
     let own = |item: &&Value| !item["type"].as_str().unwrap_or_default().ends_with("call_output");
     let says = |item: &Value| item["type"] != "message" || item["content"] != json!([]);
     let sent: Vec<Value> = sent.filter(own).cloned().map(bare).filter(says).collect();

@@ -29,7 +29,7 @@ pub(crate) fn agrees(recording: &Recording) -> Result<(), String> {
     if read == wire { Ok(()) } else { Err(format!("read:\n{read:#?}\nwire:\n{wire:#?}")) }
 }
 
-/// Usage as the wire tells it.
+/// Usage as on the wire.
 fn counts(recording: &Recording) -> Result<(), String> {
     if !recording.is_answer() {
         return Ok(());
@@ -55,7 +55,7 @@ fn counts(recording: &Recording) -> Result<(), String> {
     if read == expected { Ok(()) } else { Err(format!("{read:?} instead of {expected:?}")) }
 }
 
-/// Whether an event ends the answer.
+/// Whether an event ends the response.
 pub(crate) fn says_why(text: &str) -> bool {
     let ends = ["response.completed", "response.incomplete", "response.failed", "[DONE]"];
     let mut lines = text.lines().filter(|line| line.starts_with("data:"));
@@ -78,7 +78,7 @@ pub(crate) fn shows(response: &ChatResponse, feature: &str) -> bool {
     match feature {
         "redacted_thinking" => any(&|item| item["encrypted_content"].is_string()),
         "server_tool" => any(&|item| item["type"] == "image_generation_call"),
-        // Unless it is asked for them, the host keeps them to itself.
+        // The provider sends them only on request.
         "search_results" => any(&|item| {
             matches!(item["type"].as_str(), Some("web_search_call" | "file_search_call"))
                 && item["results"].is_null()

@@ -202,7 +202,7 @@ fn deepseek_does_not_think_while_a_call_is_forced() {
     assert_eq!(body["thinking"]["type"], "disabled", "{body}");
     assert_eq!(body["tool_choice"], "required");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    // Whoever asks for both gets the thinking.
+    // A request for both gets the thinking.
     let (body, _) = sent(&request.effort(Effort::High));
     assert_eq!((&body["tool_choice"], body.get("thinking")), (&json!("auto"), None));
 }

@@ -25,7 +25,7 @@ fn mistral_sees_the_assistant_between_a_tool_and_the_user() {
     assert_eq!(roles(&body), ["user", "assistant", "tool", "assistant", "user"]);
     let between = &body["messages"][3];
     assert!(!between["content"].as_str().unwrap().is_empty(), "an empty message is refused");
-    assert!(warnings[0].contains("after a tool's result"), "{warnings:?}");
+    assert!(warnings[0].contains("follow a tool's result"), "{warnings:?}");
     assert_eq!(refused(&request).kind(), ErrorKind::Unsupported);
     // Others take it as it is.
     let mut elsewhere = request;
@@ -112,7 +112,7 @@ fn ollama_gets_no_gif() {
     let (body, warnings) = sent(&request.lenient());
     assert_eq!(body["messages"][1]["content"].as_array().unwrap().len(), 2);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    // What a tool shows is not the caller's choice: the model reads that there was something.
+    // The caller does not choose what a tool returns, so the model gets a note.
     let shown = ask("ollama/llava").message(called("a")).message(ChatMessage::tool("a", vec![gif]));
     let (body, warnings) = sent(&shown);
     assert!(body["messages"][2]["content"].to_string().contains("cannot be shown"), "{body}");

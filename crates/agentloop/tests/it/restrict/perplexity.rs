@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{ask, sent, server_tool, tool};
 
-/// Every field that the API takes; any other is answered with 400.
+/// Every field that the API takes; any other gets status 400.
 const FIELDS: [&str; 24] = [
     "model",
     "models",
@@ -63,7 +63,7 @@ fn every_sonar_searches_under_the_name_that_the_api_knows() {
             .filter(|key| !FIELDS.contains(&key.as_str()))
             .collect();
         assert!(unknown.is_empty(), "{model}: {unknown:?}");
-        // A model that goes on under another name is worth a word; the full name of the same one is not.
+        // A model with a new name is a warning; the full name of the same model is not.
         assert_eq!(encoded.warnings.is_empty(), preset.is_none(), "{:?}", encoded.warnings);
     }
 }

@@ -1,4 +1,4 @@
-//! Every row of the table, in every protocol that its provider speaks: a request that would be refused is changed with a
+//! Every row of the table, in every protocol of its provider: a request that would be refused is changed with a
 //! warning, or is an error in strict mode, and what is sent is what the published descriptions take.
 
 use agentloop::inspect::{self, EncodedRequest};

@@ -24,7 +24,7 @@ fn added() -> Provider {
         })
 }
 
-/// Every row, in every protocol that it speaks.
+/// Every row, in every protocol that it supports.
 fn rows() -> Vec<Provider> {
     let mut rows = Provider::all();
     rows.push(added());

@@ -21,13 +21,13 @@ fn ask(row: &Provider, model: &str) -> ChatRequest {
     ChatRequest::new(format!("{}/{model}", row.name)).system("Be brief.").user("Tell me of Rome")
 }
 
-/// The answer, which is the same whole and streamed.
+/// The response, which is the same complete and streamed.
 async fn answer(ai: &AgentLoop, request: ChatRequest) -> ChatResponse {
     let model = request.model.clone();
     let mut whole = ai.chat(request.clone()).await.unwrap_or_else(|e| panic!("{model}: {e:?}"));
     let stream = ai.stream(request).await.unwrap_or_else(|e| panic!("{model}: {e:?}"));
     let mut streamed = stream.response().await.unwrap_or_else(|e| panic!("{model}: {e:?}"));
-    // The only thing that may differ is how the host was asked for the usage of a stream.
+    // Only the request for the usage of a stream may differ.
     if streamed.usage.is_empty() {
         whole.usage = Usage::default();
     }
@@ -52,7 +52,7 @@ async fn thinking(ai: &AgentLoop, row: &Provider) {
     let response = answer(ai, request.clone()).await;
     assert!(response.thinking().is_some(), "{}", row.name);
     assert!(matches!(response.choices[0].content[0], ResponsePart::Thinking(_)), "{}", row.name);
-    // The whole answer goes back, and the conversation goes on.
+    // The complete response is sent back, and the conversation continues.
     let next = request.message(response.into_message()).user("And of Oslo?");
     assert!(answer(ai, next).await.text().starts_with("And of Oslo?"), "{}", row.name);
 }
@@ -86,7 +86,7 @@ async fn tools(ai: &AgentLoop, row: &Provider) {
     assert_eq!(text, "weather says: sunny\ntime says: noon", "{}", row.name);
 }
 
-/// Names that no host takes are sent as ones that it does, and come back as the caller knows them.
+/// Names that the provider does not accept are replaced, and restored in the response.
 async fn odd_names(ai: &AgentLoop, row: &Provider) {
     let names = ["weather/of städte", "weather/of stadte"];
     let tools = names.map(|name| ToolDefinition::function(name, json!({"type": "object"})));
@@ -117,7 +117,7 @@ async fn endings(ai: &AgentLoop, row: &Provider) {
 async fn citations_and_media(ai: &AgentLoop, row: &Provider) {
     let cited = answer(ai, ask(row, "cite")).await;
     assert!(cited.choices[0].citations().next().is_some(), "{}", row.name);
-    // One wire has no images in answers.
+    // One protocol has no images in responses.
     if row.protocol != Protocol::Anthropic {
         let drawn = answer(ai, ask(row, "image")).await;
         assert_eq!(drawn.choices[0].images().count(), 1, "{}", row.name);

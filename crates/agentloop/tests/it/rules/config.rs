@@ -101,7 +101,7 @@ fn a_provider_of_a_protocol_is_like_the_compatible_one() {
     ] {
         let name = protocol.name();
         let own = format!("[providers.lab]\nbase_url = 'http://lab.invalid'\nprotocol = '{name}'");
-        // A built-in provider that is not known to speak the protocol.
+        // A built-in provider without this protocol.
         let changed = format!("[providers.nvidia]\nprotocol = '{name}'");
         for text in [own, changed] {
             let provider = provider(&text);

@@ -15,7 +15,7 @@ fn lab(protocol: Protocol) -> Provider {
     Provider::compatible(protocol, "lab", "http://lab.invalid/v1")
 }
 
-/// A value of a parameter that asks for something.
+/// A value of a parameter that has an effect.
 fn value(param: Param) -> Value {
     let function = json!({ "name": "f", "parameters": { "type": "object", "properties": {} } });
     let schema = json!({ "type": "object", "properties": { "a": { "type": "string" } } });

@@ -50,7 +50,7 @@ fn a_renamed_parameter_is_sent_under_the_other_name_only() {
             assert!(rest.pointer(pointer).is_some_and(|value| !value.is_null()), "{cell}: {rest}");
             rest.as_object_mut().unwrap().remove(name.split('.').next().unwrap());
             if protocol == Protocol::Gemini && param == Param::Audio {
-                // A voice asks for audio, which is a parameter of its own.
+                // A voice requests audio, which is a parameter of its own.
                 rest.as_object_mut().unwrap().remove("generationConfig");
             }
             let stripped = encode(lab(protocol).strip([param]), &plain(param)).unwrap();
@@ -109,7 +109,7 @@ fn a_default_is_sent_like_a_value_of_the_caller() {
         let by_caller = encode(lab(protocol), &asked(param)).unwrap();
         assert_eq!(body(&by_default), body(&by_caller), "{cell}");
         assert_eq!(by_default.warnings, by_caller.warnings, "{cell}");
-        // What the caller sets stays.
+        // Values of the caller stay.
         assert_eq!(body(&encode(provider, &asked(param)).unwrap()), body(&by_caller), "{cell}");
     }
 }
@@ -122,7 +122,7 @@ fn a_parameter_that_is_not_allowed_is_left_out_with_a_warning() {
         let sent = encode(none.clone(), &asked(param)).unwrap();
         assert_eq!(warned(&sent, param), [WarningKind::Dropped], "{cell}");
         assert_eq!(body(&sent), body(&encode(none, &plain(param)).unwrap()), "{cell}");
-        // A rule about the parameter says that the provider accepts it.
+        // A rule for the parameter implies that the provider accepts it.
         let renamed = lab(protocol).allow(&["tools"]).rename(param, "other");
         let sent = encode(renamed, &asked(param)).unwrap();
         assert_ne!(body(&sent)["other"], Value::Null, "{cell}");

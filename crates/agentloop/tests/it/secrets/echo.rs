@@ -24,7 +24,7 @@ pub(crate) enum Manner {
 pub(crate) struct Echo {
     /// Without a scheme.
     pub(crate) address: String,
-    /// What came: heads, in lower case.
+    /// The received heads, in lower case.
     pub(crate) heads: Arc<Mutex<Vec<String>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What can be printed of things that hold keys.
+//! Debug output of values that contain keys.
 
 use agentloop::agent::mcp::McpServer;
 use agentloop::middleware::{RedisLimits, RedisStore};
@@ -47,7 +47,7 @@ fn a_request_shows_no_header_with_a_secret_name() {
     let mut embed = EmbedRequest::new("lab/m", "Hi");
     embed.extra_headers.insert("X-Api-Token".to_owned(), hush("extra-header"));
     assert_silent("an embedding", &format!("{embed:?}"));
-    // But what is stored of it is it.
+    // The stored form is complete.
     let json = serde_json::to_string(&request()).unwrap();
     assert_eq!(serde_json::from_str::<ChatRequest>(&json).unwrap(), request());
 }

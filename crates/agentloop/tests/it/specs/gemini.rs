@@ -78,7 +78,7 @@ pub(crate) fn as_described(body: &mut Value) {
     }
 }
 
-/// Removes a field wherever it stands.
+/// Removes a field at every depth.
 fn take_out(value: &mut Value, name: &str) {
     match value {
         Value::Object(fields) => {

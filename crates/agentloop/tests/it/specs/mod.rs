@@ -1,4 +1,4 @@
-//! What the encoder writes is what the published descriptions of the APIs take.
+//! Encoded requests match the published descriptions of the APIs.
 //!
 //! The descriptions are not part of the project. They are read from `../shared/specs` beside the checkout, or from
 //! the folder that `AGENTLOOP_SPECS` names; without them these tests say that they were skipped.
@@ -72,7 +72,7 @@ fn requests_to_reasoning_models_match_the_api_description() {
 
 #[test]
 fn requests_for_responses_match_the_api_description() {
-    // Sound is newer than the description; it is in the host's own SDK.
+    // Audio is newer than the description; it is in the provider's own SDK.
     for model in ["gpt-4.1", "gpt-6-sol", "o3"] {
         let model = format!("openai/{model}");
         check_in(Protocol::OpenAiResponses, &model, "CreateResponse", &["speech"]);
@@ -96,7 +96,7 @@ fn requests_to_mistral_match_its_api_description() {
     );
 }
 
-/// The description (JSON, whatever its name says) is older than both.
+/// The description (JSON, despite its name) is older than both.
 const NEWER: &[(&str, &str)] = &[
     ("output_config", "newer than the description; in recorded traffic and in the host's own SDK"),
     ("thinking", "`adaptive` is newer than the description; in the host's own SDK"),

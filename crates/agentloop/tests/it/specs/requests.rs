@@ -142,7 +142,7 @@ pub(crate) fn all(model: &str) -> Vec<(&'static str, ChatRequest)> {
     requests
 }
 
-/// A response that came in items, and tools of the host. To chat, only its words mean something.
+/// A response in items, with server tools. In Chat Completions only its text is sent.
 fn of_items(model: &str) -> ChatRequest {
     let state = |item: serde_json::Value| Some(Box::new(ProviderState::new("openai", item)));
     let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [],
@@ -175,7 +175,7 @@ fn of_items(model: &str) -> ChatRequest {
         .tool(tool)
 }
 
-/// What only that wire has a place for: markers, documents with citations, thinking, its own tools.
+/// Features that only that protocol has: markers, documents with citations, thinking, its own tools.
 fn of_anthropic(model: &str) -> Vec<(&'static str, ChatRequest)> {
     let document: ContentPart = serde_json::from_value(json!({
         "type": "file",

@@ -1,4 +1,4 @@
-//! Every feature of every built-in provider, in each protocol that it speaks, against the description of that protocol.
+//! Every feature of every built-in provider, in each of its protocols, against the description of that protocol.
 
 use agentloop::provider::quirks::{LogprobsForm, ThinkingForm, VideoInput};
 use agentloop::{ErrorKind, Protocol, Provider, inspect};
@@ -23,9 +23,9 @@ fn description(provider: &Provider, protocol: Protocol) -> (&'static str, &'stat
     }
 }
 
-/// What a provider takes beyond the description, with the reason.
+/// Fields that a provider accepts beyond the description, with the reason.
 struct Extension {
-    /// Whether it is about a provider that speaks the protocol.
+    /// Whether it applies to a provider and a protocol.
     applies: fn(&Provider) -> bool,
     protocol: Protocol,
     features: &'static [&'static str],
@@ -196,7 +196,7 @@ fn every_feature_of_every_provider_matches_the_description_of_its_protocol() {
                 let request = request(&format!("{}/some-model", provider.name), &fields);
                 let name = format!("{} in {}, {}", provider.name, protocol.name(), feature.name);
                 match inspect::encode(&ai, &request, false) {
-                    // What a provider does not take may be refused, by name.
+                    // A field that a provider does not accept may be refused by name.
                     Err(error) if error.kind() == ErrorKind::Unsupported => {}
                     Err(error) => failures.push(format!("{name}: {error:?}")),
                     Ok(encoded) => {

@@ -17,7 +17,7 @@ impl Spec {
         let root = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$ref": format!("#/components/schemas/{schema}"),
-            // What the description does not know, the host may refuse.
+            // The provider may refuse fields that the description does not have.
             "unevaluatedProperties": false,
             "components": spec["components"],
         });

@@ -36,7 +36,7 @@ pub(crate) const STRATEGIES: [OutputStrategy; 3] =
 /// The requests that were sent.
 pub(crate) type Sent = Arc<Mutex<Vec<ChatRequest>>>;
 
-/// Returns a client whose provider `lab` responds with these turns, and the requests that it sends.
+/// Returns a client whose provider `lab` responds with these messages, and the requests that it sends.
 pub(crate) fn lab(protocol: Protocol, turns: impl IntoIterator<Item = Turn>) -> (AgentLoop, Sent) {
     let model = Model::from_script(Script::new(turns));
     let row: Provider = Simulator::new().with_model(model).provider_named("lab", protocol);

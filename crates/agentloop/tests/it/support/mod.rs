@@ -27,7 +27,7 @@ impl Wire {
         Self { provider, protocol: None, model: None, stream: false, status: 200, size }
     }
 
-    /// The bytes of a provider that speaks OpenAI's responses.
+    /// The bytes of a provider with OpenAI's Responses.
     pub(crate) fn of_responses(stream: bool) -> Self {
         Self { stream, protocol: Some(Protocol::OpenAiResponses), ..Self::of("openai") }
     }

@@ -11,10 +11,10 @@ use tokio::net::TcpStream;
 use crate::transport::support::tls::Trust;
 use crate::transport::support::*;
 
-/// Names what the process that was started again shall ask for.
+/// Names the URL that the restarted process requests.
 const ASK: &str = "AGENTLOOP_TEST_ASK";
 
-/// What the process prints when it got the expected response.
+/// The output of the process for the expected response.
 const SAID: &str = "as the environment said";
 
 /// Runs `child` in a process with these variables.

@@ -1,4 +1,4 @@
-//! Redirects: what is followed, and what goes along.
+//! Redirects: which are followed, and what is sent with them.
 
 use agentloop::ErrorKind;
 use http::Request;
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use crate::transport::support::tls::Trust;
 use crate::transport::support::*;
 
-/// Answers one request with a redirect; its head.
+/// Responds to one request with a redirect, and returns its head.
 fn redirect(listener: TcpListener, status: u16, location: String) -> JoinHandle<String> {
     tokio::spawn(async move {
         let mut stream = accept(&listener).await;
@@ -22,7 +22,7 @@ fn redirect(listener: TcpListener, status: u16, location: String) -> JoinHandle<
     })
 }
 
-/// Answers one request; its head and body.
+/// Responds to one request, and returns its head and body.
 fn destination(listener: TcpListener) -> JoinHandle<(String, Vec<u8>)> {
     tokio::spawn(async move {
         let mut stream = accept(&listener).await;

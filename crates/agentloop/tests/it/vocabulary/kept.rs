@@ -1,4 +1,4 @@
-//! What has no place of its own at a provider is put where it fits, or is a warning.
+//! Content without a field of its own at a provider is sent in another form, or is a warning.
 
 use serde_json::{Value, json};
 

@@ -164,7 +164,7 @@ fn a_tool_is_sent_in_the_protocol_that_supports_it() {
     let expected = json!({"user_location": {"type": "approximate", "approximate": place}});
     assert_eq!(sent.body["web_search_options"], expected);
     assert_eq!(sent.body["tools"], Value::Null);
-    // A protocol that was asked for is not changed.
+    // A protocol that the request sets is not changed.
     let sent = send(
         "openai/gpt-4o",
         json!({"protocol": "openai_chat", "tools": [{"type": "web_search"}]}),

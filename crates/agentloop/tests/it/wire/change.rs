@@ -1,4 +1,4 @@
-//! What a feature changes in a body.
+//! The changes that a feature makes to a body.
 
 use std::fmt::Write as _;
 
@@ -35,7 +35,7 @@ impl Change {
         matches!(self, Self::Sent { fields, warnings } if fields.is_empty() && warnings.is_empty())
     }
 
-    /// The field under which it is sent, and whether a warning says something of it.
+    /// The field under which it is sent, and whether there is a warning about it.
     pub(crate) fn cell(&self) -> String {
         match self {
             Self::Refused(_) => "refused".to_owned(),
@@ -73,7 +73,7 @@ impl Change {
     }
 }
 
-/// The places at which two bodies differ, with what stands there in the second.
+/// The paths at which two bodies differ, with the values of the second.
 fn differ(path: &str, plain: &Value, sent: &Value, fields: &mut Vec<(String, String)>) {
     if plain == sent {
         return;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Something that a request can ask for.
+/// A feature of a request.
 pub(crate) struct Feature {
     pub(crate) name: &'static str,
     /// Whether it means something only beside tools.
@@ -20,7 +20,7 @@ impl Feature {
         Self { name, with_tools: true, fields }
     }
 
-    /// What the question is compared with.
+    /// The request that it is compared with.
     pub(crate) fn beside(&self) -> Value {
         if self.with_tools { json!({ "tools": tools() }) } else { json!({}) }
     }

@@ -1,4 +1,4 @@
-//! What each feature of a request becomes on the wire, for every row: as tables that a person can read.
+//! The form of each feature of a request on the wire, for every provider, as readable tables.
 //!
 //! `INSTA_UPDATE=always cargo test -p agentloop --test it wire` writes the tables, and with `UPDATE_DOCS=1` also
 //! `docs/parameters.md`.
@@ -35,7 +35,7 @@ pub(crate) fn request(model: &str, more: &Value) -> ChatRequest {
     serde_json::from_value(request).unwrap()
 }
 
-/// What `more` changes in what is sent to `model`, compared with the question alone (with `beside`).
+/// Returns the changes that `more` makes to a request to `model`, compared with the request without it.
 fn change(ai: &AgentLoop, model: &str, beside: &Value, more: &Value) -> Change {
     let plain = inspect::encode(ai, &request(model, beside), false).unwrap();
     let plain: Value = serde_json::from_str(plain.body.get()).unwrap();
@@ -48,11 +48,11 @@ fn every_feature_has_its_form_in_every_row() {
     let mut vanished = Vec::new();
     let rows = Provider::all();
     let rows = rows.iter().map(|row| (row.name.to_string(), row, row.protocol));
-    // One that speaks responses beside chat stands for the others.
+    // One provider with both protocols represents the others.
     let openai = Provider::builtin("openai").unwrap();
     let beside = ("openai_responses".to_owned(), &openai, Protocol::OpenAiResponses);
     for (title, provider, protocol) in rows.chain([beside]) {
-        // A model of which nothing is known: what is shown is the host's.
+        // An unknown model, so only the rules of the provider apply.
         let model = format!("{}/some-model", provider.name);
         let mut table = format!("{} speaks {}\n", provider.name, protocol.name());
         for feature in FEATURES {
@@ -61,7 +61,7 @@ fn every_feature_has_its_form_in_every_row() {
                 fields
             };
             let change = change(&ai, &model, &spoken(feature.beside()), &spoken(feature.asked()));
-            // All protocols but one show thoughts only when asked to.
+            // All protocols but one show thoughts only on request.
             let as_ever = feature.name == "thoughts hidden" && protocol != Protocol::OpenAiChat;
             if change.is_silent() && !as_ever {
                 vanished.push(format!("{model}: {}", feature.name));

@@ -1,4 +1,4 @@
-//! `docs/parameters.md` says what the encoders do.
+//! `docs/parameters.md` matches the encoders.
 
 use std::fmt::Write as _;
 use std::path::Path;

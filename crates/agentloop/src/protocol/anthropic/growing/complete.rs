@@ -35,7 +35,7 @@ pub(super) fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
     }
 }
 
-/// Returns a block that comes whole.
+/// Returns a block that has no deltas.
 pub(super) fn whole(mut fields: Map<String, Value>, provider: &str) -> ResponsePart {
     let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let kind = word("type").to_owned();

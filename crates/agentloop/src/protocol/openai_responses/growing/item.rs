@@ -160,7 +160,7 @@ impl Item {
 }
 
 impl Common {
-    /// Begins an item. One that comes whole keeps its fields until it ends.
+    /// Starts an item. An item that is always complete keeps its fields until it ends.
     pub(super) fn open(&mut self, told: Told<'_>, emitter: &mut Emitter) -> Result<Item> {
         if told.kind() == "message" {
             return Ok(Item::Message(Message::default()));
@@ -175,7 +175,7 @@ impl Common {
         })
     }
 
-    /// Begins an item. One that comes whole is returned without its fields.
+    /// Starts an item. An item that is always complete is returned without its fields.
     fn open_fields(&mut self, fields: &Fields, emitter: &mut Emitter) -> Result<Item> {
         if word(fields, "type") == "reasoning" {
             return Thinking::open(emitter).map(Item::Reasoning);
@@ -215,7 +215,7 @@ impl Common {
         })
     }
 
-    /// Emits an item that comes whole.
+    /// Emits an item that is always complete.
     fn hand_on(&mut self, fields: Fields, emitter: &mut Emitter) -> Result<()> {
         let kind = word(&fields, "type");
         if matches!(kind, "function_call" | "custom_tool_call") {

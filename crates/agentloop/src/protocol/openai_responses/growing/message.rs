@@ -272,7 +272,7 @@ fn other(
             ..AudioPart::default()
         }));
     }
-    // As a message of its own, so it can go back.
+    // As a message of its own, so it can be sent back.
     let mut alone = match first {
         true => item.clone(),
         false => {

@@ -112,7 +112,7 @@ pub(super) fn item(response_id: &str, at: usize, part: &ResponsePart) -> Option<
                     "output_format": format, "result": image.data })
         }
         ResponsePart::Opaque(opaque) => opaque.data.clone(),
-        // What is known only as the provider had it goes on as it was.
+        // A part in the provider's own format is written unchanged.
         _ => {
             let item = state?.data.as_object().filter(|item| !item.contains_key("more"))?;
             Value::Object(item.clone())

@@ -59,7 +59,7 @@ pub(super) fn models() -> Vec<ModelRule> {
         budget("*claude-3-7*", 64_000).with_json_schema(NativeSchema::No),
         old("*claude-3-5*", 8_192),
         old("*claude-3*", 4_096),
-        // A model that is newer than this table is asked like the newest ones, and nothing is left out.
+        // A model that is newer than this table is called like the newest ones, and nothing is left out.
         ModelRule::new("*claude*").with_thinking(ThinkingControl::Level),
     ]
 }

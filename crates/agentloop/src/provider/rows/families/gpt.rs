@@ -31,7 +31,7 @@ const SAMPLING: [Param; 4] = [Param::Temperature, Param::TopP, Param::Logprobs, 
 /// Adds what is known of the models, and what they refuse.
 ///
 /// Chat takes tools from reasoning models only while they do not think, and loses what they thought between two calls, so
-/// they are asked in the Responses protocol. Their instructions have the role `developer` (ai-sdk openai 4.0, o-series and
+/// they are called in the Responses protocol. Their instructions have the role `developer` (ai-sdk openai 4.0, o-series and
 /// gpt-5 and later).
 pub(in crate::provider::rows) fn extend(row: Provider) -> Provider {
     let thinks = |pattern: &'static str| {

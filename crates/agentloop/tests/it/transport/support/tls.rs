@@ -17,7 +17,7 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// A server that speaks for `127.0.0.1`, `localhost` and `secure.test`, in these protocols.
+    /// A server with certificates for `127.0.0.1`, `localhost` and `secure.test`, in these protocols.
     pub(crate) fn new(protocols: &[&str]) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
