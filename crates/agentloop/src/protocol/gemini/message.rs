@@ -255,7 +255,7 @@ impl<'a, 'w> Conversation<'a, 'w> {
             ContentPart::Image(image) => of_media(content, signature(&image.provider_state))?,
             // Audio that is known only by an id of another provider.
             ContentPart::Audio(audio) if audio.data.is_empty() && audio.transcript.is_some() => {
-                let why = "audio without data cannot be sent: its transcript is sent instead sent instead";
+                let why = "audio without data cannot be sent: its transcript is sent instead";
                 self.warn(WarningKind::Converted, subject.to_owned(), why);
                 audio.transcript.as_deref().filter(|words| !words.is_empty()).map(plain)
             }

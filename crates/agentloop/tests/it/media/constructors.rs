@@ -57,7 +57,7 @@ fn every_constructor_makes_the_usual_form() {
 }
 
 #[test]
-fn what_is_something_else_is_refused_by_name() {
+fn a_file_of_another_kind_is_refused_with_its_type() {
     let folder = Folder::new();
     let path = folder.write("paper.png", b"%PDF-1.7");
     let error = ContentPart::image_path(&path).unwrap_err();
@@ -77,7 +77,7 @@ fn a_path_that_cannot_be_read_is_named_with_the_reason() {
     let folder = Folder::new();
     for (path, reason) in [
         (PathBuf::from("/nowhere/at/all.png"), "No such file"),
-        (std::env::temp_dir(), "it is no file"),
+        (std::env::temp_dir(), "it is not a file"),
         (folder.write("empty.png", b""), "it is empty"),
     ] {
         let error = ContentPart::image_path(&path).unwrap_err();

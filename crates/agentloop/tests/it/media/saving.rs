@@ -49,7 +49,7 @@ fn bare_samples_become_a_wav_file_by_its_name() {
 }
 
 #[test]
-fn a_wav_file_stays_what_it_is_whatever_it_is_called() {
+fn a_wav_file_is_kept_whatever_its_media_type() {
     let folder = Folder::new();
     let wav = "UklGRgQAAABXQVZF";
     for mime in ["audio/wav", "audio/pcm16"] {
@@ -59,7 +59,7 @@ fn a_wav_file_stays_what_it_is_whatever_it_is_called() {
 }
 
 #[test]
-fn what_has_no_bytes_says_so() {
+fn a_part_without_bytes_is_an_error() {
     let folder = Folder::new();
     let url = Some("https://x.test/a.png?sig=abc".to_owned());
     let mut image = ImagePart::default();
