@@ -45,7 +45,7 @@ fn media_that_a_provider_takes_only_from_the_user_follow_the_results() {
     assert_eq!((&shown[1], &shown[3]), (&image(), &image()));
     assert_eq!(prepared.messages[2].text(), "Here:[1: see the next message]");
     assert_eq!(prepared.messages[4].text(), "Here:[2: see the next message]");
-    assert!(prepared.messages[3].text().contains("cannot be shown here"));
+    assert!(prepared.messages[3].text().contains("which the provider does not support"));
     let kinds: Vec<WarningKind> = prepared.warnings.iter().map(|warning| warning.kind).collect();
     assert_eq!(kinds, [WarningKind::Converted, WarningKind::Dropped, WarningKind::Converted]);
     assert_eq!(prepared.warnings[2].subject.as_deref(), Some("messages[4].content[1]"));

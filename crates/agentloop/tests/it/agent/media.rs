@@ -66,7 +66,7 @@ async fn media_that_a_provider_does_not_accept_are_described_in_text() {
         assert_eq!(outcome.stop, StopReason::Finished);
         let sent = serde_json::to_string(&lab.request(2).messages).unwrap();
         let heard = sent.contains("UklGRg==");
-        assert_ne!(heard, sent.contains("cannot be shown here"), "{sent}");
+        assert_ne!(heard, sent.contains("which the provider does not support"), "{sent}");
         let warnings = &outcome.steps[1].response.warnings;
         assert!(heard || warnings.iter().any(|warning| warning.kind == WarningKind::Dropped));
     })
