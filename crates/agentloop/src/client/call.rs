@@ -417,9 +417,7 @@ pub(super) fn raw_parts(response: &HttpResponse<Body>, secrets: &RequestSecrets)
 /// Returns the warning about a key that goes to another machine without encryption.
 fn warn_unencrypted(uri: &Uri) -> Warning {
     let host = uri.host().unwrap_or_default();
-    let message = format!(
-        "the key is sent to {host} over http, which is not encrypted; use https"
-    );
+    let message = format!("the key is sent to {host} over http, which is not encrypted; use https");
     Warning::new(WarningKind::Insecure, "base_url", message)
 }
 

@@ -560,8 +560,8 @@ impl Emitter {
             self.fold.cost(cost);
         }
         self.check()?;
-        if let Some(told) = self.usage.take() {
-            let (usage, cost) = *told;
+        if let Some(reported) = self.usage.take() {
+            let (usage, cost) = *reported;
             self.push(ChatStreamEvent::Usage { usage, cost });
         }
         self.emit_raw(raw);

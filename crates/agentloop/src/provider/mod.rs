@@ -14,7 +14,7 @@ mod rows;
 pub(crate) mod server_tools;
 mod spoken;
 pub(crate) mod transport;
-mod urls;
+pub(crate) mod urls;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -56,7 +56,12 @@ pub struct Target {
 
 impl Target {
     pub(crate) fn new(provider: Arc<Provider>, model: impl Into<String>) -> Self {
-        Self { provider, model: model.into(), traits: OnceLock::new(), by_protocol: OnceLock::new() }
+        Self {
+            provider,
+            model: model.into(),
+            traits: OnceLock::new(),
+            by_protocol: OnceLock::new(),
+        }
     }
 
     /// Returns what is known of the model. It is worked out once.

@@ -26,7 +26,7 @@ pub(super) use item::Growth;
 use item::{Common, Item};
 pub(super) use thinking::Source;
 
-use super::told::Told;
+use super::wire_item::WireItem;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hash;
 use crate::limits::MAX_PARTS;
@@ -91,8 +91,8 @@ impl Items {
         raw: &RawValue,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let told = Told::read(raw)?;
-        let id = told.word("id");
+        let wire = WireItem::read(raw)?;
+        let id = wire.word("id");
         // An item that grew before it started, or that starts again.
         let Self { places, list, .. } = self;
         let wanted = Wanted { kind: None, id: Some(&id), index };
@@ -103,9 +103,9 @@ impl Items {
         if known {
             return Ok(());
         }
-        let at = self.begin(index, told.kind(), &id, emitter)?;
+        let at = self.begin(index, wire.kind(), &id, emitter)?;
         drop(id);
-        self.list[at].item = self.common.open(told, emitter)?;
+        self.list[at].item = self.common.open(wire, emitter)?;
         Ok(())
     }
 
@@ -116,8 +116,8 @@ impl Items {
         raw: &RawValue,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let told = Told::read(raw)?;
-        let (id, kind) = (told.word("id"), told.kind());
+        let wire = WireItem::read(raw)?;
+        let (id, kind) = (wire.word("id"), wire.kind());
         let Self { places, list, .. } = self;
         let has_ended = |at: usize| list[at].done;
         let own = Wanted { kind: Some(kind), id: Some(&id), index };
@@ -131,14 +131,14 @@ impl Items {
             at = places.first_open(Wanted { id: nameless, ..own }, has_ended);
         }
         drop(id);
-        self.end_one(at, index, told, emitter)
+        self.end_one(at, index, wire, emitter)
     }
 
     /// Reads the list of all items.
-    pub(super) fn listed(&mut self, list: Few<Told<'_>>, emitter: &mut Emitter) -> Result<()> {
+    pub(super) fn listed(&mut self, list: Few<WireItem<'_>>, emitter: &mut Emitter) -> Result<()> {
         let renamed = self.renamed(&list);
-        for (index, told) in (0i64..).zip(list) {
-            let (id, kind) = (told.word("id"), told.kind());
+        for (index, wire) in (0i64..).zip(list) {
+            let (id, kind) = (wire.word("id"), wire.kind());
             let Self { places, list, .. } = self;
             let is_listed = |at: usize| list[at].listed;
             let mut by_id = |index: Option<i64>| {
@@ -150,7 +150,7 @@ impl Items {
                 .or_else(|| renamed.first(kind, Some(index), is_listed))
                 .or_else(|| renamed.first(kind, None, is_listed));
             drop(id);
-            self.end_one(at, Some(index), told, emitter)?;
+            self.end_one(at, Some(index), wire, emitter)?;
             let at = at.unwrap_or(self.list.len() - 1);
             self.list[at].listed = true;
         }
@@ -159,11 +159,11 @@ impl Items {
 
     /// Returns the items to which the list gives another id than they had before, or none: some providers do, or leave
     /// out others.
-    fn renamed(&self, list: &Few<Told<'_>>) -> Renamed {
+    fn renamed(&self, list: &Few<WireItem<'_>>) -> Renamed {
         if self.list.is_empty() {
             return Renamed::default();
         }
-        let ids: HashSet<Cow<'_, str>> = list.iter().map(|told| told.word("id")).collect();
+        let ids: HashSet<Cow<'_, str>> = list.iter().map(|wire| wire.word("id")).collect();
         let renamed = Renamed::default();
         for (at, place) in self.places.places().iter().enumerate() {
             if place.id.is_empty() || !ids.contains(place.id.as_str()) {
@@ -180,15 +180,15 @@ impl Items {
         &mut self,
         at: Option<usize>,
         index: Option<i64>,
-        told: Told<'_>,
+        wire: WireItem<'_>,
         emitter: &mut Emitter,
     ) -> Result<()> {
         let at = match at {
             Some(at) => at,
-            None => self.begin(index, told.kind(), &told.word("id"), emitter)?,
+            None => self.begin(index, wire.kind(), &wire.word("id"), emitter)?,
         };
-        let cut = told.word("status") == "incomplete";
-        self.list[at].finish(Some(told), cut, &mut self.common, emitter)
+        let cut = wire.word("status") == "incomplete";
+        self.list[at].finish(Some(wire), cut, &mut self.common, emitter)
     }
 
     fn begin(
@@ -310,7 +310,7 @@ impl Renamed {
 impl Entry {
     fn finish(
         &mut self,
-        told: Option<Told<'_>>,
+        wire: Option<WireItem<'_>>,
         cut: bool,
         common: &mut Common,
         emitter: &mut Emitter,
@@ -318,7 +318,7 @@ impl Entry {
         if std::mem::replace(&mut self.done, true) {
             return Ok(());
         }
-        self.item.finish(told, cut, common, emitter)
+        self.item.finish(wire, cut, common, emitter)
     }
 }
 

@@ -11,11 +11,11 @@ mod replay;
 mod serve;
 mod stream;
 mod thinking;
-mod told;
 mod tool_results;
 mod tools;
 mod usage;
 mod wire;
+mod wire_item;
 
 use decode::Decoder;
 

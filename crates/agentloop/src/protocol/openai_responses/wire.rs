@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::told::Told;
 use super::usage::Usage;
+use super::wire_item::WireItem;
 use crate::protocol::fill::{FillFields as _, fill};
 use crate::protocol::lenient::{Few, Int, JsonText, Object, Text};
 use crate::protocol::rest::Rest;
@@ -67,7 +67,7 @@ pub(super) struct Response<'a> {
     pub(super) status: Text<'a>,
     pub(super) incomplete_details: Object<Incomplete<'a>>,
     pub(super) error: Option<&'a RawValue>,
-    pub(super) output: Few<Told<'a>>,
+    pub(super) output: Few<WireItem<'a>>,
     pub(super) usage: Object<Usage<'a>>,
     pub(super) tool_usage: Option<&'a RawValue>,
     /// The tools that were declared.

@@ -14,7 +14,7 @@ use super::tool_calls::{self, Growing, Kind};
 use crate::chat::{ResponsePart, Weight as _};
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Emitter;
-use crate::protocol::openai_responses::told::{Content, Told};
+use crate::protocol::openai_responses::wire_item::{Content, WireItem};
 
 pub(super) type Fields = Map<String, Value>;
 
@@ -119,10 +119,10 @@ impl Item {
         }
     }
 
-    /// Ends the item. `told` is all of it, if the provider sent that; `cut` is set if it was cut off.
+    /// Ends the item. `wire` is all of it, if the provider sent that; `cut` is set if it was cut off.
     pub(super) fn finish(
         &mut self,
-        told: Option<Told<'_>>,
+        wire: Option<WireItem<'_>>,
         cut: bool,
         common: &mut Common,
         emitter: &mut Emitter,
@@ -130,16 +130,16 @@ impl Item {
         if let Self::Whole(began) = self {
             emitter.release(began.weight());
             // It starts and ends at once.
-            if told.as_ref().is_some_and(|told| told.kind() == "message") {
+            if wire.as_ref().is_some_and(|wire| wire.kind() == "message") {
                 *self = Self::Message(Message::default());
             }
         }
         if let Self::Message(message) = self {
-            message.close(told, common.audio_format.as_deref(), emitter)?;
+            message.close(wire, common.audio_format.as_deref(), emitter)?;
             common.refused |= message.refused();
             return Ok(());
         }
-        let mut fields = told.map(Told::into_fields).transpose()?;
+        let mut fields = wire.map(WireItem::into_fields).transpose()?;
         if let Self::Whole(_) = self
             && let Some(all) = fields.take()
         {
@@ -161,11 +161,11 @@ impl Item {
 
 impl Common {
     /// Starts an item. An item that is always complete keeps its fields until it ends.
-    pub(super) fn open(&mut self, told: Told<'_>, emitter: &mut Emitter) -> Result<Item> {
-        if told.kind() == "message" {
+    pub(super) fn open(&mut self, wire: WireItem<'_>, emitter: &mut Emitter) -> Result<Item> {
+        if wire.kind() == "message" {
             return Ok(Item::Message(Message::default()));
         }
-        let fields = told.into_fields()?;
+        let fields = wire.into_fields()?;
         Ok(match self.open_fields(&fields, emitter)? {
             Item::Whole(_) => {
                 emitter.charge(fields.weight())?;

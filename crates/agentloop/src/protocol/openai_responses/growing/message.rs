@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::nesting;
 use crate::protocol::Emitter;
 use crate::protocol::openai::{citations, logprobs};
-use crate::protocol::openai_responses::told::{Content, Told};
+use crate::protocol::openai_responses::wire_item::{Content, WireItem};
 
 /// The largest field of an item that is copied to every part that the item becomes. A larger one is with the first.
 pub(super) const MAX_REPEATED_BYTES: usize = 256;
@@ -173,14 +173,14 @@ impl Message {
         Ok(())
     }
 
-    /// Ends the message. `told` is all of it, if the provider sent that.
+    /// Ends the message. `wire` is all of it, if the provider sent that.
     pub(super) fn close(
         &mut self,
-        told: Option<Told<'_>>,
+        wire: Option<WireItem<'_>>,
         audio_format: Option<&str>,
         emitter: &mut Emitter,
     ) -> Result<()> {
-        let (contents, mut item) = match told.map(Told::into_contents).transpose()? {
+        let (contents, mut item) = match wire.map(WireItem::into_contents).transpose()? {
             Some((contents, item)) => (contents, Some(item)),
             None => (Vec::new(), None),
         };

@@ -20,23 +20,23 @@ const CONTENT_DEPTH: usize = 2;
 
 /// An item, read in one pass: of a message the texts are decoded as they pass, and nothing else of any item is.
 #[derive(Debug, Default)]
-pub(super) struct Told<'a> {
+pub(super) struct WireItem<'a> {
     /// The fields, of a message without its content if the kind precedes the content.
     fields: Fields<'a>,
     contents: Option<Vec<Content<'a>>>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> WireItem<'a> {
     /// Reads an item that stands alone.
     ///
     /// # Errors
     ///
     /// When it is not an object.
     pub(super) fn read(raw: &'a RawValue) -> Result<Self> {
-        let mut told = Self::default();
+        let mut wire = Self::default();
         let mut json = serde_json::Deserializer::from_str(raw.get());
-        match room::within(raw.get().len(), || told.fill(&mut json)) {
-            Ok(()) => Ok(told),
+        match room::within(raw.get().len(), || wire.fill(&mut json)) {
+            Ok(()) => Ok(wire),
             Err(error) => Err(unreadable(error).with_raw(raw.get().as_bytes())),
         }
     }
@@ -90,7 +90,7 @@ fn unreadable(error: serde_json::Error) -> Error {
     Error::new(kind, "an item of the response cannot be read as an object").with_source(error)
 }
 
-impl<'de> FillFields<'de> for Told<'de> {
+impl<'de> FillFields<'de> for WireItem<'de> {
     fn fill_fields<A: MapAccess<'de>>(&mut self, mut map: A) -> Result<(), A::Error> {
         while let Some(Name(name)) = map.next_key()? {
             if name == "content" && self.kind() == "message" {
@@ -103,9 +103,9 @@ impl<'de> FillFields<'de> for Told<'de> {
     }
 }
 
-impl<'de> Fill<'de> for Told<'de> {
+impl<'de> Fill<'de> for WireItem<'de> {
     fn fill<D: Deserializer<'de>>(&mut self, deserializer: D) -> Result<(), D::Error> {
-        struct Filler<'p, 'de>(&'p mut Told<'de>);
+        struct Filler<'p, 'de>(&'p mut WireItem<'de>);
 
         impl<'de> Visitor<'de> for Filler<'_, 'de> {
             type Value = ();
