@@ -55,7 +55,7 @@ budget = { share = 0.1, per_second = 1.0 }
 models = ["anthropic/claude-sonnet-4-6"]
 cooldown = 30
 cooldown_after = 3
-cooldown_asked = 60
+cooldown_min_retry_after = 60
 "#,
     r#"
 [cache]

@@ -223,7 +223,7 @@ impl Shaped<'_> {
                     format!("{} does not support schemas", provider.name)
                 }
                 JsonSchemaSupport::NotWithTools => {
-                    format!("{} does not accept a schema together with tools", provider.name)
+                    format!("{} does not accept both a schema and tools", provider.name)
                 }
                 _ => format!("{model} does not enforce schemas"),
             };

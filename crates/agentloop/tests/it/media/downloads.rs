@@ -128,7 +128,7 @@ async fn a_missing_or_wrong_file_is_an_error_that_names_the_part() {
         (
             "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 6\r\n\r\n<html>",
             ErrorKind::InvalidRequest,
-            "it is text/html, not an image",
+            "the file is text/html, not an image",
         ),
         (
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\0\u{1}",

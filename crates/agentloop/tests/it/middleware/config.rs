@@ -49,7 +49,9 @@ async fn every_key_of_the_file_has_an_effect() {
     "#;
     let config = Config::parse(text).unwrap();
     let shown = format!("{config:?}");
-    for words in ["max_wait: 5s", "total: Some(100s)", "lasting: 7s", "after: 1", "asked: 5s"] {
+    for words in
+        ["max_wait: 5s", "total: Some(100s)", "lasting: 7s", "after: 1", "min_retry_after: 5s"]
+    {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let lab = Lab::failing("a", "status=500");

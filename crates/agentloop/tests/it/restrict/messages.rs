@@ -162,6 +162,6 @@ fn a_refused_cache_marker_leaves_the_text_as_it_is() {
         let (body, warnings) = sent(&request);
         let messages = body.get("messages").or(body.get("input")).unwrap();
         assert_eq!(messages[0]["content"], "Hi", "{body}");
-        assert!(warnings[0].contains("no cache markers"), "{warnings:?}");
+        assert!(warnings[0].contains("does not accept cache markers"), "{warnings:?}");
     }
 }
