@@ -162,6 +162,18 @@ fn a_call_ends_at_its_timeout() {
     assert!(began.elapsed() < Duration::from_secs(10));
 }
 
+/// The message named what was left of the time when the request was sent: 0.999763919 s.
+#[test]
+fn a_timeout_is_reported_as_it_was_set() {
+    let url = serve(String::new(), Then::Wait);
+    for form in [None, Some("--no-stream")] {
+        let args = ["chat", "--timeout", "0.5", "Hi"].into_iter().chain(form);
+        let run = lab(&url, args).run();
+        assert_eq!(run.code, Some(1), "{run}");
+        assert!(run.stderr.contains("did not come within 0.5 s"), "{run}");
+    }
+}
+
 #[test]
 fn embed_prints_one_vector_per_line() {
     let body =

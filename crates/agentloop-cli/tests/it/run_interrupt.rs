@@ -109,7 +109,8 @@ fn ctrl_c_and_timeouts_work_while_a_server_sends_without_pause() {
     interrupt(&child);
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(matches!(output.status.code(), Some(130 | 1)), "{stderr}");
+    // `None`: on a busy machine the signal arrives before the command handles it, and ends the process.
+    assert!(matches!(output.status.code(), Some(130 | 1) | None), "{stderr}");
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
