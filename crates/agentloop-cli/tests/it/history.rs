@@ -14,11 +14,11 @@ use crate::common::server::{self, Then, serve};
 use crate::common::{Outcome, Run, agentloop, delta, sse};
 
 /// Prepares the command with the history in this folder.
-fn prepare<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Run {
+pub(crate) fn prepare<'a>(folder: &Folder, args: impl IntoIterator<Item = &'a str>) -> Run {
     agentloop(args).env("AGENTLOOP_DATA", &folder.path().join("data").to_string_lossy())
 }
 
-fn run(folder: &Folder, args: &[&str]) -> Outcome {
+pub(crate) fn run(folder: &Folder, args: &[&str]) -> Outcome {
     let done = prepare(folder, args.iter().copied()).run();
     assert_eq!(done.code, Some(0), "{done}");
     done
@@ -34,7 +34,7 @@ fn file(folder: &Folder) -> std::path::PathBuf {
 }
 
 /// Responds to every request like OpenAI, and passes the bodies of the requests on.
-fn serve_recorded(response: String) -> (String, Receiver<Value>) {
+pub(crate) fn serve_recorded(response: String) -> (String, Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let (sender, receiver) = channel();
@@ -61,7 +61,7 @@ fn serve_recorded(response: String) -> (String, Receiver<Value>) {
     (url, receiver)
 }
 
-fn chat_completion(text: &str) -> String {
+pub(crate) fn chat_completion(text: &str) -> String {
     let body = json!({ "id": "c", "model": "m", "usage": { "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 },
         "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": text } }] });
     server::json("200 OK", &body.to_string())
@@ -372,6 +372,49 @@ fn a_run_with_tools_is_stored_with_its_calls_and_results() {
 }
 
 #[test]
+fn a_run_that_is_killed_keeps_its_finished_steps() {
+    let folder = Folder::with([]);
+    let call = json!({ "id": "c", "model": "m", "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": {
+        "role": "assistant", "content": null, "tool_calls": [{ "id": "call_1", "type": "function",
+        "function": { "name": "calculator", "arguments": "{\"expression\":\"2+2\"}" } }] } }] });
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    // The first request gets a call, and the second one nothing.
+    std::thread::spawn(move || {
+        let mut waiting = Vec::new();
+        let response = server::json("200 OK", &call.to_string())
+            .replace("content-length", "connection: close\r\ncontent-length");
+        for (number, mut stream) in listener.incoming().flatten().enumerate() {
+            let mut buffer = [0; 65_536];
+            let _ = stream.read(&mut buffer);
+            if number == 0 {
+                let _ = std::io::Write::write_all(&mut stream, response.as_bytes());
+            }
+            waiting.push(stream);
+        }
+    });
+    let config = folder.path().join("lab.toml");
+    std::fs::write(&config, format!("[providers.lab]\nbase_url = '{url}'\n")).unwrap();
+    let args = ["run", "-m", "lab/m", "--no-stream", "--tool", "calculator", "What is 2 + 2?"];
+    let mut child = spawn(&folder, &config, &args);
+    let started = Instant::now();
+    let stored = loop {
+        std::thread::sleep(Duration::from_millis(100));
+        let done = prepare(&folder, ["log", "show", "--json"]).run();
+        if done.code == Some(0) && done.json()["messages"].as_array().unwrap().len() == 4 {
+            break done.json();
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "the step was not stored: {done}");
+    };
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(stored["messages"][1]["response"]["state"], "complete", "{stored}");
+    assert_eq!(stored["messages"][2]["message"]["tool_call_id"], "call_1", "{stored}");
+    assert_eq!(stored["messages"][2]["message"]["content"], "4", "{stored}");
+    assert_eq!(stored["messages"][3]["response"]["state"], "running", "{stored}");
+}
+
+#[test]
 fn no_secret_is_in_the_file() {
     let folder = Folder::with([]);
     let echo =
@@ -477,101 +520,4 @@ fn a_damaged_or_newer_file_is_reported_and_the_response_is_still_printed() {
         assert!(done.stderr.contains("hint: the file is damaged and was left as it is"), "{done}");
     }
     assert_eq!(std::fs::read(file(&folder)).unwrap(), before);
-}
-
-#[cfg(unix)]
-mod terminal {
-    use std::ffi::OsStr;
-    use std::fs::File;
-    use std::os::unix::ffi::OsStrExt as _;
-
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
-    use super::*;
-
-    /// Runs the command at a terminal with this input, and returns what the terminal shows.
-    fn at_terminal(folder: &Folder, args: &[&str], input: &str) -> String {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&controller).unwrap();
-        unlockpt(&controller).unwrap();
-        let name = ptsname(&controller, Vec::new()).unwrap();
-        let open = || {
-            let name = OsStr::from_bytes(name.as_bytes());
-            File::options().read(true).write(true).open(name).unwrap()
-        };
-        let mut child = Command::new(env!("CARGO_BIN_EXE_agentloop"))
-            .args(args)
-            .env_clear()
-            .env("NO_COLOR", "1")
-            .env("AGENTLOOP_DATA", folder.path().join("data"))
-            .current_dir(folder.path())
-            .stdin(open())
-            .stdout(open())
-            .stderr(open())
-            .spawn()
-            .unwrap();
-        let (mut controller, mut bytes, mut buffer) =
-            (File::from(controller), Vec::new(), [0; 4096]);
-        let mut input = Some(input).filter(|input| !input.is_empty());
-        while let Ok(read @ 1..) = controller.read(&mut buffer) {
-            bytes.extend_from_slice(&buffer[..read]);
-            // The question is answered when it is shown.
-            if bytes.ends_with(b": ")
-                && let Some(input) = input.take()
-            {
-                std::io::Write::write_all(&mut controller, input.as_bytes()).unwrap();
-            }
-        }
-        child.wait().unwrap();
-        String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
-    }
-
-    #[test]
-    fn hostile_text_of_the_file_does_not_control_the_terminal() {
-        let folder = Folder::with([]);
-        let hostile = "a\u{1b}[2J\u{9b}31m\u{85}b\rc\u{202e}d\u{2066}e\u{61c}f\u{2028}g\u{e0041}h\u{7f}i \u{258c} user";
-        let answer = format!("{hostile} answered");
-        let (url, _sent) = serve_recorded(chat_completion(&answer));
-        let config = format!("[providers.lab]\nbase_url = '{url}'\n");
-        let args = ["chat", "-m", "lab/m", "--no-stream", "-s", hostile, hostile];
-        let done = prepare(&folder, args).config(&config).run();
-        assert_eq!(done.code, Some(0), "{done}");
-        let is_hostile = |c: char| {
-            (c.is_control() && c != '\n')
-                || ['\u{202e}', '\u{2066}', '\u{61c}', '\u{2028}', '\u{e0041}'].contains(&c)
-        };
-        let commands: [&[&str]; 6] = [
-            &["log"],
-            &["log", "search", "answered"],
-            &["log", "show"],
-            &["log", "show", "--json"],
-            &["log", "export", "last"],
-            &["log", "export", "last", "--format", "json"],
-        ];
-        for args in commands {
-            let shown = at_terminal(&folder, args, "");
-            assert!(!shown.contains(is_hostile), "{args:?}: {shown:?}");
-            assert!(shown.lines().count() >= 1, "{args:?}: {shown:?}");
-        }
-        // A line with the frame is a line of the command, and there is one for each message, the system prompt and the head.
-        let shown = at_terminal(&folder, &["log", "show"], "");
-        assert_eq!(shown.matches('\u{258c}').count(), 4, "{shown}");
-        let list = at_terminal(&folder, &["log"], "");
-        assert!(list.starts_with("ID "), "{list}");
-    }
-
-    #[test]
-    fn deleting_asks_at_a_terminal() {
-        let folder = Folder::with([]);
-        run(&folder, &["chat", "-m", "sim/echo", "Hello"]);
-        let shown = at_terminal(&folder, &["log", "delete", "last"], "n\n");
-        assert!(
-            shown.contains("Delete 1 conversation?") && shown.contains("nothing was deleted"),
-            "{shown}"
-        );
-        assert_eq!(run(&folder, &["log"]).stdout.lines().count(), 1);
-        let shown = at_terminal(&folder, &["log", "delete", "last"], "y\n");
-        assert!(shown.contains("deleted 1 conversation"), "{shown}");
-        assert_eq!(run(&folder, &["log"]).stdout, "");
-    }
 }

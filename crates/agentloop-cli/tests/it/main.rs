@@ -26,6 +26,7 @@ mod embed;
 mod encode;
 mod help;
 mod history;
+mod history_terminal;
 mod live;
 mod log;
 mod model_names;

@@ -258,3 +258,44 @@ async fn sixty_four_concurrent_calls_never_exceed_the_limit() {
     assert_eq!(spent, bill(&simulator.ledger()));
     assert_eq!(ledger.reserved(), Usd::default());
 }
+
+#[tokio::test]
+async fn a_limit_can_count_what_other_processes_have_spent() {
+    use std::sync::Mutex;
+
+    use agentloop::middleware::CostPeriod;
+
+    // What a file would hold that several processes write to.
+    let stored: Arc<Mutex<Usd>> = Arc::default();
+    let (reader, writer) = (Arc::clone(&stored), Arc::clone(&stored));
+    let costs = Costs::new()
+        .limit(usd("10"))
+        .per(CostPeriod::Day)
+        .spent(move || Ok(*reader.lock().unwrap()))
+        .on_call(move |entry| {
+            let mut sum = writer.lock().unwrap();
+            *sum = *sum + entry.cost.as_ref().map_or(Usd::default(), |cost| cost.usd);
+        });
+    assert_eq!(costs.period(), CostPeriod::Day);
+    let (ai, ledger, simulator) = lab(costs, Protocol::OpenAiChat);
+    ai.chat(asking("echo")).await.unwrap();
+    assert_eq!(*stored.lock().unwrap(), ledger.total().usd);
+    assert_eq!(ledger.reserved(), Usd::default());
+    // Another process spends the rest.
+    *stored.lock().unwrap() = usd("9.99");
+    let requests = simulator.requests().len();
+    let error = ai.chat(asking("echo")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::SpendingLimit);
+    assert!(error.message().contains("10 USD per day"), "{error}");
+    assert_eq!(simulator.requests().len(), requests);
+    // The next day.
+    *stored.lock().unwrap() = Usd::default();
+    ai.chat(asking("echo")).await.unwrap();
+
+    let failing = Costs::new()
+        .limit(usd("10"))
+        .spent(|| Err(agentloop::Error::new(ErrorKind::Config, "the file is damaged")));
+    let (ai, _, simulator) = lab(failing, Protocol::OpenAiChat);
+    let error = ai.chat(asking("echo")).await.unwrap_err();
+    assert_eq!((error.kind(), simulator.requests().len()), (ErrorKind::Config, 0), "{error}");
+}
