@@ -26,7 +26,7 @@ impl FileCache {
 impl CacheStore for FileCache {
     fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, agentloop::Result<Option<Bytes>>> {
         let found = self.shared.with(|store| store.cached(key.as_bytes()));
-        Box::pin(std::future::ready(found.map_err(to_error)))
+        Box::pin(std::future::ready(found.map_err(|error| to_error(&error))))
     }
 
     fn put<'a>(
@@ -37,12 +37,12 @@ impl CacheStore for FileCache {
     ) -> BoxFuture<'a, agentloop::Result<()>> {
         let put =
             self.shared.with(|store| store.cache(key.as_bytes(), &value, ttl, self.max_bytes));
-        Box::pin(std::future::ready(put.map_err(to_error)))
+        Box::pin(std::future::ready(put.map_err(|error| to_error(&error))))
     }
 }
 
 /// The cache middleware continues without a store that fails.
-fn to_error(error: StoreError) -> Error {
+fn to_error(error: &StoreError) -> Error {
     Error::new(ErrorKind::Config, error.to_string())
 }
 

@@ -94,7 +94,7 @@ fn show_hit(output: &mut Output, hit: &Hit, role: &str) -> Result<(), Failure> {
 }
 
 fn is_styled() -> bool {
-    !std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 fn plain(snippet: &str) -> String {
