@@ -94,7 +94,8 @@ impl Failure {
                 EXIT_RESPONSE
             }
             Self::Interrupted => {
-                notes.end_line();
+                notes.begin_line();
+                notes.print_error("interrupted", None);
                 EXIT_INTERRUPTED
             }
         };

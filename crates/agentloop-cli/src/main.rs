@@ -17,6 +17,7 @@ mod printable;
 mod prompt;
 mod render;
 mod runtime;
+mod screen;
 mod setup;
 mod simulator;
 mod store;
@@ -42,7 +43,9 @@ fn main() -> ExitCode {
         Err(Refusal::Command(failure)) => return failure.report(Notes::new(false)),
     };
     let notes = Notes::new(cli.quiet);
-    match run(cli, notes) {
+    let result = run(cli, notes);
+    screen::status::clear();
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(notes),
     }

@@ -2,9 +2,11 @@
 
 use std::io::{IsTerminal, Write};
 
-use agentloop::Warning;
+use agentloop::middleware::Retry;
+use agentloop::{ErrorKind, Warning};
 
 use crate::printable;
+use crate::screen::{status, terminal};
 
 /// The longest message that is shown, in characters. Some providers send whole web pages as errors.
 const MAX_MESSAGE: usize = 4_000;
@@ -14,14 +16,17 @@ const MAX_MESSAGE: usize = 4_000;
 pub(crate) struct Notes {
     quiet: bool,
     terminal: bool,
+    /// Whether escape sequences may be written.
+    has_escapes: bool,
+    /// Whether colours may be used.
     styled: bool,
 }
 
 impl Notes {
     pub(crate) fn new(quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { quiet, terminal, styled: terminal && !no_color }
+        let has_escapes = terminal && terminal::has_escapes();
+        Self { quiet, terminal, has_escapes, styled: has_escapes && terminal::has_colors() }
     }
 
     /// Returns whether stderr is a terminal.
@@ -29,12 +34,13 @@ impl Notes {
         self.terminal
     }
 
-    /// Returns whether escape sequences may be written.
+    /// Returns whether colours may be used.
     pub(crate) fn is_styled(self) -> bool {
         self.styled
     }
 
     pub(crate) fn print_error(self, message: &str, hint: Option<&str>) {
+        status::clear();
         self.print_line("error", message);
         if let Some(hint) = hint.filter(|hint| !hint.is_empty()) {
             self.print_line("hint", hint);
@@ -65,33 +71,83 @@ impl Notes {
 
     /// Writes text that is already sanitized and may contain escape sequences of this program.
     pub(crate) fn print_raw(self, text: &str) {
+        status::clear();
         let mut stderr = std::io::stderr().lock();
         let _ = write!(stderr, "{text}");
         let _ = stderr.flush();
     }
 
-    /// Replaces the status line, on terminals that support it. An empty text removes the status line.
-    pub(crate) fn set_status(self, text: &str) {
+    /// Shows on the status line what the command waits for, from now on.
+    pub(crate) fn show_wait(self, label: &str) {
         if self.has_status_line() {
-            let mut stderr = std::io::stderr().lock();
-            let _ = write!(stderr, "\r\x1b[2K{}", printable::escape_line(text));
-            let _ = stderr.flush();
+            status::show(label);
         }
     }
 
-    /// Returns whether [`set_status`](Self::set_status) prints anything.
+    /// Changes what the status line shows. The time of the wait goes on.
+    pub(crate) fn update_wait(self, label: &str) {
+        if self.has_status_line() {
+            status::update(label);
+        }
+    }
+
+    /// Makes retries show a countdown on the status line.
+    pub(crate) fn count_down_retries(self, retry: Retry) -> Retry {
+        if !self.has_status_line() {
+            return retry;
+        }
+        retry.on_retry(|retry| {
+            let provider = retry.model.split('/').next().unwrap_or_default();
+            let reason = match retry.error.status() {
+                Some(status) => format!("{status} from {provider}"),
+                None if retry.error.kind() == ErrorKind::Timeout => {
+                    format!("timeout at {provider}")
+                }
+                None => format!("an error at {provider}"),
+            };
+            status::show_retry(&reason, retry.wait);
+        })
+    }
+
+    /// Returns whether there is a status line: on a terminal, unless `--quiet` is given.
     pub(crate) fn has_status_line(self) -> bool {
-        self.styled && !self.quiet
+        self.has_escapes && !self.quiet
+    }
+
+    /// Prints the last line about a response, on a terminal and unless `--quiet` is given.
+    pub(crate) fn print_last_line(self, text: &str) {
+        if !self.terminal || self.quiet {
+            return;
+        }
+        status::clear();
+        let text = printable::escape_line(text);
+        let _ = match self.has_escapes {
+            true => writeln!(std::io::stderr(), "\x1b[2m{text}\x1b[0m"),
+            false => writeln!(std::io::stderr(), "{text}"),
+        };
     }
 
     /// Prints text without a label.
     pub(crate) fn print_plain(self, text: &str) {
-        let _ = writeln!(std::io::stderr(), "{}", printable::sanitize_text(text));
+        status::erase_for(|| {
+            let _ = writeln!(std::io::stderr(), "{}", printable::sanitize_text(text));
+        });
+    }
+
+    /// Removes the `^C` that a terminal shows, so that a message starts at the start of a line.
+    pub(crate) fn begin_line(self) {
+        status::clear();
+        if self.has_escapes {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        } else {
+            self.end_line();
+        }
     }
 
     /// Ends the current line of a terminal.
     pub(crate) fn end_line(self) {
         if self.terminal {
+            status::clear();
             let _ = writeln!(std::io::stderr());
         }
     }
@@ -103,7 +159,9 @@ impl Notes {
     }
 
     fn print_line(self, label: &str, message: &str) {
-        let _ = writeln!(std::io::stderr(), "{label}: {}", format_message(message));
+        status::erase_for(|| {
+            let _ = writeln!(std::io::stderr(), "{label}: {}", format_message(message));
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 
 use serde::Serialize;
 
+use crate::screen::status;
 use crate::{printable, prompt};
 
 /// Writes data to stdout. The output is buffered until [`flush`](Self::flush).
@@ -30,6 +31,7 @@ impl Output {
     }
 
     pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {
+        status::clear();
         self.stdout.write_all(text.as_bytes())
     }
 
@@ -52,6 +54,7 @@ impl Output {
         if self.terminal {
             return self.write_line(&printable::escape_json(&serde_json::to_string(value)?));
         }
+        status::clear();
         serde_json::to_writer(&mut self.stdout, value)?;
         self.write_text("\n")
     }

@@ -116,6 +116,7 @@ impl Setup {
             Some(retries) => retry.max_retries(retries),
             None => retry,
         });
+        config.retry = config.retry.map(|retry| self.notes.count_down_retries(retry));
         if !fallbacks.is_empty() && config.fallback.is_none() {
             config.fallback = Some(Fallback::new::<String>([]));
         }

@@ -17,6 +17,8 @@ pub(crate) struct TextRenderer {
     thinking: ThinkingRenderer,
     /// Whether the printed text ends within a line.
     is_within_line: bool,
+    /// How many characters of text were printed.
+    printed: usize,
 }
 
 /// A part of a response that is not text.
@@ -31,12 +33,17 @@ pub(crate) struct HiddenPart {
 impl TextRenderer {
     pub(crate) fn new(notes: Notes) -> Self {
         let (output, thinking) = (Output::new(), ThinkingRenderer::new(notes));
-        Self { notes, output, thinking, is_within_line: false }
+        Self { notes, output, thinking, is_within_line: false, printed: 0 }
     }
 
     /// Returns stdout, for data that is not text.
     pub(crate) fn output(&mut self) -> &mut Output {
         &mut self.output
+    }
+
+    /// Returns how many characters of text were printed.
+    pub(crate) fn printed(&self) -> usize {
+        self.printed
     }
 
     /// Prints the text or thinking of an event. Only the first choice is printed.
@@ -47,6 +54,7 @@ impl TextRenderer {
                     self.thinking.close();
                     self.is_within_line =
                         text.chars().last().map_or(self.is_within_line, |c| c != '\n');
+                    self.printed += text.chars().count();
                     self.output.write_untrusted(text)?;
                     self.output.flush()?;
                 }

@@ -40,6 +40,7 @@ mod run_interrupt;
 mod run_mcp;
 mod run_resume;
 mod run_terminal;
+mod screen_status;
 mod secrets;
 mod semantics_a;
 mod semantics_b;

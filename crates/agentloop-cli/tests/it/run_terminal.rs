@@ -103,7 +103,7 @@ fn allowed_tools_run_and_denied_ones_return_the_reason() {
     tool: list_files ({"path":"."}) was denied: the user denied the call: it is mine
     tool: read_file (Reading README.md) is running
     tool: read_file (Reading README.md) completed in 0 ms: Read me.
-    note: finished: 2 steps, 33 tokens, 0 ms
+    finished · 2 steps · sim/tools · 14 tokens in · 19 out · 0 ms
     "#);
 }
 

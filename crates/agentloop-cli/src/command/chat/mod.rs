@@ -30,7 +30,9 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         (_, true) => Format::Events,
         _ => Format::Text,
     };
-    let mut show = Show::new(format, args.output.save_media, setup.notes);
+    let catalog = client.catalog().clone();
+    let mut show = Show::new(format, args.output.save_media, catalog, setup.notes);
+    setup.notes.show_wait(&format!("waiting for {}", request.model));
     if let Some(schema) = args.output.schema {
         return match client.chat_structured_as(schema, request).await {
             Ok(structured) => {

@@ -2,15 +2,19 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use agentloop::structured::Structured;
-use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error};
+use agentloop::{
+    ChatResponse, ChatStream, ChatStreamEvent, Choice, Citation, Error, ModelCatalog, Usage, Usd,
+};
 use serde_json::Value;
 
 use super::save::save_media;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::render::{TextRenderer, describe_hidden_part, describe_incomplete};
+use crate::screen::last_line;
 
 /// The format of the output on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +35,21 @@ pub(super) struct Show {
     text: TextRenderer,
     /// The folder that media are saved to.
     save: Option<PathBuf>,
+    catalog: ModelCatalog,
+    started: Instant,
+    /// Whether the response is complete or an error was shown.
+    is_over: bool,
 }
 
 impl Show {
-    pub(super) fn new(format: Format, save: Option<PathBuf>, notes: Notes) -> Self {
-        Self { format, notes, text: TextRenderer::new(notes), save }
+    pub(super) fn new(
+        format: Format,
+        save: Option<PathBuf>,
+        catalog: ModelCatalog,
+        notes: Notes,
+    ) -> Self {
+        let text = TextRenderer::new(notes);
+        Self { format, notes, text, save, catalog, started: Instant::now(), is_over: false }
     }
 
     /// Prints a streamed response to its end.
@@ -65,6 +79,7 @@ impl Show {
 
     /// Prints an error in the format of the output, and returns it as a failure.
     pub(super) fn show_error(&mut self, error: Error) -> Result<(), Failure> {
+        self.is_over = true;
         self.text.finish()?;
         match self.format {
             Format::Text => {}
@@ -100,11 +115,14 @@ impl Show {
         }
         self.text.output().flush()?;
         self.notes.print_warnings(&structured.response.warnings);
+        let cost = structured.cost.as_ref().map(|cost| cost.usd);
+        self.show_last_line(&structured.response, &structured.usage, cost);
         Ok(())
     }
 
     /// Prints the end of a response and its warnings, and saves its media.
     fn finish(&mut self, response: &ChatResponse) -> Result<(), Failure> {
+        self.is_over = true;
         self.text.finish()?;
         match self.format {
             Format::Json => self.text.output().write_document(response)?,
@@ -116,10 +134,21 @@ impl Show {
         if let Some(folder) = &self.save {
             save_media(response, folder, self.notes)?;
         }
+        self.show_last_line(response, &response.usage, None);
         let mut reasons = response.choices.iter().map(|choice| &choice.finish_reason);
         match reasons.find_map(describe_incomplete) {
             Some(message) => Err(Failure::Response(message.to_owned())),
             None => Ok(()),
+        }
+    }
+
+    /// Prints the last line: model, tokens, cost and time. The cost of one response is calculated if it is not given.
+    fn show_last_line(&self, response: &ChatResponse, usage: &Usage, cost: Option<Usd>) {
+        if self.notes.is_terminal() {
+            let price = || last_line::cost_of(response, &self.catalog).map(|cost| cost.usd);
+            let cost = cost.or_else(|| (*usage == response.usage).then(price).flatten());
+            let line = last_line::describe(response, usage, cost, self.started.elapsed());
+            self.notes.print_last_line(&line);
         }
     }
 
@@ -164,5 +193,20 @@ impl Show {
         };
         self.notes.print_note(&format!("the response contains {}; use {how}", part.description));
         Ok(())
+    }
+}
+
+/// Reports what was kept of a response that Ctrl-C ended.
+impl Drop for Show {
+    fn drop(&mut self) {
+        let characters = self.text.printed();
+        if !self.is_over && characters > 0 {
+            // The command has been interrupted, so an error of stdout is not reported.
+            let _ = self.text.finish();
+            self.notes.begin_line();
+            self.notes.print_note(&format!(
+                "the response is incomplete: only its first {characters} characters arrived"
+            ));
+        }
     }
 }

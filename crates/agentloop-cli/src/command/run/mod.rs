@@ -97,7 +97,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         }
     }
     if format != Format::Events {
-        setup.notes.print_note(&summary::summarize(&outcome, &client));
+        summary::print_summary(&outcome, &client, setup.notes);
     }
     finish(outcome, saved, recorder.is_logged(), &args, setup)
 }

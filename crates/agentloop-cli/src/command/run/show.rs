@@ -1,17 +1,19 @@
 //! Prints a run as it happens.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use agentloop::agent::{RunEvent, ToolResult, ToolStatus};
 use agentloop::{ChatStreamEvent, PartDelta, PartStart, Warning};
 
 use super::excerpt::{quote_arguments, shorten};
-use super::summary::format_duration;
 use crate::command::chat::Format;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable::escape_name;
 use crate::render::{TextRenderer, describe_hidden_part};
+use crate::screen::last_line::format_duration;
+use crate::screen::status;
 
 /// How many characters of a call's arguments are shown.
 const MAX_SUBJECT: usize = 60;
@@ -30,8 +32,6 @@ pub(super) struct Show {
     text: TextRenderer,
     /// The subjects of calls in progress, by step and index.
     subjects: BTreeMap<(u32, usize), String>,
-    /// Whether the terminal shows a status line.
-    has_status: bool,
     /// The warnings that were printed. Each is printed once, because every step repeats them.
     warned: Vec<Warning>,
 }
@@ -43,7 +43,6 @@ impl Show {
             notes,
             text: TextRenderer::new(notes),
             subjects: BTreeMap::new(),
-            has_status: false,
             warned: Vec::new(),
         }
     }
@@ -58,16 +57,21 @@ impl Show {
             return Ok(self.text.output().flush()?);
         }
         match event {
+            RunEvent::StepStart { step, model } => {
+                let step = if *step > 1 { format!(", step {step}") } else { String::new() };
+                self.notes.show_wait(&format!("waiting for {model}{step}"));
+            }
             // The result is printed at the end.
             RunEvent::Model(_) if self.format == Format::Json => {}
             RunEvent::Model(event) => self.show_model_event(event)?,
             RunEvent::ToolPreparing { tool, status, .. } => {
                 let subject = status.as_deref().map(format_subject).unwrap_or_default();
-                self.set_status(&format!("tool: {}{subject} …", escape_name(tool)));
+                self.text.make_room();
+                self.notes.update_wait(&format!("preparing {}{subject}", escape_name(tool)));
             }
             RunEvent::ToolRunning { step, index, tool, arguments, status, .. } => {
                 let subject = format_subject(status.as_deref().unwrap_or(arguments));
-                self.show_progress(&format!("{}{subject} is running", escape_name(tool)));
+                self.show_progress(&format!("{}{subject} is running", escape_name(tool)), true);
                 self.subjects.insert((*step, *index), subject);
             }
             RunEvent::ToolProgress { step, index, tool, message, fraction, .. } => {
@@ -76,7 +80,8 @@ impl Show {
                 let message = message.as_deref().map(|message| shorten(message, MAX_RESULT));
                 let message = message.map(|message| format!(": {message}")).unwrap_or_default();
                 let (tool, percent) = (escape_name(tool), percent.unwrap_or_default());
-                self.show_progress(&format!("{tool}{subject} is running{percent}{message}"));
+                let line = format!("{tool}{subject} is running{percent}{message}");
+                self.show_progress(&line, false);
             }
             RunEvent::ToolCompleted { step, result }
             | RunEvent::ToolFailed { step, result }
@@ -99,13 +104,12 @@ impl Show {
         if let ChatStreamEvent::ContentDelta { delta, .. } = event
             && matches!(delta, PartDelta::Text { .. } | PartDelta::Thinking { .. })
         {
-            self.clear_status();
+            status::clear();
         }
         self.text.print_event(event)?;
         let is_call =
             matches!(event, ChatStreamEvent::ContentStart { part: PartStart::ToolCall { .. }, .. });
         if let Some(part) = describe_hidden_part(event).filter(|_| !is_call) {
-            self.clear_status();
             self.text.make_room();
             let part = part.description;
             self.notes.print_note(&format!("the response contains {part}; use --events to see it"));
@@ -145,7 +149,7 @@ impl Show {
         };
         let has_run = result.attempts > 0;
         let time = match has_run {
-            true => format!(" in {}", format_duration(result.elapsed_ms)),
+            true => format!(" in {}", format_duration(Duration::from_millis(result.elapsed_ms))),
             false => String::new(),
         };
         let output = result.output.to_text();
@@ -160,36 +164,21 @@ impl Show {
         Ok(())
     }
 
-    /// Prints the progress of a call: on the status line if there is one, else on a line of its own.
-    fn show_progress(&mut self, line: &str) {
-        if self.notes.has_status_line() {
-            self.set_status(&format!("tool: {line}"));
-        } else {
-            self.text.make_room();
+    /// Shows the progress of a call: on the status line if there is one, else on a line of its own.
+    fn show_progress(&mut self, line: &str, is_new: bool) {
+        self.text.make_room();
+        if !self.notes.has_status_line() {
             self.notes.print_tool(line);
-        }
-    }
-
-    fn set_status(&mut self, line: &str) {
-        if self.notes.has_status_line() {
-            if !self.has_status {
-                self.text.make_room();
-            }
-            self.has_status = true;
-            // Narrower than most terminals, because a wrapped line cannot be removed again.
-            self.notes.set_status(&shorten(line, MAX_SUBJECT + 16));
-        }
-    }
-
-    fn clear_status(&mut self) {
-        if std::mem::take(&mut self.has_status) {
-            self.notes.set_status("");
+        } else if is_new {
+            self.notes.show_wait(line);
+        } else {
+            self.notes.update_wait(line);
         }
     }
 
     /// Ends the current line, so that a message on stderr starts on a new one.
     fn make_room(&mut self) -> Result<(), Failure> {
-        self.clear_status();
+        status::clear();
         match self.format {
             Format::Events => Ok(()),
             _ => Ok(self.text.finish()?),

@@ -1,24 +1,37 @@
 //! Describes the outcome of a run.
 
-use std::time::SystemTime;
+use std::time::Duration;
 
 use agentloop::agent::{Outcome, StopReason};
 use agentloop::{AgentLoop, FinishReason};
 
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::render::describe_incomplete;
+use crate::screen::last_line;
 
-/// Summarizes why the run stopped and what it used.
-pub(super) fn summarize(outcome: &Outcome, client: &AgentLoop) -> String {
-    let steps = outcome.steps.len();
-    let mut words = vec![match steps {
+/// Prints why the run stopped and what it used: on a terminal as the last line, else as a note.
+pub(super) fn print_summary(outcome: &Outcome, client: &AgentLoop, notes: Notes) {
+    let count = match outcome.steps.len() {
         1 => "1 step".to_owned(),
-        _ => format!("{steps} steps"),
-    }];
-    words.extend(outcome.usage.total_tokens.map(|tokens| format!("{tokens} tokens")));
-    words.extend(total_cost(outcome, client).map(|usd| format!("${usd}")));
-    words.push(format_duration(outcome.elapsed_ms));
-    format!("{}: {}", outcome.stop.as_str().replace('_', " "), words.join(", "))
+        steps => format!("{steps} steps"),
+    };
+    let stop = outcome.stop.as_str().replace('_', " ");
+    let cost = total_cost(outcome, client);
+    let elapsed = Duration::from_millis(outcome.elapsed_ms);
+    match &outcome.response {
+        Some(response) if notes.is_terminal() => {
+            let line = last_line::describe(response, &outcome.usage, cost, elapsed);
+            notes.print_last_line(&format!("{stop} · {count} · {line}"));
+        }
+        _ => {
+            let mut words = vec![count];
+            words.extend(outcome.usage.total_tokens.map(|tokens| format!("{tokens} tokens")));
+            words.extend(cost.map(|usd| format!("${usd}")));
+            words.push(last_line::format_duration(elapsed));
+            notes.print_note(&format!("{stop}: {}", words.join(", ")));
+        }
+    }
 }
 
 /// Returns the cost of the run, if the cost of each step is known.
@@ -28,21 +41,10 @@ fn total_cost(outcome: &Outcome, client: &AgentLoop) -> Option<agentloop::Usd> {
     }
     let mut sum = None;
     for step in &outcome.steps {
-        let response = &step.response;
-        let known = client.catalog().lookup(&response.provider, &response.model);
-        let cost = response.cost.clone();
-        let cost = cost.or_else(|| known?.cost(&response.usage, SystemTime::now(), None))?;
+        let cost = last_line::cost_of(&step.response, client.catalog())?;
         sum = Some(sum.unwrap_or_default() + cost.usd);
     }
     sum
-}
-
-/// Formats a duration, for example `250 ms` or `1.5 s`.
-pub(super) fn format_duration(ms: u64) -> String {
-    match ms {
-        0..1_000 => format!("{ms} ms"),
-        _ => format!("{}.{} s", ms / 1_000, ms % 1_000 / 100),
-    }
 }
 
 /// Returns a failure if the run stopped before the model had finished.

@@ -1,6 +1,8 @@
 //! Runs the binary in an environment without keys and without a configuration.
 
 pub(crate) mod folder;
+#[cfg(unix)]
+pub(crate) mod pty;
 pub(crate) mod server;
 pub(crate) mod sim;
 

@@ -1,0 +1,10 @@
+//! Draws on the terminal: a status line while the command waits, and a last line about the response.
+//!
+//! - Escape sequences are written only to a terminal, and not if `TERM` is `dumb` or not set. `NO_COLOR` disables colours only.
+//! - The status line is on stderr and is removed before anything else is written.
+//! - Nothing here queries the terminal, because a terminal that does not reply would block the command.
+
+pub(crate) mod last_line;
+pub(crate) mod status;
+pub(crate) mod terminal;
+pub(crate) mod width;

@@ -1,0 +1,180 @@
+//! A terminal with a screen, on which the command runs.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// How long a test waits for a text before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A command that runs on a terminal of its own.
+pub(crate) struct Terminal {
+    child: Child,
+    controller: File,
+    output: Receiver<Vec<u8>>,
+    parser: vt100::Parser,
+    /// All bytes that the command has written.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A command that is not started yet.
+pub(crate) struct Setup {
+    command: Command,
+    columns: u16,
+    rows: u16,
+    is_stdout_piped: bool,
+}
+
+/// Prepares a command on a terminal of 80 columns and 24 rows, which understands escape sequences.
+pub(crate) fn terminal(folder: &Path, args: &[&str]) -> Setup {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agentloop"));
+    command
+        .args(args)
+        .env_clear()
+        .env("TERM", "xterm-256color")
+        .env("HOME", folder.join("home"))
+        .current_dir(folder);
+    Setup { command, columns: 80, rows: 24, is_stdout_piped: false }
+}
+
+impl Setup {
+    pub(crate) fn size(mut self, columns: u16, rows: u16) -> Self {
+        (self.columns, self.rows) = (columns, rows);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Makes stdout a pipe. Its content is not read.
+    pub(crate) fn pipe_stdout(mut self) -> Self {
+        self.is_stdout_piped = true;
+        self
+    }
+
+    pub(crate) fn start(mut self) -> Terminal {
+        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&controller).unwrap();
+        unlockpt(&controller).unwrap();
+        let name = ptsname(&controller, Vec::new()).unwrap();
+        let open = || {
+            let name = OsStr::from_bytes(name.as_bytes());
+            File::options().read(true).write(true).open(name).unwrap()
+        };
+        let terminal = open();
+        let size = Winsize { ws_row: self.rows, ws_col: self.columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&terminal, size).unwrap();
+        self.command.stdin(open()).stderr(open());
+        match self.is_stdout_piped {
+            true => self.command.stdout(Stdio::null()),
+            false => self.command.stdout(terminal),
+        };
+        let child = self.command.spawn().unwrap();
+        // The command must be the only one that has the terminal open, so that its end can be seen.
+        drop(self.command);
+        let controller = File::from(controller);
+        let mut reader = controller.try_clone().unwrap();
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0; 65_536];
+            // Reading fails when the last process closes the terminal.
+            while let Ok(read @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..read].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        let parser = vt100::Parser::new(non_zero(self.rows), non_zero(self.columns), 1_000);
+        Terminal { child, controller, output, parser, bytes: Vec::new() }
+    }
+}
+
+impl Terminal {
+    /// Waits until the screen contains a text.
+    pub(crate) fn wait_for(&mut self, text: &str) {
+        let start = Instant::now();
+        while !self.screen().contains(text) {
+            match self.output.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+                Ok(bytes) => self.process(&bytes),
+                Err(RecvTimeoutError::Timeout) => panic!("no {text:?} on\n{}", self.screen()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("the command ended without {text:?} on\n{}", self.screen())
+                }
+            }
+        }
+    }
+
+    /// Waits for the end of the command, and returns its exit code.
+    pub(crate) fn finish(&mut self) -> Option<i32> {
+        while let Ok(bytes) = self.output.recv_timeout(PATIENCE) {
+            self.process(&bytes);
+        }
+        self.child.wait().unwrap().code()
+    }
+
+    fn process(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.parser.process(bytes);
+    }
+
+    /// Types on the keyboard of the terminal.
+    #[allow(dead_code, reason = "for tests that answer questions")]
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.controller.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Interrupts the command as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    }
+
+    /// Returns the text on the screen, without spaces at the end of lines and empty lines at the end. Durations are replaced.
+    pub(crate) fn screen(&self) -> String {
+        let screen = self.parser.screen();
+        let rows = screen.rows(0, screen.size().1.get());
+        let text = rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
+        text.trim_end().lines().map(timeless).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Returns the text of the screen with its style, as escape sequences.
+    #[allow(dead_code, reason = "for pictures of screens")]
+    pub(crate) fn formatted(&self) -> String {
+        self.parser.screen().contents_formatted()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn non_zero(number: u16) -> NonZero<u16> {
+    NonZero::new(number).expect("a terminal has columns and rows")
+}
+
+/// Replaces durations such as `12 ms` and `1.5 s` by `N s`.
+fn timeless(text: &str) -> String {
+    let mut words: Vec<&str> = text.split(' ').collect();
+    for at in 1..words.len() {
+        let unit = words[at].trim_end_matches([':', ',', ';']);
+        if matches!(unit, "ms" | "s") && words[at - 1].parse::<f64>().is_ok() {
+            words[at - 1] = "N";
+            words[at] = words[at].strip_prefix('m').unwrap_or(words[at]);
+        }
+    }
+    words.join(" ")
+}
