@@ -39,6 +39,11 @@ impl Notes {
         self.styled
     }
 
+    /// Returns whether escape sequences may be written.
+    pub(crate) fn has_escapes(self) -> bool {
+        self.has_escapes
+    }
+
     pub(crate) fn print_error(self, message: &str, hint: Option<&str>) {
         status::clear();
         self.print_line("error", message);
@@ -91,6 +96,13 @@ impl Notes {
         }
     }
 
+    /// Replaces the status line by a text without a spinner, for example a progress bar. An empty text removes it.
+    pub(crate) fn set_status(self, text: &str) {
+        if self.has_status_line() {
+            status::set(text);
+        }
+    }
+
     /// Makes retries show a countdown on the status line.
     pub(crate) fn count_down_retries(self, retry: Retry) -> Retry {
         if !self.has_status_line() {
@@ -114,8 +126,8 @@ impl Notes {
         self.has_escapes && !self.quiet
     }
 
-    /// Prints the last line about a response, on a terminal and unless `--quiet` is given.
-    pub(crate) fn print_last_line(self, text: &str) {
+    /// Prints a dimmed line about a response, on a terminal and unless `--quiet` is given.
+    pub(crate) fn print_dimmed(self, text: &str) {
         if !self.terminal || self.quiet {
             return;
         }

@@ -31,6 +31,9 @@ impl Output {
     }
 
     pub(crate) fn write_text(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
         status::clear();
         self.stdout.write_all(text.as_bytes())
     }

@@ -6,6 +6,7 @@
 //! | function | used for | effect |
 //! |---|---|---|
 //! | [`sanitize_text`] | running text of models and servers | replaces control characters by U+FFFD; keeps line breaks and tabs |
+//! | [`Sanitizer`] | such text in pieces | as above |
 //! | [`escape_name`] | names and values inside a message | escapes invisible characters, line breaks and backslashes |
 //! | [`escape_line`] | excerpts inside a message | escapes invisible characters and line breaks; keeps backslashes |
 //! | [`escape_json`] | JSON | escapes invisible characters as `\uXXXX`, which does not change the JSON value |
@@ -14,6 +15,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
+
+use crate::screen::width;
 
 /// Starts each line of a question to the user. It is removed from untrusted text.
 pub(crate) const FRAME: char = '▌';
@@ -54,6 +57,46 @@ pub(crate) fn sanitize_text(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(sanitized)
+}
+
+/// The maximum number of consecutive characters without a width in text on a terminal. Emoji and marks need fewer.
+const MAX_ZERO_WIDTH: usize = 8;
+
+/// Sanitizes running text that arrives in pieces. The result does not depend on how the text is split.
+///
+/// A flood of marks on one letter is truncated, because it would cover the lines above and below.
+#[derive(Debug, Default)]
+pub(crate) struct Sanitizer {
+    has_return: bool,
+    marks: usize,
+}
+
+impl Sanitizer {
+    /// Returns the piece with the characters replaced that control a terminal.
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        let mut sanitized = String::with_capacity(text.len());
+        for character in text.chars() {
+            if std::mem::take(&mut self.has_return) && character != '\n' {
+                sanitized.push('\u{fffd}');
+            }
+            match character {
+                '\r' => self.has_return = true,
+                ' '..='~' | '\n' | '\t' => {
+                    self.marks = 0;
+                    sanitized.push(character);
+                }
+                character if is_unsafe(character) => sanitized.push('\u{fffd}'),
+                character => {
+                    let is_mark = width::of_char(character) == 0;
+                    self.marks = if is_mark { self.marks + 1 } else { 0 };
+                    if self.marks <= MAX_ZERO_WIDTH {
+                        sanitized.push(character);
+                    }
+                }
+            }
+        }
+        sanitized
+    }
 }
 
 /// Escapes a name or a value for use inside a message. The result has no invisible characters and no line breaks.
@@ -217,6 +260,18 @@ mod tests {
         {
             assert_eq!(sanitize_text(plain), plain);
         }
+    }
+
+    #[test]
+    fn pieces_are_sanitized_as_the_whole_text() {
+        let text = "a\r\nb\rc\u{1b}[2J\u{202e}\r\r\n👩\u{200d}👧 e\u{301}\tx";
+        let whole = Sanitizer::default().push(text);
+        assert_eq!(whole, "a\nb\u{fffd}c\u{fffd}[2J\u{fffd}\u{fffd}\n👩\u{200d}👧 e\u{301}\tx");
+        let mut pieces = Sanitizer::default();
+        let split: String = text.chars().map(|c| pieces.push(&c.to_string())).collect();
+        assert_eq!(split, whole);
+        let flood = format!("e{}x", "\u{301}".repeat(1_000));
+        assert_eq!(Sanitizer::default().push(&flood).chars().count(), 2 + MAX_ZERO_WIDTH);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Prints the text of a response as it arrives, and its thinking on stderr.
+//! Prints the text of a response as it arrives: as Markdown on a terminal, else as it is. Thinking goes to stderr.
 
 use std::io;
 
@@ -7,7 +7,9 @@ use agentloop::{ChatStreamEvent, PartDelta, PartStart};
 use super::thinking::ThinkingRenderer;
 use crate::notes::Notes;
 use crate::output::Output;
-use crate::printable;
+use crate::printable::{self, Sanitizer};
+use crate::screen::markdown::Markdown;
+use crate::screen::{Options, terminal};
 
 /// Prints text on stdout as it arrives, and thinking on stderr.
 #[derive(Debug)]
@@ -15,10 +17,21 @@ pub(crate) struct TextRenderer {
     notes: Notes,
     output: Output,
     thinking: ThinkingRenderer,
+    body: Body,
     /// Whether the printed text ends within a line.
     is_within_line: bool,
     /// How many characters of text were printed.
     printed: usize,
+}
+
+/// How text is printed.
+#[derive(Debug)]
+enum Body {
+    /// As it is, in a pipe.
+    Raw,
+    /// On a terminal without Markdown.
+    Plain(Sanitizer),
+    Markdown(Box<Markdown>),
 }
 
 /// A part of a response that is not text.
@@ -31,9 +44,14 @@ pub(crate) struct HiddenPart {
 }
 
 impl TextRenderer {
-    pub(crate) fn new(notes: Notes) -> Self {
-        let (output, thinking) = (Output::new(), ThinkingRenderer::new(notes));
-        Self { notes, output, thinking, is_within_line: false, printed: 0 }
+    pub(crate) fn new(screen: Options, notes: Notes) -> Self {
+        let (output, thinking) = (Output::new(), ThinkingRenderer::new(screen.thinking, notes));
+        let body = match output.is_terminal() {
+            false => Body::Raw,
+            true if screen.plain || !terminal::has_escapes() => Body::Plain(Sanitizer::default()),
+            true => Body::Markdown(Box::new(Markdown::new(terminal::has_colors()))),
+        };
+        Self { notes, output, thinking, body, is_within_line: false, printed: 0 }
     }
 
     /// Returns stdout, for data that is not text.
@@ -46,17 +64,19 @@ impl TextRenderer {
         self.printed
     }
 
+    /// Returns whether stdout is a terminal that shows more than plain text.
+    pub(crate) fn is_terminal(&self) -> bool {
+        matches!(self.body, Body::Markdown(_))
+    }
+
     /// Prints the text or thinking of an event. Only the first choice is printed.
     pub(crate) fn print_event(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
         match event {
             ChatStreamEvent::ContentDelta { choice_index: 0, delta, .. } => match delta {
                 PartDelta::Text { text } => {
                     self.thinking.close();
-                    self.is_within_line =
-                        text.chars().last().map_or(self.is_within_line, |c| c != '\n');
                     self.printed += text.chars().count();
-                    self.output.write_untrusted(text)?;
-                    self.output.flush()?;
+                    self.print_text(text)?;
                 }
                 PartDelta::Thinking { thinking } => self.thinking.print(thinking),
                 _ => {}
@@ -69,12 +89,29 @@ impl TextRenderer {
         Ok(())
     }
 
+    fn print_text(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.body {
+            Body::Raw => self.output.write_text(text)?,
+            Body::Plain(sanitizer) => self.output.write_text(&sanitizer.push(text))?,
+            Body::Markdown(markdown) => {
+                let mut out = String::new();
+                markdown.push(text, &mut out);
+                self.output.write_text(&out)?;
+            }
+        }
+        self.is_within_line = text.chars().last().map_or(self.is_within_line, |c| c != '\n');
+        self.output.flush()
+    }
+
     /// Starts a new line on the terminal for a message on stderr.
     ///
-    /// The line break goes to stderr, so stdout receives exactly the text of the response.
+    /// In a pipe the line break goes to stderr, so stdout receives exactly the text of the response.
     pub(crate) fn make_room(&mut self) {
         self.thinking.close();
-        if self.is_within_line {
+        if let Body::Markdown(_) = self.body {
+            // An error is reported by the next write.
+            let _ = self.finish();
+        } else if self.is_within_line {
             self.notes.end_line();
         }
     }
@@ -82,8 +119,15 @@ impl TextRenderer {
     /// Ends the text with a line break, if it does not have one.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         self.thinking.close();
-        if std::mem::take(&mut self.is_within_line) {
-            self.output.write_text("\n")?;
+        let is_within_line = std::mem::take(&mut self.is_within_line);
+        match &mut self.body {
+            Body::Markdown(markdown) => {
+                let mut out = String::new();
+                markdown.finish(&mut out);
+                self.output.write_text(&out)?;
+            }
+            _ if is_within_line => self.output.write_text("\n")?,
+            _ => {}
         }
         self.output.flush()
     }

@@ -22,13 +22,14 @@ const ASCII_FRAMES: [char; 4] = ['|', '/', '-', '\\'];
 
 const ERASE: &str = "\r\x1b[2K";
 
-static LINE: Mutex<Line> =
-    Mutex::new(Line { wait: None, retry: None, is_drawn: false, has_thread: false, ticks: 0 });
+static LINE: Mutex<Line> = Mutex::new(Line::new());
 
 #[derive(Debug)]
 struct Line {
     wait: Option<Wait>,
     retry: Option<Retry>,
+    /// A text that is shown as it is.
+    fixed: Option<String>,
     is_drawn: bool,
     has_thread: bool,
     ticks: usize,
@@ -64,9 +65,20 @@ pub(crate) fn update(label: &str) {
     line.start_thread();
 }
 
+/// Shows a text as it is, without a spinner. An empty text removes the status line.
+pub(crate) fn set(text: &str) {
+    let mut line = lock();
+    line.fixed = (!text.is_empty()).then(|| clean(text));
+    line.draw();
+}
+
 /// Shows a countdown before a retry.
 pub(crate) fn show_retry(reason: &str, wait: Duration) {
     let mut line = lock();
+    // The progress of many calls is not replaced by the retry of one.
+    if line.fixed.is_some() {
+        return;
+    }
     let Some(until) = Instant::now().checked_add(wait) else { return };
     line.retry = Some(Retry { reason: clean(reason), until });
     line.start_thread();
@@ -77,6 +89,7 @@ pub(crate) fn clear() {
     let mut line = lock();
     line.wait = None;
     line.retry = None;
+    line.fixed = None;
     line.erase();
 }
 
@@ -97,6 +110,10 @@ fn clean(label: &str) -> String {
 }
 
 impl Line {
+    const fn new() -> Self {
+        Self { wait: None, retry: None, fixed: None, is_drawn: false, has_thread: false, ticks: 0 }
+    }
+
     fn start_thread(&mut self) {
         if self.has_thread {
             return;
@@ -114,19 +131,27 @@ impl Line {
     }
 
     fn draw(&mut self) {
-        let now = Instant::now();
-        let Some(text) = self.text(now) else { return self.erase() };
+        let Some(text) = self.text(Instant::now()) else {
+            return match self.fixed.clone() {
+                Some(text) => self.write(&text),
+                None => self.erase(),
+            };
+        };
         self.ticks = self.ticks.wrapping_add(1);
         let frame = match std::env::var_os("TERM").is_some_and(|term| term == "linux") {
             true => ASCII_FRAMES[self.ticks % ASCII_FRAMES.len()],
             false => FRAMES[self.ticks % FRAMES.len()],
         };
+        self.write(&format!("{frame} {text}"));
+    }
+
+    fn write(&mut self, text: &str) {
         // A line that fills the width would wrap, and a wrapped line cannot be removed again.
-        let columns = terminal::size().0.saturating_sub(3);
-        let text = width::shorten(&text, columns);
+        let columns = terminal::size().0.saturating_sub(1);
+        let text = width::shorten(text, columns);
         self.is_drawn = true;
         let mut stderr = std::io::stderr().lock();
-        let _ = stderr.write_all(format!("{ERASE}{frame} {text}").as_bytes());
+        let _ = stderr.write_all(format!("{ERASE}{text}").as_bytes());
         let _ = stderr.flush();
     }
 
@@ -170,7 +195,7 @@ mod tests {
     use super::*;
 
     fn line() -> Line {
-        Line { wait: None, retry: None, is_drawn: false, has_thread: true, ticks: 0 }
+        Line::new()
     }
 
     #[test]

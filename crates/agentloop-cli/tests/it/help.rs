@@ -144,6 +144,15 @@ fn help_of_chat() {
           --save-media <DIR>
               Save the images, audio and files of the responses to this folder
 
+          --plain
+              Print the text of the response as it is, also at a terminal: without rendering its Markdown and without word wrap
+
+          --thinking <MODE>
+              How to show thinking at a terminal: collapse prints one line with the time it took
+              
+              [default: collapse]
+              [possible values: show, collapse, hide]
+
     Conversation:
       -c, --continue
               Continue the conversation that was used last. Its model is used, unless another one is given
@@ -522,6 +531,15 @@ fn help_of_run() {
 
           --save-media <DIR>
               Save the images, audio and files of the responses to this folder
+
+          --plain
+              Print the text of the response as it is, also at a terminal: without rendering its Markdown and without word wrap
+
+          --thinking <MODE>
+              How to show thinking at a terminal: collapse prints one line with the time it took
+              
+              [default: collapse]
+              [possible values: show, collapse, hide]
 
     Conversation:
       -c, --continue

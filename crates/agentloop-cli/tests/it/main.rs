@@ -41,6 +41,7 @@ mod run_mcp;
 mod run_resume;
 mod run_terminal;
 mod screen_status;
+mod screen_text;
 mod secrets;
 mod semantics_a;
 mod semantics_b;

@@ -83,6 +83,9 @@ pub(crate) struct OutputArgs {
     /// Save the images, audio and files of the responses to this folder.
     #[arg(long, value_name = "DIR")]
     pub(in crate::command) save_media: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(in crate::command) screen: crate::screen::Options,
 }
 
 impl Args {

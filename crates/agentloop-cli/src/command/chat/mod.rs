@@ -4,7 +4,6 @@ mod args;
 mod attachments;
 mod parameters;
 mod request;
-mod save;
 mod show;
 
 use agentloop::ChatStream;
@@ -13,7 +12,6 @@ pub(crate) use self::args::Args;
 pub(in crate::command) use self::args::OutputArgs;
 pub(in crate::command) use self::parameters::{Parameters, parse_schema};
 pub(in crate::command) use self::request::{Base, EXAMPLE};
-pub(in crate::command) use self::save::save_media;
 pub(in crate::command) use self::show::Format;
 use self::show::Show;
 use crate::failure::Failure;
@@ -31,7 +29,8 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         _ => Format::Text,
     };
     let catalog = client.catalog().clone();
-    let mut show = Show::new(format, args.output.save_media, catalog, setup.notes);
+    let (save, screen) = (args.output.save_media, args.output.screen);
+    let mut show = Show::new(format, save, screen, catalog, setup.notes);
     setup.notes.show_wait(&format!("waiting for {}", request.model));
     if let Some(schema) = args.output.schema {
         return match client.chat_structured_as(schema, request).await {

@@ -10,11 +10,12 @@ use agentloop::{
 };
 use serde_json::Value;
 
-use super::save::save_media;
 use crate::failure::Failure;
 use crate::notes::Notes;
-use crate::render::{TextRenderer, describe_hidden_part, describe_incomplete};
-use crate::screen::last_line;
+use crate::render::{
+    TextRenderer, describe_hidden_part, describe_incomplete, save_media, show_media,
+};
+use crate::screen::{Options, last_line};
 
 /// The format of the output on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +46,11 @@ impl Show {
     pub(super) fn new(
         format: Format,
         save: Option<PathBuf>,
+        screen: Options,
         catalog: ModelCatalog,
         notes: Notes,
     ) -> Self {
-        let text = TextRenderer::new(notes);
+        let text = TextRenderer::new(screen, notes);
         Self { format, notes, text, save, catalog, started: Instant::now(), is_over: false }
     }
 
@@ -133,6 +135,8 @@ impl Show {
         self.notes.print_warnings(&response.warnings);
         if let Some(folder) = &self.save {
             save_media(response, folder, self.notes)?;
+        } else if self.format == Format::Text && self.text.is_terminal() {
+            show_media(response, self.text.output(), self.notes)?;
         }
         self.show_last_line(response, &response.usage, None);
         let mut reasons = response.choices.iter().map(|choice| &choice.finish_reason);
@@ -148,7 +152,7 @@ impl Show {
             let price = || last_line::cost_of(response, &self.catalog).map(|cost| cost.usd);
             let cost = cost.or_else(|| (*usage == response.usage).then(price).flatten());
             let line = last_line::describe(response, usage, cost, self.started.elapsed());
-            self.notes.print_last_line(&line);
+            self.notes.print_dimmed(&line);
         }
     }
 
@@ -182,7 +186,7 @@ impl Show {
     fn show_event(&mut self, event: &ChatStreamEvent) -> io::Result<()> {
         self.text.print_event(event)?;
         let Some(part) = describe_hidden_part(event) else { return Ok(()) };
-        if part.is_media && self.save.is_some() {
+        if part.is_media && (self.save.is_some() || self.text.is_terminal()) {
             return Ok(());
         }
         self.text.make_room();

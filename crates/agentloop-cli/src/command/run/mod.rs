@@ -21,10 +21,11 @@ pub(crate) use self::args::ToolArgs;
 use self::show::Show;
 use self::start::Start;
 use self::store::{Claim, LockedFiles};
-use crate::command::chat::{Args, Format, save_media};
+use crate::command::chat::{Args, Format};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable;
+use crate::render::save_media;
 use crate::setup::Setup;
 
 pub(in crate::command) use self::tools::calculator;
@@ -62,7 +63,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         output if output.json || output.schema.is_some() => Format::Json,
         _ => Format::Text,
     };
-    let mut show = Show::new(format, setup.notes);
+    let mut show = Show::new(format, &args.output, setup.notes);
     let mut has_progress = false;
     let followed = follow(agent.stream(request), &cancel, setup.notes, |event| {
         has_progress |= !matches!(event, RunEvent::RunDone { .. });

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use agentloop::agent::{RunEvent, ToolResult, ToolStatus};
-use agentloop::{ChatStreamEvent, PartDelta, PartStart, Warning};
+use agentloop::{ChatStreamEvent, PartStart, Warning};
 
 use super::excerpt::{quote_arguments, shorten};
-use crate::command::chat::Format;
+use crate::command::chat::{Format, OutputArgs};
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable::escape_name;
-use crate::render::{TextRenderer, describe_hidden_part};
+use crate::render::{TextRenderer, describe_hidden_part, show_media};
 use crate::screen::last_line::format_duration;
 use crate::screen::status;
 
@@ -28,6 +28,8 @@ const MAX_ARGUMENTS: usize = 1_000;
 #[derive(Debug)]
 pub(super) struct Show {
     format: Format,
+    /// Whether the media of the run are saved at its end.
+    saves_media: bool,
     notes: Notes,
     text: TextRenderer,
     /// The subjects of calls in progress, by step and index.
@@ -37,11 +39,12 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn new(format: Format, notes: Notes) -> Self {
+    pub(super) fn new(format: Format, args: &OutputArgs, notes: Notes) -> Self {
         Self {
             format,
+            saves_media: args.save_media.is_some(),
             notes,
-            text: TextRenderer::new(notes),
+            text: TextRenderer::new(args.screen, notes),
             subjects: BTreeMap::new(),
             warned: Vec::new(),
         }
@@ -101,21 +104,24 @@ impl Show {
     }
 
     fn show_model_event(&mut self, event: &ChatStreamEvent) -> Result<(), Failure> {
-        if let ChatStreamEvent::ContentDelta { delta, .. } = event
-            && matches!(delta, PartDelta::Text { .. } | PartDelta::Thinking { .. })
-        {
-            status::clear();
-        }
         self.text.print_event(event)?;
         let is_call =
             matches!(event, ChatStreamEvent::ContentStart { part: PartStart::ToolCall { .. }, .. });
-        if let Some(part) = describe_hidden_part(event).filter(|_| !is_call) {
+        let shows_media = !self.saves_media && self.text.is_terminal();
+        let hidden =
+            describe_hidden_part(event).filter(|part| !(is_call || shows_media && part.is_media));
+        if let Some(part) = hidden {
             self.text.make_room();
             let part = part.description;
             self.notes.print_note(&format!("the response contains {part}; use --events to see it"));
         }
         if let ChatStreamEvent::MessageDone { .. } | ChatStreamEvent::Error { .. } = event {
             self.make_room()?;
+        }
+        if let ChatStreamEvent::MessageDone { response } = event
+            && shows_media
+        {
+            show_media(response, self.text.output(), self.notes)?;
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ pub(super) fn print_summary(outcome: &Outcome, client: &AgentLoop, notes: Notes)
     match &outcome.response {
         Some(response) if notes.is_terminal() => {
             let line = last_line::describe(response, &outcome.usage, cost, elapsed);
-            notes.print_last_line(&format!("{stop} · {count} · {line}"));
+            notes.print_dimmed(&format!("{stop} · {count} · {line}"));
         }
         _ => {
             let mut words = vec![count];
