@@ -53,8 +53,9 @@ fn add_chat(words: &mut Vec<OsString>, is_terminal: bool) -> bool {
     let is_command = match first {
         Some("-h" | "--help" | "-V" | "--version") => true,
         Some(word) => Command::NAMES.contains(&word),
-        // Without any word the prompt is in a pipe, or there is none. A first word that is not UTF-8 is reported by the parser.
-        None => is_terminal && words.len() < 2,
+        // Without any word the prompt is in a pipe, or the user wants a conversation. A first word that is not UTF-8 is
+        // reported by the parser.
+        None => is_terminal && words.len() < 2 && !crate::command::repl::is_at_terminal(),
     };
     if !is_command {
         words.insert(words.len().min(1), "chat".into());

@@ -154,7 +154,7 @@ fn flatten(table: &dyn TableLike, prefix: &str, settings: &mut Vec<(String, Stri
             }
             Item::Table(_) => settings.push((name, "{}".to_owned())),
             Item::ArrayOfTables(tables) => {
-                settings.push((name, format!("{} tables", tables.len())))
+                settings.push((name, format!("{} tables", tables.len())));
             }
             Item::None => {}
         }

@@ -14,6 +14,7 @@ pub(crate) mod log;
 pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod providers;
+pub(crate) mod repl;
 pub(crate) mod run;
 pub(crate) mod setup;
 pub(crate) mod sim;
@@ -29,6 +30,9 @@ use crate::setup::Setup;
 pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> {
     match command {
         Command::Batch(args) => batch::run(*args, setup).await,
+        Command::Chat(args) | Command::Run(args) if args.is_interactive() => {
+            repl::run(*args, setup).await
+        }
         Command::Chat(args) if !args.is_run() => chat::run(*args, setup).await,
         Command::Chat(args) | Command::Run(args) => run::run(*args, setup).await,
         Command::Demo(args) => demo::run(&args, setup).await,

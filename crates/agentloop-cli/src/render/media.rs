@@ -30,7 +30,7 @@ pub(crate) fn show_media(
     notes: Notes,
 ) -> Result<(), Failure> {
     let protocol = ImageProtocol::detect();
-    let mut unseen = Vec::new();
+    let mut remaining = Vec::new();
     for part in response.choices.iter().take(1).flat_map(|choice| choice.media()) {
         // A provider may send only a URL.
         let Ok(bytes) = part.bytes() else {
@@ -40,13 +40,13 @@ pub(crate) fn show_media(
         let shown = protocol.filter(|_| matches!(part, ResponsePart::Image(_)));
         match shown.and_then(|protocol| protocol.encode(&bytes)) {
             Some(image) => output.write_line(&image)?,
-            None => unseen.push(part),
+            None => remaining.push(part),
         }
     }
     output.flush()?;
     match find_folder() {
-        Some(folder) => save_parts(&unseen, &folder, notes),
-        None if unseen.is_empty() => Ok(()),
+        Some(folder) => save_parts(&remaining, &folder, notes),
+        None if remaining.is_empty() => Ok(()),
         None => {
             notes.print_note("the response contains media; use --save-media DIR to save it");
             Ok(())

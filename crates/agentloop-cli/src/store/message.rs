@@ -138,10 +138,6 @@ impl Store {
     }
 
     /// Removes the messages from this place on.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "undoing and retrying need an interactive chat")
-    )]
     pub(crate) fn truncate(&mut self, of: &Conversation, from: usize) -> Result<()> {
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         self.transact(|connection| {

@@ -18,6 +18,16 @@ pub(crate) struct HistoryArgs {
 }
 
 impl HistoryArgs {
+    /// Returns the options for a new conversation.
+    pub(crate) fn new_conversation(before: &Self) -> Self {
+        Self { is_continued: false, name: None, no_log: before.no_log }
+    }
+
+    /// Returns the options to continue the conversation with this identifier.
+    pub(crate) fn in_conversation(&self, id: String) -> Self {
+        Self { is_continued: false, name: Some(id), no_log: self.no_log }
+    }
+
     /// Returns whether the prompt may belong to a conversation that exists.
     pub(crate) fn continues(&self) -> bool {
         self.is_continued || self.name.is_some()

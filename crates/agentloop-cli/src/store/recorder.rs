@@ -160,6 +160,37 @@ impl Recorder {
         self.is_logged = self.response.is_some();
     }
 
+    /// Returns whether conversations are stored.
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.is_enabled
+    }
+
+    /// Returns the identifier of the conversation, once it is stored.
+    pub(crate) fn conversation_id(&self) -> Option<String> {
+        let stored = self.response.as_ref().map(|unfinished| &unfinished.conversation);
+        stored.or(self.conversation.as_ref()).map(|conversation| conversation.id.clone())
+    }
+
+    /// Keeps the first messages of the conversation, and removes the rest. Messages that are not sent again do not count.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        let Some(conversation) = self.conversation.clone().filter(|_| self.is_enabled) else {
+            return;
+        };
+        let kept = self.shared.with(|store| {
+            let (mut sendable, mut from) = (0, 0);
+            for stored in store.messages(&conversation)? {
+                let is_sendable = stored.into_sendable().is_some();
+                if sendable + usize::from(is_sendable) > count {
+                    break;
+                }
+                sendable += usize::from(is_sendable);
+                from += 1;
+            }
+            store.truncate(&conversation, from)
+        });
+        self.keep(kept);
+    }
+
     /// Returns whether the conversation is stored.
     pub(crate) fn is_logged(&self) -> bool {
         self.is_logged

@@ -170,7 +170,7 @@ fn a_timeout_is_reported_as_it_was_set() {
         let args = ["chat", "--timeout", "0.5", "Hi"].into_iter().chain(form);
         let run = lab(&url, args).run();
         assert_eq!(run.code, Some(1), "{run}");
-        assert!(run.stderr.contains("did not come within 0.5 s"), "{run}");
+        assert!(run.stderr.contains("timed out after 0.5 s"), "{run}");
     }
 }
 

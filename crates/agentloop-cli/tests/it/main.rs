@@ -27,6 +27,7 @@ mod encode;
 mod help;
 mod history;
 mod history_terminal;
+mod interactive;
 mod live;
 mod log;
 mod model_names;

@@ -10,7 +10,7 @@ use crate::command::run::ToolArgs;
 use crate::store::HistoryArgs;
 
 /// Options of `agentloop chat`, which are also those of `agentloop run`.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Args {
     /// The prompt. Text from stdin is appended after a blank line.
     #[arg(value_name = "PROMPT", value_parser = crate::argv::unmark)]
@@ -54,7 +54,7 @@ pub(crate) struct Args {
 }
 
 /// Options of what is printed and saved.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// Print the complete ChatResponse as JSON when it is finished. With tools it is the last response, and its field "run" has
@@ -92,6 +92,19 @@ impl Args {
     /// Returns whether the call is a run of the agent: with tools, with a limit of a run, or with a file that keeps the conversation.
     pub(crate) fn is_run(&self) -> bool {
         self.tools.is_used()
+    }
+
+    /// Returns whether the user wants a conversation at the terminal: nothing is given that could be sent, and nothing that only
+    /// makes sense for one response.
+    pub(crate) fn is_interactive(&self) -> bool {
+        let output = &self.output;
+        self.prompt.is_empty()
+            && self.request.is_none()
+            && self.template.is_none()
+            && self.attachments.is_empty()
+            && !self.tools.keeps_file()
+            && !(output.json || output.events || output.schema.is_some())
+            && crate::command::repl::is_at_terminal()
     }
 
     /// Returns the words of the prompt.

@@ -3,7 +3,7 @@
 use agentloop::{ContentPart, Result};
 
 /// Options that attach media.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Attachments")]
 pub(crate) struct Attachments {
     /// Attach an image, for example photo.jpg. Can be repeated.
@@ -27,6 +27,12 @@ pub(crate) struct Attachments {
 }
 
 impl Attachments {
+    /// Returns whether nothing is attached.
+    pub(super) fn is_empty(&self) -> bool {
+        let all = [&self.images, &self.files, &self.audio, &self.videos];
+        all.iter().all(|locations| locations.is_empty())
+    }
+
     /// Reads the attachments, in the order images, audio, videos.
     pub(super) fn read_parts(&self) -> Result<Vec<ContentPart>> {
         type FromUrl = fn(String) -> ContentPart;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::setup::Setup;
 
 /// Options that change what is sent.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct Parameters {
     /// The sampling temperature; 0 gives the least random text [default: the model's own]

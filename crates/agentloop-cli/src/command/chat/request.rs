@@ -82,6 +82,28 @@ impl Args {
         Ok(request)
     }
 
+    /// Builds the settings of a conversation: the request without a prompt.
+    pub(in crate::command) async fn build_settings(
+        &self,
+        base: Base,
+        client: &AgentLoop,
+        setup: &Setup,
+    ) -> Result<ChatRequest, Failure> {
+        let mut request = match base {
+            Base::Conversation(saved) | Base::Stored(saved) => *saved,
+            Base::Request => ChatRequest::default(),
+        };
+        if let Some(system) = &self.system {
+            request.messages.retain(|message| message.role != Role::System);
+            request.messages.insert(0, ChatMessage::system(system.clone()));
+        }
+        self.parameters.apply(&mut request, setup);
+        if self.model.is_some() || request.model.is_empty() {
+            request.model = choose_model(self.model.as_deref(), client, setup).await?;
+        }
+        Ok(request)
+    }
+
     /// Reads the prompt: the words of the command line and stdin, in the template if there is one.
     fn read_prompt(
         &self,

@@ -54,7 +54,7 @@ impl TerminalApprover {
     }
 
     /// Shows the changes that `edit_file` makes in this folder.
-    pub(super) fn with_root(mut self, root: &Path) -> Self {
+    pub(in crate::command) fn with_root(mut self, root: &Path) -> Self {
         self.edits = Root::open(root).ok().map(|root| {
             let definition = edit::tool(root.clone()).fingerprint();
             (root, definition)

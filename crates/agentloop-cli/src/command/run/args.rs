@@ -16,7 +16,7 @@ use crate::printable;
 const MAX_REPEATS: u32 = 4;
 
 /// Options of tools and of the runs that call them.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Tools")]
 pub(crate) struct ToolArgs {
     /// A built-in tool that the model may call. Can be repeated. By default there is none.
@@ -77,15 +77,49 @@ impl ToolArgs {
             || self.max_run_tokens.is_some()
     }
 
-    pub(super) fn root(&self) -> &Path {
+    /// Returns whether the run or its conversation is in a file.
+    pub(in crate::command) fn keeps_file(&self) -> bool {
+        self.save.is_some() || self.resume.is_some()
+    }
+
+    pub(in crate::command) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))
+    }
+
+    /// Enables a built-in tool.
+    pub(in crate::command) fn enable(&mut self, name: &str) -> Result<(), Failure> {
+        if !tools::NAMES.contains(&name) {
+            return Err(Failure::input_with_hint(
+                format!("unknown tool `{}`", printable::escape_name(name)),
+                format!("the built-in tools are: {}", tools::NAMES.join(", ")),
+            ));
+        }
+        if !self.tools.iter().any(|tool| tool == name) {
+            self.tools.push(name.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Disables a built-in tool.
+    pub(in crate::command) fn disable(&mut self, name: &str) -> Result<(), Failure> {
+        let before = self.tools.len();
+        self.tools.retain(|tool| tool != name);
+        self.allowed.retain(|tool| tool != name);
+        self.denied.retain(|tool| tool != name);
+        match self.tools.len() < before {
+            true => Ok(()),
+            false => Err(Failure::input(format!(
+                "the built-in tool `{}` is not enabled",
+                printable::escape_name(name)
+            ))),
+        }
     }
 
     /// Builds the agent and returns it with its tools.
     ///
     /// `--allow` applies to the current definition of a tool: if a server changes it, its calls need approval again. `--deny`
     /// applies to the name.
-    pub(super) async fn build_agent(
+    pub(in crate::command) async fn build_agent(
         &self,
         client: AgentLoop,
         notes: Notes,

@@ -18,7 +18,7 @@ use agentloop::agent::{CancelToken, Outcome, RunEvent, RunStream, StopReason};
 
 pub(in crate::command) use self::approve::TerminalApprover;
 pub(crate) use self::args::ToolArgs;
-use self::show::Show;
+pub(in crate::command) use self::show::Show;
 use self::start::Start;
 use self::store::{Claim, LockedFiles};
 use crate::command::chat::{Args, Format};
@@ -28,7 +28,8 @@ use crate::printable;
 use crate::render::save_media;
 use crate::setup::Setup;
 
-pub(in crate::command) use self::tools::calculator;
+pub(in crate::command) use self::summary::{check_finished, print_summary};
+pub(in crate::command) use self::tools::{NAMES as TOOL_NAMES, calculator};
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
@@ -98,13 +99,13 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
         }
     }
     if format != Format::Events {
-        summary::print_summary(&outcome, &client, setup.notes);
+        print_summary(&outcome, &client, setup.notes);
     }
     finish(outcome, saved, recorder.is_logged(), &args, setup)
 }
 
 /// Reads the run to its end. Ctrl-C cancels the run; a second Ctrl-C returns at once.
-async fn follow(
+pub(in crate::command) async fn follow(
     mut stream: RunStream,
     cancel: &CancelToken,
     notes: Notes,
@@ -180,7 +181,7 @@ fn finish(
     }
     match outcome.error {
         Some(error) => Err(error.into()),
-        None => summary::check_finished(&outcome.stop),
+        None => check_finished(&outcome.stop),
     }
 }
 

@@ -26,7 +26,7 @@ const MAX_ARGUMENTS: usize = 1_000;
 
 /// Prints the events of a run.
 #[derive(Debug)]
-pub(super) struct Show {
+pub(in crate::command) struct Show {
     format: Format,
     /// Whether the media of the run are saved at its end.
     saves_media: bool,
@@ -39,7 +39,7 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn new(format: Format, args: &OutputArgs, notes: Notes) -> Self {
+    pub(in crate::command) fn new(format: Format, args: &OutputArgs, notes: Notes) -> Self {
         Self {
             format,
             saves_media: args.save_media.is_some(),
@@ -51,7 +51,7 @@ impl Show {
     }
 
     /// Prints an event.
-    pub(super) fn show_event(&mut self, event: &RunEvent) -> Result<(), Failure> {
+    pub(in crate::command) fn show_event(&mut self, event: &RunEvent) -> Result<(), Failure> {
         if let RunEvent::Model(ChatStreamEvent::MessageDone { response }) = event {
             self.show_warnings(&response.warnings)?;
         }

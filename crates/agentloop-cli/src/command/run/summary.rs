@@ -11,7 +11,7 @@ use crate::render::describe_incomplete;
 use crate::screen::last_line;
 
 /// Prints why the run stopped and what it used: on a terminal as the last line, else as a note.
-pub(super) fn print_summary(outcome: &Outcome, client: &AgentLoop, notes: Notes) {
+pub(in crate::command) fn print_summary(outcome: &Outcome, client: &AgentLoop, notes: Notes) {
     let count = match outcome.steps.len() {
         1 => "1 step".to_owned(),
         steps => format!("{steps} steps"),
@@ -48,7 +48,7 @@ fn total_cost(outcome: &Outcome, client: &AgentLoop) -> Option<agentloop::Usd> {
 }
 
 /// Returns a failure if the run stopped before the model had finished.
-pub(super) fn check_finished(stop: &StopReason) -> Result<(), Failure> {
+pub(in crate::command) fn check_finished(stop: &StopReason) -> Result<(), Failure> {
     let describe = |reason: &FinishReason| {
         describe_incomplete(reason).unwrap_or("the response is not complete").to_owned()
     };

@@ -235,7 +235,7 @@ impl Reader<'_> {
             ('*' | '_', 3) => Style { italic: true, ..Style::BOLD },
             _ => return self.show_plain(rest, length, sink),
         };
-        let can_start = !next.is_whitespace() && !(marker == '_' && is_word(before));
+        let can_start = !(next.is_whitespace() || marker == '_' && is_word(before));
         if !can_start || self.depth >= MAX_DEPTH {
             return self.show_plain(rest, length, sink);
         }

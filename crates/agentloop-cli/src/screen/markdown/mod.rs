@@ -152,13 +152,13 @@ impl Markdown {
             text = &text[end..];
             match &mut self.code {
                 Some(code) if is_full => {
-                    code.push(&std::mem::take(&mut self.start), &mut self.lines)
+                    code.push(&std::mem::take(&mut self.start), &mut self.lines);
                 }
                 Some(_) => {}
                 None if is_full => self.force_start(),
                 None if self.needs_end => {}
                 None => match start::read(&self.start, false) {
-                    Ok(start) => self.begin(start),
+                    Ok(start) => self.begin(&start),
                     Err(undecided) => self.needs_end = undecided.needs_end,
                 },
             }
@@ -174,7 +174,7 @@ impl Markdown {
         if !matches!(start.kind, Kind::Heading(_)) {
             start.kind = Kind::Text;
         }
-        self.begin(start);
+        self.begin(&start);
     }
 
     fn end_line(&mut self) {
@@ -191,7 +191,7 @@ impl Markdown {
         }
         if self.text.is_none() {
             match start::read(&self.start, true) {
-                Ok(start) => self.begin(start),
+                Ok(start) => self.begin(&start),
                 Err(_) => return,
             }
         }
@@ -202,7 +202,7 @@ impl Markdown {
     }
 
     /// Begins a line of which the start is known.
-    fn begin(&mut self, start: LineStart) {
+    fn begin(&mut self, start: &LineStart) {
         let line = std::mem::take(&mut self.start);
         self.needs_end = false;
         let content = &line[start.content..];
@@ -217,7 +217,7 @@ impl Markdown {
             self.has_output = true;
         }
         let is_code = start.items.is_empty() && start.column >= 4 && self.lists.is_empty();
-        let (first, indent) = self.lists.place(&start, self.width());
+        let (first, indent) = self.lists.place(start, self.width());
         match start.kind {
             Kind::Blank if start.quotes == 0 => self.needs_blank = true,
             // A quote that goes on keeps its bar.
@@ -230,7 +230,7 @@ impl Markdown {
             Kind::Fence(marker, length, ref language) => {
                 let marker = (marker, length);
                 let (code, line) =
-                    Code::start(marker, language, &start, (first, indent), self.width());
+                    Code::start(marker, language, start, (first, indent), self.width());
                 self.lines.push(line);
                 self.code = Some(code);
             }

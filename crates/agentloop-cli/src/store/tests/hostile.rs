@@ -35,7 +35,7 @@ fn hostile_text_is_stored_exactly_and_searched_safely() {
         match store.search(text, 50) {
             Ok(_) => assert!(text.contains(char::is_alphanumeric), "{text:?}"),
             Err(error) => {
-                assert_eq!(error.to_string(), "there is nothing to search for", "{text:?}")
+                assert_eq!(error.to_string(), "there is nothing to search for", "{text:?}");
             }
         }
     }

@@ -72,7 +72,7 @@ fn every_part_of_a_message_comes_back_exactly() {
     let mut store = folder.open();
     let image = format!(
         "data:image/png;base64,{}",
-        "iVBORw0KGgo=".repeat(1).replace('=', "A").repeat(1_000)
+        "iVBORw0KGgo=".to_string().replace('=', "A").repeat(1_000)
     );
     let mut thinking = ThinkingPart::new("Hm. \u{0} \u{202e}");
     thinking.signature = Some("c2lnbmF0dXJl".repeat(1_000));
@@ -81,7 +81,7 @@ fn every_part_of_a_message_comes_back_exactly() {
         ToolCallPart::new("call_1", "weather", r#"{"city": "Rome","n":1.0}"#).into(),
     ];
     let messages = [
-        ChatMessage::user(vec![ContentPart::text("Look"), ContentPart::image_url(image.clone())]),
+        ChatMessage::user(vec![ContentPart::text("Look"), ContentPart::image_url(image)]),
         ChatResponse::from_parts("anthropic/claude", parts).into_message(),
         ChatMessage::tool("call_1", "rain").with_name("weather"),
         ChatMessage::tool_error("call_2", "failed"),
@@ -135,7 +135,7 @@ fn an_interrupted_response_keeps_its_text_and_a_killed_process_leaves_its_prompt
         .with_error(&error);
     store.write_response(place, &half.clone().into_message(), &record).unwrap();
     let stored = store.messages(&talk).unwrap();
-    assert_eq!(stored[1].message, half.clone().into_message());
+    assert_eq!(stored[1].message, half.into_message());
     assert_eq!(stored[1].response.as_ref().unwrap(), &record);
     let json = serde_json::to_string(&record.error).unwrap();
     assert!(!json.contains("raw-secret") && !json.contains("Half"), "{json}");

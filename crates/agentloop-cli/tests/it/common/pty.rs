@@ -103,13 +103,18 @@ impl Setup {
 impl Terminal {
     /// Waits until the screen contains a text.
     pub(crate) fn wait_for(&mut self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// Waits until the screen is as expected.
+    pub(crate) fn wait_until(&mut self, what: &str, is_expected: impl Fn(&str) -> bool) {
         let start = Instant::now();
-        while !self.screen().contains(text) {
+        while !is_expected(&self.screen()) {
             match self.output.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
                 Ok(bytes) => self.process(&bytes),
-                Err(RecvTimeoutError::Timeout) => panic!("no {text:?} on\n{}", self.screen()),
+                Err(RecvTimeoutError::Timeout) => panic!("no {what:?} on\n{}", self.screen()),
                 Err(RecvTimeoutError::Disconnected) => {
-                    panic!("the command ended without {text:?} on\n{}", self.screen())
+                    panic!("the command ended without {what:?} on\n{}", self.screen())
                 }
             }
         }
@@ -129,7 +134,6 @@ impl Terminal {
     }
 
     /// Types on the keyboard of the terminal.
-    #[allow(dead_code, reason = "for tests that answer questions")]
     pub(crate) fn press(&mut self, keys: &str) {
         self.controller.write_all(keys.as_bytes()).unwrap();
     }

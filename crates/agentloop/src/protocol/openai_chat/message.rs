@@ -266,7 +266,7 @@ impl<'a, 'w> Messages<'a, 'w> {
             }
             ReasoningEcho::Reasoning => wire.reasoning = thoughts,
             ReasoningEcho::ReasoningDetails if assistant.details.is_empty() => {
-                wire.reasoning = thoughts
+                wire.reasoning = thoughts;
             }
             ReasoningEcho::ReasoningDetails => wire.reasoning_details = assistant.details,
             ReasoningEcho::ThinkingChunk | ReasoningEcho::Never => {}

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use files::Root;
 
 /// The names of the built-in tools.
-pub(super) const NAMES: [&str; 7] =
+pub(in crate::command) const NAMES: [&str; 7] =
     ["time", "calculator", "read_file", "list_files", "search_files", "edit_file", "run_command"];
 
 /// Builds the tools with these names, each once. The file tools use `root` and its subfolders

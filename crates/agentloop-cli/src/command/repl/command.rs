@@ -1,0 +1,251 @@
+//! What a line of an interactive conversation means: a prompt, or a command such as `/model`.
+
+/// The commands, with their arguments and what they do.
+pub(super) const HELP: [(&str, &str, &str); 12] = [
+    ("/help", "", "show this list"),
+    (
+        "/model",
+        "[MODEL]",
+        "continue with another model, also of another provider; without MODEL, show the model",
+    ),
+    ("/system", "[TEXT]", "replace the system prompt; without TEXT, show it"),
+    ("/file", "SOURCE…", "add files, folders, patterns or URLs to the next prompt"),
+    ("/image", "PATH…", "add images to the next prompt"),
+    (
+        "/tools",
+        "[NAME…]",
+        "enable built-in tools, or disable them with -NAME; without NAME, list the tools",
+    ),
+    ("/retry", "", "send the last prompt again, for another response"),
+    ("/undo", "", "remove the last prompt and its response"),
+    ("/cost", "", "show the tokens and the cost of the conversation"),
+    ("/save", "FILE", "save the conversation as Markdown, or as JSON if FILE ends in .json"),
+    ("/new", "", "start a new conversation"),
+    ("/quit", "", "leave; Ctrl-D does the same"),
+];
+
+/// What the user typed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Typed {
+    Nothing,
+    Prompt(String),
+    Command(Command),
+    /// Not a command; with the most similar one, if there is one.
+    Unknown(String, Option<&'static str>),
+    /// A command with wrong arguments, and how it is used.
+    Misused(String),
+}
+
+/// A command.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Command {
+    Help,
+    Model(Option<String>),
+    System(Option<String>),
+    File(Vec<String>),
+    Image(Vec<String>),
+    Tools(Vec<String>),
+    Retry,
+    Undo,
+    Cost,
+    Save(String),
+    New,
+    Quit,
+}
+
+/// Parses what the user typed.
+///
+/// A prompt that starts with a slash is written with two. A path such as `/etc/hosts` is a prompt, because its first word has a second slash.
+pub(super) fn parse(typed: &str) -> Typed {
+    let (text, is_block) = unquote(typed);
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Typed::Nothing;
+    }
+    if is_block {
+        return Typed::Prompt(text);
+    }
+    let Some(rest) = trimmed.strip_prefix('/') else { return Typed::Prompt(text) };
+    if rest.starts_with('/') {
+        return Typed::Prompt(rest.to_owned());
+    }
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    let (name, argument) = (&rest[..end], rest[end..].trim());
+    if name.contains('/') {
+        return Typed::Prompt(text);
+    }
+    let optional = || (!argument.is_empty()).then(|| argument.to_owned());
+    let command = match name {
+        "help" | "h" | "?" => Command::Help,
+        "model" | "m" => Command::Model(optional()),
+        "system" => Command::System(optional()),
+        "file" | "f" => Command::File(split_words(argument)),
+        "image" => Command::Image(split_words(argument)),
+        "tools" => Command::Tools(split_words(argument)),
+        "retry" => Command::Retry,
+        "undo" => Command::Undo,
+        "cost" => Command::Cost,
+        "save" => Command::Save(split_words(argument).join(" ")),
+        "new" | "clear" => Command::New,
+        "quit" | "exit" | "q" => Command::Quit,
+        _ => return Typed::Unknown(format!("/{name}"), suggest(name)),
+    };
+    match &command {
+        Command::File(words) | Command::Image(words) if words.is_empty() => misused(name),
+        Command::Save(file) if file.is_empty() => misused(name),
+        Command::Retry | Command::Undo | Command::Cost | Command::New if !argument.is_empty() => {
+            misused(name)
+        }
+        _ => Typed::Command(command),
+    }
+}
+
+fn misused(name: &str) -> Typed {
+    let known =
+        HELP.iter().find(|(known, ..)| known[1..].starts_with(&name[..1]) && known.contains(name));
+    let usage =
+        known.map_or(format!("/{name}"), |(name, arguments, _)| format!("{name} {arguments}"));
+    Typed::Misused(format!("use it as `{}`", usage.trim_end()))
+}
+
+/// Returns the command that was probably meant: one that starts with the same letters, or differs in one letter.
+fn suggest(name: &str) -> Option<&'static str> {
+    let names = || HELP.iter().map(|(name, ..)| *name);
+    let starts =
+        names().find(|known| known[1..].starts_with(name) || name.starts_with(&known[1..]));
+    starts.or_else(|| names().find(|known| is_near(&known[1..], name)))
+}
+
+/// Returns whether two words differ by one letter, or by two that are swapped.
+fn is_near(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    if one.len() == other.len() {
+        let different: Vec<usize> = (0..one.len()).filter(|at| one[*at] != other[*at]).collect();
+        return match different[..] {
+            [_] => true,
+            [a, b] => b == a + 1 && one[a] == other[b] && one[b] == other[a],
+            _ => false,
+        };
+    }
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    long.len() == short.len() + 1
+        && (0..long.len()).any(|skip| {
+            let without = long.iter().enumerate().filter(|(at, _)| *at != skip).map(|(_, c)| c);
+            without.eq(short.iter())
+        })
+}
+
+/// Returns whether the user has not finished typing: the last line ends with a backslash, or a block of `"""` is open.
+pub(super) fn is_unfinished(typed: &str) -> bool {
+    let start = typed.trim_start();
+    match start.strip_prefix(QUOTES) {
+        Some(rest) => !rest.contains(QUOTES),
+        None => typed.ends_with('\\') && !typed.ends_with("\\\\"),
+    }
+}
+
+/// The start and the end of a prompt of several lines.
+const QUOTES: &str = "\"\"\"";
+
+/// Removes what only continued the input: the quotes around a block, and backslashes at the ends of lines.
+///
+/// Returns also whether it was a block, which is always a prompt.
+fn unquote(typed: &str) -> (String, bool) {
+    let trimmed = typed.trim();
+    if let Some(rest) = trimmed.strip_prefix(QUOTES) {
+        let inside = rest.find(QUOTES).map_or(rest, |end| &rest[..end]);
+        return (inside.trim_matches('\n').to_owned(), true);
+    }
+    (typed.replace("\\\n", "\n"), false)
+}
+
+/// Splits arguments at spaces. Quotes keep spaces together, and a backslash before a space does too.
+fn split_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let (mut quote, mut is_open) = (None, false);
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, quote) {
+            (c, Some(open)) if c == open => quote = None,
+            (c, Some(_)) => word.push(c),
+            ('"' | '\'', None) => (quote, is_open) = (Some(character), true),
+            ('\\', None) if characters.peek() == Some(&' ') => {
+                word.extend(characters.next());
+            }
+            (c, None) if c.is_whitespace() => {
+                if is_open || !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                is_open = false;
+            }
+            (c, None) => word.push(c),
+        }
+    }
+    if is_open || !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(text: &str) -> Typed {
+        Typed::Prompt(text.to_owned())
+    }
+
+    #[test]
+    fn lines_are_prompts_or_commands() {
+        assert_eq!(parse("  \n"), Typed::Nothing);
+        assert_eq!(parse("Hello there"), prompt("Hello there"));
+        assert_eq!(parse("//quit is a command"), prompt("/quit is a command"));
+        assert_eq!(parse("/etc/hosts is a file"), prompt("/etc/hosts is a file"));
+        assert_eq!(parse("/model"), Typed::Command(Command::Model(None)));
+        assert_eq!(parse("/m groq/x "), Typed::Command(Command::Model(Some("groq/x".into()))));
+        assert_eq!(parse(" /quit"), Typed::Command(Command::Quit));
+        assert_eq!(
+            parse(r#"/file a.rs "b c.rs" d\ e.rs 'f'"#),
+            Typed::Command(Command::File(vec![
+                "a.rs".into(),
+                "b c.rs".into(),
+                "d e.rs".into(),
+                "f".into()
+            ]))
+        );
+        assert_eq!(
+            parse("/system You are\nbrief."),
+            Typed::Command(Command::System(Some("You are\nbrief.".into())))
+        );
+    }
+
+    #[test]
+    fn a_mistyped_command_is_not_sent() {
+        assert_eq!(parse("/modle x"), Typed::Unknown("/modle".into(), Some("/model")));
+        assert_eq!(parse("/und"), Typed::Unknown("/und".into(), Some("/undo")));
+        assert_eq!(parse("/systme"), Typed::Unknown("/systme".into(), Some("/system")));
+        assert_eq!(parse("/xyzzy"), Typed::Unknown("/xyzzy".into(), None));
+        assert_eq!(parse("/file"), Typed::Misused("use it as `/file SOURCE…`".into()));
+        assert_eq!(parse("/undo 3"), Typed::Misused("use it as `/undo`".into()));
+        assert_eq!(parse("/\u{301}"), Typed::Unknown("/\u{301}".into(), None));
+    }
+
+    #[test]
+    fn several_lines_are_continued_with_a_backslash_or_in_quotes() {
+        assert!(is_unfinished("one \\"));
+        assert!(!is_unfinished("C:\\\\"));
+        assert!(is_unfinished("\"\"\"\none"));
+        assert!(!is_unfinished("\"\"\"\none\n\"\"\""));
+        assert_eq!(parse("one\\\ntwo"), prompt("one\ntwo"));
+        assert_eq!(parse("\"\"\"\n/undo is\n  a command\n\"\"\""), prompt("/undo is\n  a command"));
+    }
+
+    #[test]
+    fn every_command_of_the_help_is_known() {
+        for (name, arguments, _) in HELP {
+            let typed = if arguments.is_empty() { name.to_owned() } else { format!("{name} x") };
+            assert!(matches!(parse(&typed), Typed::Command(_)), "{name}");
+        }
+    }
+}

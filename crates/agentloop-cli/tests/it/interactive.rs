@@ -1,0 +1,184 @@
+//! An interactive conversation at a terminal.
+#![cfg(unix)]
+
+use crate::common::folder::Folder;
+use crate::common::pty::{Terminal, terminal};
+
+/// Starts a conversation with a model that repeats the prompt.
+fn talk(folder: &Folder, args: &[&str]) -> Terminal {
+    start(folder, "sim/echo", args)
+}
+
+fn start(folder: &Folder, model: &str, args: &[&str]) -> Terminal {
+    let args = [&["-m", model], args].concat();
+    let mut session = terminal(folder.path(), &args).size(100, 60).start();
+    wait_for_prompt(&mut session);
+    session
+}
+
+/// Waits until the command waits for input.
+fn wait_for_prompt(session: &mut Terminal) {
+    session.wait_until("the prompt", |screen| {
+        screen.lines().last().is_some_and(|line| line.ends_with('>'))
+    });
+}
+
+/// Enters a line, and waits for a text that appears after it.
+fn enter(session: &mut Terminal, line: &str, until: &str) {
+    wait_for_prompt(session);
+    let before = session.screen().matches(until).count();
+    session.press(line);
+    session.press("\r");
+    session.wait_until(until, |screen| screen.matches(until).count() > before);
+}
+
+#[test]
+fn a_conversation_remembers_and_ctrl_d_leaves() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    enter(&mut session, "first question", "1 step");
+    enter(&mut session, "/cost", "1 response,");
+    enter(&mut session, "/undo", "are removed");
+    enter(&mut session, "/model", "the model is sim/echo");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+}
+
+#[test]
+fn a_mistyped_command_is_explained_and_not_sent() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    enter(&mut session, "/modle x", "did you mean /model?");
+    enter(&mut session, "/help", "/retry");
+    enter(&mut session, "/cost", "0 responses, 0 tokens");
+    wait_for_prompt(&mut session);
+    session.press("/quit\r");
+    assert_eq!(session.finish(), Some(0));
+}
+
+#[test]
+fn the_model_changes_in_the_middle_of_a_conversation() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    enter(&mut session, "remember the word violet", "1 step");
+    enter(&mut session, "/model sim/long-3", "sim/long-3>");
+    enter(&mut session, "go on", "word3");
+    enter(&mut session, "/model nowhere/model", "`nowhere`");
+    enter(&mut session, "/cost", "2 responses");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0));
+}
+
+#[test]
+fn ctrl_c_ends_the_response_and_not_the_program() {
+    let folder = Folder::with([]);
+    let mut session = start(&folder, "sim/long-50!stall-events=12", &[]);
+    enter(&mut session, "go", "word5");
+    session.interrupt();
+    session.wait_for("interrupted; what had arrived is part of the conversation");
+    enter(&mut session, "/cost", "1 response");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+}
+
+#[test]
+fn an_error_leaves_the_conversation_as_it_was() {
+    let folder = Folder::with([]);
+    let mut session = start(&folder, "sim/echo!status=400", &[]);
+    enter(&mut session, "fails", "error: ");
+    enter(&mut session, "/retry", "no prompt to send again");
+    enter(&mut session, "/model sim/echo", "sim/echo>");
+    enter(&mut session, "works", "1 step");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0));
+}
+
+#[test]
+fn several_lines_are_one_prompt_also_when_they_are_pasted() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    session.press("one \\\r");
+    session.press("two\r");
+    session.wait_for("1 step");
+    wait_for_prompt(&mut session);
+    // A terminal marks pasted text, so its line ends do not send it.
+    session.press("\u{1b}[200~three\rfour\u{1b}[201~");
+    session.wait_for("four");
+    session.press("\r");
+    enter(&mut session, "/cost", "2 responses");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0), "{}", session.screen());
+}
+
+#[test]
+fn a_conversation_is_stored_and_continues_in_another_process() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    enter(&mut session, "the first prompt", "1 step");
+    enter(&mut session, "a second one", "1 step");
+    enter(&mut session, "/undo", "are removed");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0));
+    let mut again = talk(&folder, &["-c"]);
+    again.wait_for("this conversation has 2 messages");
+    enter(&mut again, "/undo", "are removed");
+    enter(&mut again, "/undo", "no prompt to remove");
+    wait_for_prompt(&mut again);
+    again.press("\u{4}");
+    assert_eq!(again.finish(), Some(0));
+}
+
+#[test]
+fn files_and_tools_are_added_during_the_conversation() {
+    let folder = Folder::with([("notes.txt", "the secret is violet")]);
+    let mut session = talk(&folder, &[]);
+    enter(&mut session, "/file notes.txt", "added notes.txt: 20 bytes");
+    enter(&mut session, "what is it", "the secret is violet");
+    enter(&mut session, "/tools calculator", "enabled: calculator");
+    enter(&mut session, "/tools -calculator", "no tools are enabled");
+    enter(&mut session, "/tools nothing", "unknown tool `nothing`");
+    enter(&mut session, "/save talk.md", "saved to talk.md");
+    enter(&mut session, "/save talk.md", "File exists");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0));
+    assert!(folder.read("talk.md").unwrap().contains("## User"));
+}
+
+#[test]
+fn tab_completes_commands() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    session.press("/ret\t\r");
+    session.wait_for("there is no prompt to send again");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0));
+}
+
+#[test]
+fn hostile_keys_and_lines_do_not_end_the_program() {
+    let folder = Folder::with([]);
+    let mut session = talk(&folder, &[]);
+    session.press("\u{1b}[999999999A\u{1b}]0;title\u{7}\u{0}\u{1}\u{b}");
+    session.press("/\u{202e}x\r");
+    // The line itself is what the user typed; the message about it has the character escaped.
+    session.wait_for("unknown command /\\u{202e}x");
+    enter(&mut session, "/cost", "0 responses");
+    wait_for_prompt(&mut session);
+    session.press("\u{4}");
+    assert_eq!(session.finish(), Some(0));
+}
+
+#[test]
+fn without_a_terminal_there_is_no_conversation() {
+    let run = crate::common::agentloop(["chat", "-m", "sim/echo"]).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("the prompt is empty"), "{run}");
+}
