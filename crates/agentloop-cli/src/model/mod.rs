@@ -130,8 +130,8 @@ async fn choose_without_key(client: &AgentLoop, setup: &Setup) -> Result<String,
         return Err(Failure::input_with_hint(
             "no model is given and no provider has a key",
             format!(
-                "set a key such as {keys} and name a model with -m; `agentloop providers` lists all keys; to test without a key, \
-                 use the simulator with -m {}",
+                "store a key with `agentloop setup`, or set a variable such as {keys} (`agentloop providers` lists all); to test \
+                 without a key, use the simulator with -m {}, or take the tour with `agentloop demo`",
                 simulator::ECHO,
             ),
         ));
