@@ -209,12 +209,12 @@ impl DecodeOptions {
 ///
 /// ```
 /// use agentloop::AgentLoop;
-/// use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+/// use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> agentloop::Result<()> {
 /// let body = r#"{"id":"1","model":"m","choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}"#;
-/// let events = inspect::decode(&AgentLoop::from_env(), &DecodeOptions::new("groq"), RawAnswer::new(body))?;
+/// let events = inspect::decode(&AgentLoop::from_env(), &DecodeOptions::new("groq"), HttpResponse::new(body))?;
 /// assert_eq!(events.response().await?.text(), "Hi");
 /// # Ok(())
 /// # }
@@ -254,10 +254,10 @@ pub fn decode(
 ///
 /// ```
 /// use agentloop::AgentLoop;
-/// use agentloop::inspect::{self, DecodeOptions, RawAnswer};
+/// use agentloop::inspect::{self, DecodeOptions, HttpResponse};
 ///
 /// let body = r#"{"model":"m","data":[{"index":0,"embedding":[0.5]}],"usage":{"prompt_tokens":1,"total_tokens":1}}"#;
-/// let response = inspect::decode_embed(&AgentLoop::from_env(), &DecodeOptions::new("openai"), &RawAnswer::new(body))?;
+/// let response = inspect::decode_embed(&AgentLoop::from_env(), &DecodeOptions::new("openai"), &HttpResponse::new(body))?;
 /// assert_eq!(response.embeddings, [[0.5]]);
 /// # Ok::<(), agentloop::Error>(())
 /// ```
