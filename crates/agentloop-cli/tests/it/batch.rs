@@ -168,3 +168,116 @@ fn a_changed_row_is_not_mixed_with_old_results() {
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("row 2 has changed"), "{run}");
 }
+
+#[test]
+fn help_of_batch() {
+    insta::assert_snapshot!(agentloop(["batch", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Send every row of a file to a model, and write the responses as JSON lines.
+
+    Each result is one line with the number of its row (`index`, from 0), the text, the usage and the cost, or the error of a row that failed. A result is written as soon as it is there, so Ctrl-C or a crash loses nothing that was written to the file of --output: --resume continues with the rows that are missing and tries the failed ones again; of two lines with the same index the later one counts.
+
+    An error that concerns every row, such as a wrong key, stops the batch. If a row failed, the exit code is 1.
+
+    Example: agentloop batch reviews.csv 'Is this review positive? {{text}}' -m openai/gpt-4.1-mini -o out.jsonl
+
+    Usage: agentloop batch [OPTIONS] <FILE> [PROMPT]
+
+    Arguments:
+      <FILE>
+              The rows: a file with JSON lines, CSV or lines of text. - is stdin
+
+      [PROMPT]
+              The prompt, with values of the row in double braces, for example 'Translate to German: {{text}}' [default: the value `prompt`, `input`, `text` or `question` of the row, or its only value]
+              
+              Without it, a row of JSON that has `messages` is sent as a ChatRequest.
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+          --format <FORMAT>
+              The format of the rows [default: by the extension of FILE; text for others]
+
+              Possible values:
+              - jsonl: One JSON object, or one JSON string, per line
+              - csv:   Comma-separated values with a header
+              - text:  One prompt per line. Blank lines are skipped
+
+      -m, --model <MODEL>
+              The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+      -s, --system <TEXT>
+              The system prompt: instructions for the model
+
+          --schema <FILE|JSON>
+              Request JSON that matches this JSON Schema, and write it as `value`. The value is a file or the schema itself
+
+      -o, --output <FILE>
+              Write the results to this file [default: stdout]
+
+          --resume
+              Continue a batch: rows that the file of --output already has are not sent again. Rows that failed are
+
+          --in-order
+              Write the results in the order of the rows instead of the order in which they finish
+
+          --full
+              Write the complete ChatResponse of each row instead of its text
+
+          --concurrency <N>
+              How many rows are sent at the same time
+              
+              [default: 8]
+
+          --max-cost <USD>
+              Stop when this many US dollars are spent, for example 2.50. Rows that are being processed are finished
+
+          --dry-run
+              Send nothing: print the first three requests and the estimated price
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Request:
+          --temperature <T>
+              The sampling temperature; 0 gives the least random text [default: the model's own]
+
+          --top-p <P>
+              Sample only from the most likely tokens whose probabilities add up to P, for example 0.9 [default: the model's own]
+
+          --max-tokens <N>
+              The maximum length of each response in tokens, including thinking
+
+          --effort <LEVEL>
+              The effort that the model spends on thinking [default: the model's own]
+              
+              [possible values: none, minimal, low, medium, high, xhigh, max]
+
+          --protocol <PROTOCOL>
+              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+
+          --extra <NAME=JSON>
+              Add a provider-specific field to the body of the request, for example --extra top_k=40. Can be repeated
+
+          --lenient
+              Leave out attachments that the model does not accept, with a warning, instead of failing
+
+          --fallback <MODEL>
+              A model to use if the previous one fails, for example groq/llama-3.3-70b-versatile. Can be repeated
+
+          --retries <N>
+              The maximum number of retries after a temporary error [default: the configuration's [retry], else 2]
+
+          --timeout <SECONDS>
+              The time limit of each response, for example 30 or 2.5. With retries it applies to each attempt
+
+          --no-cache
+              Neither read from nor write to the cache that the configuration enables with [cache]
+    --- stderr
+    "#);
+}

@@ -21,6 +21,7 @@ mod chat;
 mod common;
 mod context;
 mod decode;
+mod demo;
 mod durable;
 mod embed;
 mod encode;
