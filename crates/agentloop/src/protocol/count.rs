@@ -3,12 +3,13 @@
 use serde_json::Value;
 
 use super::error_body;
+use super::json::read_value;
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::Provider;
 
 /// Returns the number of tokens of a request, in the form that two of the protocols share.
 pub(crate) fn input_tokens(provider: &Provider, body: &[u8]) -> Result<u64> {
-    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let value = read_value(body).unwrap_or_default();
     value.get("input_tokens").and_then(Value::as_u64).ok_or_else(|| {
         let failed = value.get("error").is_some_and(|error| !error.is_null());
         if failed || error_body::is_bare_error(body) {

@@ -4,8 +4,9 @@ mod causes;
 mod found;
 
 use http::{HeaderMap, StatusCode};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::json::read_value;
 use super::{classify, request_id, retry_after};
 use crate::error::{Error, ErrorKind};
 use found::Found;
@@ -50,7 +51,7 @@ fn of_found(provider: &str, found: &Found, body: &[u8]) -> Error {
 
 /// Returns whether the body is an error that lacks the usual wrapper.
 pub(crate) fn is_bare_error(body: &[u8]) -> bool {
-    let Ok(Value::Object(fields)) = serde_json::from_slice(body) else {
+    let Ok(Value::Object(fields)) = read_value(body) else {
         return false;
     };
     let says_so = |name: &str| fields.get(name).and_then(Value::as_str) == Some("error");
@@ -63,8 +64,9 @@ pub(crate) fn is_bare_error(body: &[u8]) -> bool {
 
 /// Returns whether the body is a list of one error.
 pub(crate) fn is_listed_error(body: &[u8]) -> bool {
-    let list: Vec<Map<String, Value>> = serde_json::from_slice(body).unwrap_or_default();
-    matches!(&list[..], [only] if only.contains_key("error") || only.contains_key("message"))
+    let Ok(Value::Array(list)) = read_value(body) else { return false };
+    let has = |value: &Value, name: &str| value.get(name).is_some();
+    matches!(&list[..], [only] if has(only, "error") || has(only, "message"))
 }
 
 /// Returns the error of a body that is a list: an error in a list of one element, or else an unexpected list.

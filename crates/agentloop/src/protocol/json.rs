@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::fill::Fill;
 use super::room;
@@ -17,8 +18,8 @@ pub(super) fn bare(body: &[u8]) -> &[u8] {
 }
 
 /// Reads JSON that strict parsing refuses although its meaning is clear: a name that occurs twice (the last one
-/// counts), half of a surrogate pair (a replacement character), a number beyond the range of floats (`null`). Returns
-/// `None` for any other error.
+/// counts), half of a surrogate pair or a byte that is not UTF-8 (a replacement character), a number beyond the range of
+/// floats (`null`). Returns `None` for any other error.
 ///
 /// Providers rarely send this, so it costs nothing unless parsing has failed.
 pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
@@ -28,11 +29,12 @@ pub(crate) fn mended(data: &[u8], error: &Error) -> Option<Vec<u8>> {
         && !text.contains("surrogate")
         && !text.contains("hex escape")
         && !text.starts_with("number out of range")
+        && !text.starts_with(NOT_UTF8)
     {
         return None;
     }
     let mended = without_endless_numbers(&without_lone_surrogates(data));
-    let value = nesting::read_whole(std::str::from_utf8(&mended).ok()?).ok()?;
+    let value = nesting::read_whole(&String::from_utf8_lossy(&mended)).ok()?;
     serde_json::to_vec(&value).ok()
 }
 
@@ -91,10 +93,36 @@ fn without_endless_numbers(data: &[u8]) -> Vec<u8> {
     out
 }
 
+/// What an error says first if the data is not UTF-8.
+const NOT_UTF8: &str = "it is not UTF-8";
+
+/// Returns the data as text. A character that is cut off at its end is left out, so that reading reports the early end.
+///
+/// All JSON is read from text and never from bytes: strings need not be checked one by one, and serde_json's generic code
+/// is compiled for one kind of input.
+fn text_of(data: &[u8]) -> serde_json::Result<&str> {
+    std::str::from_utf8(data).or_else(|error| {
+        let at = error.valid_up_to();
+        match error.error_len() {
+            None => Ok(std::str::from_utf8(&data[..at]).unwrap_or_default()),
+            Some(_) => Err(serde::de::Error::custom(format_args!("{NOT_UTF8} at byte {at}"))),
+        }
+    })
+}
+
+/// Reads a value, within the memory that its lists may take.
+fn read<'a, T: Deserialize<'a>>(data: &'a [u8]) -> serde_json::Result<T> {
+    room::within(data.len(), || serde_json::from_str(text_of(data)?))
+}
+
+/// Reads any JSON. Bytes that are not UTF-8 become replacement characters.
+pub(super) fn read_value(data: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_str(&String::from_utf8_lossy(data))
+}
+
 /// Reads JSON that is there as a whole; what cannot be read is an error that holds the bytes.
 pub(crate) fn read_json<'a, T: Deserialize<'a>>(data: &'a [u8]) -> Result<T> {
-    room::within(data.len(), || serde_json::from_slice(data))
-        .map_err(|error| unreadable(ErrorKind::Protocol, data, error))
+    read(data).map_err(|error| unreadable(ErrorKind::Protocol, data, error))
 }
 
 /// Reads JSON into an existing value.
@@ -108,25 +136,16 @@ pub(crate) fn fill_json_body<'a, T: Fill<'a>>(body: &'a [u8], place: &mut T) -> 
 }
 
 fn filled<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()> {
-    room::within(data.len(), || fill(data, place))
-}
-
-fn fill<'a, T: Fill<'a>>(data: &'a [u8], place: &mut T) -> serde_json::Result<()> {
-    // Text that is known to be UTF-8 is not checked again for each string.
-    if let Ok(text) = std::str::from_utf8(data) {
-        let mut json = serde_json::Deserializer::from_str(text);
+    room::within(data.len(), || {
+        let mut json = serde_json::Deserializer::from_str(text_of(data)?);
         place.fill(&mut json)?;
-        return json.end();
-    }
-    let mut json = serde_json::Deserializer::from_slice(data);
-    place.fill(&mut json)?;
-    json.end()
+        json.end()
+    })
 }
 
 /// Reads a body like [`read_json`]. The body may have been cut off.
 pub(crate) fn read_json_body<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T> {
-    room::within(body.len(), || serde_json::from_slice(body))
-        .map_err(|error| unreadable_body(body, error))
+    read(body).map_err(|error| unreadable_body(body, error))
 }
 
 fn unreadable_body(body: &[u8], error: serde_json::Error) -> Error {
@@ -228,11 +247,27 @@ mod tests {
     #[test]
     fn a_number_beyond_all_floats_does_not_fail_the_response() {
         let data = br#"{"a":"1e999 \\\" 2e999","b":[1e999,-1E+4000,12],"c":1.5e3}"#;
-        let error = read_json::<serde_json::Value>(data).unwrap_err();
+        let error = read_json::<Value>(data).unwrap_err();
         let mended = mended(data, &error).unwrap();
-        let value: serde_json::Value = serde_json::from_slice(&mended).unwrap();
+        let value = read_value(&mended).unwrap();
         let expected =
             serde_json::json!({ "a": "1e999 \\\" 2e999", "b": [null, null, 12], "c": 1500.0 });
         assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_become_replacement_characters() {
+        let data = b"{\"a\":\"x\xFFy\"}";
+        let error = read_json::<Value>(data).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Protocol);
+        let value = read_value(&mended(data, &error).unwrap()).unwrap();
+        assert_eq!(value, serde_json::json!({ "a": "x\u{FFFD}y" }));
+    }
+
+    #[test]
+    fn a_body_that_ends_within_a_character_is_cut_off() {
+        let body = &"{\"a\":\"grün\"}".as_bytes()[..9];
+        let error = read_json_body::<Value>(body).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::IncompleteStream);
     }
 }

@@ -19,7 +19,8 @@ struct Head<'a> {
 /// Returns the protocol that a response, whole or streamed, is written in, if its first object shows it.
 pub(crate) fn protocol_of(body: &[u8]) -> Option<Protocol> {
     let begin = body.iter().position(|byte| *byte == b'{')?;
-    let mut values = serde_json::Deserializer::from_slice(&body[begin..]).into_iter::<Head<'_>>();
+    let text = String::from_utf8_lossy(&body[begin..]);
+    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Head<'_>>();
     let head = values.next()?.ok()?;
     let object = head.object.non_empty().unwrap_or_default();
     let kind = head.kind.non_empty().unwrap_or_default();

@@ -71,6 +71,6 @@ fn write(response: &impl Serialize) -> Option<Bytes> {
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
-    let read: Read<T> = serde_json::from_slice(bytes).ok()?;
+    let read: Read<T> = serde_json::from_str(std::str::from_utf8(bytes).ok()?).ok()?;
     (read.v == VERSION).then_some(read.response)
 }

@@ -9,8 +9,8 @@ use crate::calendar;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 use crate::percent;
-use crate::protocol::ToolNames;
-use crate::protocol::{Encoded, ModelPage, error_body, headers};
+use crate::protocol::json::read_value;
+use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
 use crate::provider::Provider;
 
 /// The most models of a page.
@@ -35,7 +35,7 @@ pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded>
 
 /// Reads a page of the list.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
-    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let value = read_value(body).unwrap_or_default();
     let Some(list) = value.get("data").and_then(Value::as_array) else {
         if value.get("error").is_some() || error_body::is_bare_error(body) {
             return Err(error_body::in_body(&provider.name, body));

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::causes::{self, Causes};
 use crate::error::Error;
 use crate::protocol::classify::{self, Facts};
+use crate::protocol::json::read_value;
 use crate::protocol::retry_after;
 
 /// The longest plain text that is taken as a message, in bytes.
@@ -28,7 +29,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn in_body(body: &[u8]) -> Self {
-        let parsed = serde_json::from_slice::<Value>(body);
+        let parsed = read_value(body);
         let is_json = parsed.is_ok();
         let mut value = parsed.unwrap_or_default();
         // Some providers wrap the error in a list of one.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{encode, error, model_name, model_path};
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::json::ObjectWriter;
+use crate::protocol::json::{ObjectWriter, read_value};
 use crate::protocol::output::Shaped;
 use crate::protocol::{Encoded, Prepared, error_body, headers};
 use crate::provider::Provider;
@@ -49,16 +49,17 @@ impl serde::Serialize for Wrapped {
         &self,
         serializer: S,
     ) -> std::result::Result<S::Ok, S::Error> {
-        let mut fields: serde_json::Map<String, Value> =
-            serde_json::from_slice(&self.body).map_err(serde::ser::Error::custom)?;
-        fields.insert("model".to_owned(), self.model.as_str().into());
+        let mut fields = read_value(&self.body).map_err(serde::ser::Error::custom)?;
+        if let Some(fields) = fields.as_object_mut() {
+            fields.insert("model".to_owned(), self.model.as_str().into());
+        }
         fields.serialize(serializer)
     }
 }
 
 /// Reads the number.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<u64> {
-    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let value = read_value(body).unwrap_or_default();
     if let Some(tokens) = value.get("totalTokens").and_then(Value::as_u64) {
         return Ok(tokens);
     }

@@ -4,6 +4,7 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use crate::error::{Error, ErrorKind};
+use crate::protocol::json::read_value;
 use crate::protocol::{classify, error_body};
 
 /// Returns the error of a response with that status.
@@ -21,7 +22,7 @@ fn refined(error: Error, body: &[u8]) -> Error {
     if error.kind() != ErrorKind::RateLimit {
         return error;
     }
-    let mut value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let mut value = read_value(body).unwrap_or_default();
     if let Value::Array(list) = &mut value
         && list.len() == 1
     {

@@ -9,8 +9,8 @@ use super::error;
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 use crate::percent;
-use crate::protocol::ToolNames;
-use crate::protocol::{Encoded, ModelPage, error_body, headers};
+use crate::protocol::json::read_value;
+use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
 use crate::provider::Provider;
 
 /// Writes the call for the first page or for the one whose query is `next`.
@@ -28,7 +28,7 @@ pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded>
 
 /// Reads a page of the list.
 pub(crate) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
-    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let value = read_value(body).unwrap_or_default();
     let fields = match &value {
         Value::Object(fields) if fields.contains_key("models") => fields,
         Value::Object(fields) if fields.is_empty() => return Ok(ModelPage::default()),

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
+use crate::protocol::json::read_value;
 use crate::protocol::{Encoded, ModelPage, ToolNames, error_body, headers};
 use crate::provider::Provider;
 
@@ -25,7 +26,7 @@ pub(in crate::protocol) fn encode(provider: &Provider, next: Option<&str>) -> Re
 
 /// Returns the list: under `data`, under `models`, or the body itself.
 pub(in crate::protocol) fn decode(provider: &Provider, body: &[u8]) -> Result<ModelPage> {
-    let value: Value = serde_json::from_slice(body).unwrap_or_default();
+    let value = read_value(body).unwrap_or_default();
     let list = match &value {
         Value::Array(list) => Some(list),
         Value::Object(fields) => ["data", "models"]
