@@ -112,7 +112,7 @@ impl Listing {
             client_tool: None,
         })
         .policy(self.policy)
-        .with_origin(&format!("{} {} {}", self.server, self.identity, tool.name));
+        .origin(&format!("{} {} {}", self.server, self.identity, tool.name));
         match self.timeout {
             Some(timeout) => made.timeout(timeout),
             None => made,

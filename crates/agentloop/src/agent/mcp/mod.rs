@@ -36,7 +36,6 @@ mod call;
 mod client;
 mod connection;
 mod content;
-mod environment;
 mod events;
 mod guard;
 mod http;
@@ -49,7 +48,6 @@ mod streams;
 mod tree;
 mod trouble;
 mod values;
-mod words;
 
 pub use connection::McpConnection;
 pub use server::McpServer;

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::super::cancel::CancelToken;
-use super::environment::passed_variables;
+use super::super::environment::child_environment;
 use super::server::Program;
 use super::tree::Tree;
 use crate::error::{Error, ErrorKind, Result};
@@ -41,7 +41,7 @@ pub(super) fn start(program: &Program) -> Result<(ChildStdout, ChildStdin, Proce
     let mut command = Command::new(name);
     command.args(&program.args);
     if !program.whole_environment {
-        command.env_clear().envs(passed_variables());
+        command.env_clear().envs(child_environment());
     }
     command.envs(program.env.iter().map(|(name, value)| (name, OsStr::new(value.expose()))));
     if let Some(folder) = &program.folder {

@@ -9,12 +9,12 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::super::approval::Policy;
 use super::connection::McpConnection;
-use super::words::split_words;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::MCP_CONNECT_TIMEOUT;
 use crate::secret::echo::Echo;
 use crate::secret::{Secret, mask};
 use crate::transport::Transport;
+use crate::words::split_words;
 
 /// An MCP server: its location, and the settings of its connection. [`connect`](Self::connect) opens the connection.
 ///

@@ -62,8 +62,8 @@ mod tests {
             tool("read", "Reads and sends", schema()),
             tool("read", "Reads", json!({ "type": "object" })),
             tool("read", "Reads", schema()).strict(),
-            tool("read", "Reads", schema()).with_origin("https://one.example/mcp"),
-            tool("read", "Reads", schema()).with_origin("https://two.example/mcp"),
+            tool("read", "Reads", schema()).origin("https://one.example/mcp"),
+            tool("read", "Reads", schema()).origin("https://two.example/mcp"),
         ];
         let all: std::collections::BTreeSet<String> =
             others.iter().chain([&usual]).map(Tool::fingerprint).collect();

@@ -74,7 +74,7 @@ pub struct Tool {
     handler: Option<Arc<dyn ToolHandler>>,
     /// An error if the schema is not valid. A run with such a tool fails before it sends anything.
     checker: Result<Checker>,
-    /// The server that runs the tool, if there is one. It is part of the fingerprint.
+    /// The server or the program that runs the tool, if there is one. It is part of the fingerprint.
     origin: Option<Arc<str>>,
     pub(super) policy: Option<Policy>,
     pub(super) reviewed: bool,
@@ -148,9 +148,19 @@ impl Tool {
         Self::build(definition, None)
     }
 
-    /// Sets the server that runs the tool.
-    #[cfg(any(feature = "mcp", test))]
-    pub(super) fn with_origin(mut self, identity: &str) -> Self {
+    /// Sets what runs the tool: a server, a program. It is part of the [fingerprint](Self::fingerprint), so approval of the tool
+    /// does not apply to a tool of the same name that something else runs.
+    ///
+    /// ```
+    /// # use agentloop::agent::Tool;
+    /// # use serde_json::{Value, json};
+    /// let tool = |program: &str| {
+    ///     Tool::dynamic("weather", "Returns the weather", json!({"type": "object"}), |_: Value, _| async { Ok("…") }).origin(program)
+    /// };
+    /// assert_ne!(tool("/usr/bin/weather").fingerprint(), tool("/tmp/weather").fingerprint());
+    /// ```
+    #[must_use]
+    pub fn origin(mut self, identity: &str) -> Self {
         self.origin = Some(Arc::from(identity));
         self
     }

@@ -1,4 +1,4 @@
-//! The environment variables of a started server.
+//! The environment variables of programs that are started for a model.
 
 use std::ffi::{OsStr, OsString};
 
@@ -32,8 +32,14 @@ const PASSED_VARIABLES: [&str; 24] = [
     "USERPROFILE",
 ];
 
-/// Returns the variables that are passed to a server. A proxy is passed without its user name and password.
-pub(super) fn passed_variables() -> impl Iterator<Item = (&'static str, OsString)> {
+/// Returns the environment variables that a program needs and that hold no secrets, such as `PATH`, `HOME`, the language and
+/// proxies, for programs that run for a model. A proxy is returned without its user name and password.
+///
+/// ```
+/// let mut command = std::process::Command::new("weather");
+/// command.env_clear().envs(agentloop::agent::child_environment());
+/// ```
+pub fn child_environment() -> impl Iterator<Item = (&'static str, OsString)> {
     PASSED_VARIABLES.iter().filter_map(|name| {
         let value = std::env::var_os(name)?;
         match name.to_ascii_lowercase().as_str() {
