@@ -58,6 +58,10 @@ impl Notes {
         }
     }
 
+    pub(crate) fn print_warning(self, message: &str) {
+        self.print_unless_quiet("warning", message);
+    }
+
     pub(crate) fn print_note(self, message: &str) {
         self.print_unless_quiet("note", message);
     }

@@ -13,7 +13,7 @@ pub(crate) fn block_on(command: Command, setup: &Setup) -> Result<(), Failure> {
     // A server ends with Ctrl-C; a run and a batch keep what they have.
     let handles_interrupt = match &command {
         Command::Batch(_) | Command::Sim(_) | Command::Run(_) => true,
-        Command::Chat(args) => args.is_run() || args.is_interactive(),
+        Command::Chat(args) => args.is_run(setup) || args.is_interactive(),
         _ => false,
     };
     check_open_files()?;

@@ -106,6 +106,8 @@ mod stream;
 pub mod structured;
 mod timeouts;
 pub mod transport;
+#[cfg(any(feature = "config", feature = "mcp"))]
+mod words;
 
 #[cfg(feature = "agent")]
 /// Makes a [`Tool`](agent::Tool) from a function.
@@ -153,7 +155,10 @@ pub use chat::{
 };
 pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
 #[cfg(feature = "config")]
-pub use config::{Config, ConfigFile, ConfigOrigin, ConfigReader, RestrictedSetting};
+pub use config::{
+    Config, ConfigFile, ConfigOrigin, ConfigReader, McpConfig, ProgramConfig, RestrictedSetting,
+    ToolsConfig,
+};
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};
 pub use provider::{Provider, Target};

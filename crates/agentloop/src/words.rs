@@ -3,7 +3,7 @@
 use crate::error::{Error, ErrorKind, Result};
 
 /// Splits a command line into words. Quotes and backslashes have the meaning that they have in shells; nothing is expanded.
-pub(super) fn split_words(line: &str) -> Result<Vec<String>> {
+pub(crate) fn split_words(line: &str) -> Result<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

@@ -33,7 +33,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Chat(args) | Command::Run(args) if args.is_interactive() => {
             repl::run(*args, setup).await
         }
-        Command::Chat(args) if !args.is_run() => chat::run(*args, setup).await,
+        Command::Chat(args) if !args.is_run(setup) => chat::run(*args, setup).await,
         Command::Chat(args) | Command::Run(args) => run::run(*args, setup).await,
         Command::Demo(args) => demo::run(&args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),

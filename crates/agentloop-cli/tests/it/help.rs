@@ -216,23 +216,26 @@ fn help_of_chat() {
 
     Tools:
           --tool <NAME>
-              A built-in tool that the model may call. Can be repeated. By default there is none.
+              A tool that the model may call: a built-in tool, a tool or a group of the configuration, tools of a configured MCP server ('github:get_*'), or a pattern ('read_*'). Can be repeated.
               
-              `read_file`, `list_files` and `search_files` need approval, because their results are sent to the model's provider; `edit_file` and `run_command` because they change something. The change of a file is shown before you approve it.
-              
-              [possible values: time, calculator, read_file, list_files, search_files, edit_file, run_command]
+              The built-in tools are time, calculator, read_file, list_files, search_files, edit_file and run_command. All but the first two need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default there is no tool, unless `default_tools` is set in the configuration.
+
+          --no-tools
+              Use no tools, also not those of `default_tools` in the configuration
 
           --root <DIR>
               The folder that the file tools may use, including its subfolders, and where commands start [default: the current folder]
 
-          --mcp <CMD|URL>
-              An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated
+          --mcp <NAME|CMD|URL>
+              An MCP server whose tools the model may call: its name in the configuration, a command or a URL, for example 'npx -y server-name'. Can be repeated
 
           --allow <TOOL>
-              Allow a tool to run without approval, as long as its definition does not change. Can be repeated
+              Allow a tool to run without approval, as long as its definition does not change. Can be repeated.
+              
+              TOOL can be a pattern: 'read_*', 'github:get_*'. '*' allows every tool of the run, also those that run commands.
 
           --deny <TOOL>
-              Deny all calls of a tool. The model is informed and continues. Can be repeated
+              Deny all calls of a tool, or of tools that match a pattern. The model is informed and continues. Can be repeated
 
           --max-steps <N>
               The maximum number of requests to the model in a run [default: 20]

@@ -54,4 +54,5 @@ mod semantics_f;
 mod setup;
 mod sim;
 mod terminal;
+mod tools_config;
 mod trust;

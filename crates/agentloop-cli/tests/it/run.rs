@@ -141,7 +141,7 @@ fn the_prompt_can_be_piped_in() {
 
 #[test]
 fn errors_for_wrong_options_explain_the_right_ones() {
-    let known = "possible values: time, calculator, read_file, list_files";
+    let known = "the tools are: time, calculator, read_file, list_files";
     for (args, words) in [
         (vec!["--tool", "shell"], known),
         (vec!["--allow", "shell", "--tool", "time"], "the tools of this run are: time"),

@@ -8,7 +8,7 @@ use common::agentloop;
 use common::folder::Folder;
 
 /// A shell script that implements the part of MCP that one tool needs.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 say() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')

@@ -5,7 +5,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 use super::trust::{RestrictedSetting, restrict};
-use super::{Config, File};
+use super::{Config, File, tools};
 use crate::error::{Error, ErrorKind, Result};
 
 /// Reads configuration files that go over each other: what a later file sets replaces what an earlier one sets, setting by
@@ -43,6 +43,7 @@ impl ConfigReader {
     /// When the text is not TOML or has a setting that is not known. The message names the line.
     pub fn trusted(mut self, text: &str, folder: impl AsRef<Path>) -> Result<Self> {
         let table = read(text, folder.as_ref())?;
+        tools::remove_replaced(&mut self.table, &table);
         merge(&mut self.table, table);
         Ok(self)
     }
@@ -67,6 +68,7 @@ impl ConfigReader {
                 effect: "changes the limit on costs that you have set",
             });
         }
+        tools::remove_replaced(&mut self.table, &table);
         merge(&mut self.table, table);
         Ok(self)
     }
@@ -102,6 +104,7 @@ fn read(text: &str, folder: &Path) -> Result<Table> {
         let path = folder.join(path).to_string_lossy().into_owned();
         table.insert("model_data".to_owned(), Value::String(path));
     }
+    tools::resolve_paths(&mut table, folder);
     Ok(table)
 }
 

@@ -2,8 +2,12 @@
 
 mod find;
 mod layers;
+mod parameters;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;
+mod tools;
 mod trust;
 
 use std::collections::BTreeMap;
@@ -15,8 +19,10 @@ use serde_json::{Map, Value};
 
 pub use find::{ConfigFile, ConfigOrigin};
 pub use layers::ConfigReader;
+pub use tools::{McpConfig, ProgramConfig, ToolsConfig};
 pub use trust::RestrictedSetting;
 
+use self::tools::{FetchPageTable, GroupTable, McpTable, ProgramTable, ToolTables};
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
 use crate::media::{Download, MediaOptions};
@@ -92,6 +98,8 @@ pub struct Config {
     pub limits: Option<Limits>,
     /// Whether conversations are stored: `[history] enabled`. The library stores nothing by itself; the command does.
     pub history: Option<bool>,
+    /// The tools that the command offers to models. The library starts none of them by itself.
+    pub tools: ToolsConfig,
 }
 
 /// A configuration file as it is written.
@@ -113,6 +121,12 @@ struct File {
     cache: Option<CacheTable>,
     limits: Option<LimitsTable>,
     history: Option<HistoryTable>,
+    mcp: BTreeMap<String, McpTable>,
+    tools: BTreeMap<String, ProgramTable>,
+    groups: BTreeMap<String, GroupTable>,
+    default_tools: Vec<String>,
+    allow: Vec<String>,
+    fetch_page: Option<FetchPageTable>,
 }
 
 /// The table `[history]`.
@@ -305,6 +319,15 @@ impl File {
             cache: file.cache.map(CacheTable::cache).transpose()?,
             limits: file.limits.map(LimitsTable::limits).transpose()?,
             history: file.history.and_then(|table| table.enabled),
+            tools: ToolTables {
+                mcp: file.mcp,
+                tools: file.tools,
+                groups: file.groups,
+                default_tools: file.default_tools,
+                allow: file.allow,
+                fetch_page: file.fetch_page,
+            }
+            .config()?,
             ..Config::default()
         };
         for (name, row) in file.providers {

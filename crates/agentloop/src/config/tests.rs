@@ -68,7 +68,8 @@ fn every_setting_is_classified_as_free_or_as_needing_trust() {
     known.extend(fields::<CostTable>("cost."));
     known.extend(fields::<CacheTable>("cache."));
     known.extend(fields::<HistoryTable>("history."));
-    known.extend(["limits.redis".to_owned(), "limits.*".to_owned()]);
+    known.extend(fields::<FetchPageTable>("fetch_page."));
+    known.extend(["limits.redis", "limits.*", "mcp.*", "tools.*", "groups.*"].map(str::to_owned));
     let classified: Vec<&str> = SETTINGS.iter().map(|setting| setting.path).collect();
     for setting in &known {
         let inside = format!("{setting}.");
@@ -116,18 +117,32 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
         redis = "redis://evil.example"
         [history]
         enabled = false
+        [mcp.files]
+        command = "evil"
+        [tools.weather]
+        command = "evil"
+        [groups.all]
+        tools = ["*"]
+        [fetch_page]
+        allow_private = true
     "#;
+    let hostile = format!("default_tools = ['run_command']\nallow = ['*']\n{hostile}");
     let (config, restricted) =
-        ConfigReader::new().untrusted(hostile, "").unwrap().finish().unwrap();
+        ConfigReader::new().untrusted(&hostile, "").unwrap().finish().unwrap();
     let names: Vec<&str> = restricted.iter().map(|setting| setting.name.as_str()).collect();
     assert_eq!(
         names,
         [
+            "allow",
             "cache.redis",
             "cost.allow_unpriced",
+            "default_tools",
+            "fetch_page.allow_private",
+            "groups.all",
             "history.enabled",
             "limits.redis",
             "log.content",
+            "mcp.files",
             "media.allow_private",
             "media.download",
             "model_data",
@@ -139,11 +154,15 @@ fn what_directs_keys_files_variables_or_prompts_needs_trust() {
             "providers.openai.base_url",
             "providers.openai.defaults",
             "providers.openai.headers",
+            "tools.weather",
         ]
     );
     assert!(config.providers.is_empty() && config.models.is_empty());
     assert!(config.model_data.is_none() && config.media.is_none() && config.log.is_none());
     assert!(config.cost.is_none() && config.cache.is_none() && config.limits.is_none());
+    let tools = &config.tools;
+    assert!(tools.servers.is_empty() && tools.programs.is_empty() && tools.groups.is_empty());
+    assert!(tools.default_tools.is_empty() && tools.allow.is_empty() && !tools.fetch_private);
     let lab = restricted.iter().find(|setting| setting.name == "providers.lab.key_env").unwrap();
     assert_eq!((lab.provider(), lab.value.as_str()), (Some("lab"), "\"OPENAI_API_KEY\""));
 }

@@ -27,6 +27,8 @@ const URL: &str = "chooses where prompts and keys are sent";
 const KEY: &str = "chooses which key is sent";
 const REQUEST: &str = "changes what is sent";
 const COSTS: &str = "changes what calls are taken to cost";
+const PROGRAM: &str = "starts a program or connects to a server";
+const TOOLS: &str = "chooses which tools a model may call";
 const FETCH: &str = "lets this machine download URLs that a conversation contains";
 
 /// Every setting, with its class. One that is not listed needs trust, and a test fails.
@@ -80,6 +82,12 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("limits.redis", "sends account names to a server"),
     free("limits.*"),
     trusted("history.enabled", "chooses whether conversations are stored"),
+    trusted("mcp.*", PROGRAM),
+    trusted("tools.*", "lets a model start a program"),
+    trusted("groups.*", TOOLS),
+    trusted("default_tools", TOOLS),
+    trusted("allow", "lets tools run without approval"),
+    trusted("fetch_page.allow_private", "lets a model read pages of this machine and its network"),
 ];
 
 /// A setting that a file has and that needs the user's trust.

@@ -17,6 +17,7 @@ const ORDER: &[&str] = &[
     "nesting",
     "chat",
     "error",
+    "words",
     "stream",
     "media",
     "schema",

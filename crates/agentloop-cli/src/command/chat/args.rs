@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::attachments::Attachments;
 use super::parameters::{Parameters, parse_schema, strategy_parser};
 use crate::command::run::ToolArgs;
+use crate::setup::Setup;
 use crate::store::HistoryArgs;
 
 /// Options of `agentloop chat`, which are also those of `agentloop run`.
@@ -90,8 +91,8 @@ pub(crate) struct OutputArgs {
 
 impl Args {
     /// Returns whether the call is a run of the agent: with tools, with a limit of a run, or with a file that keeps the conversation.
-    pub(crate) fn is_run(&self) -> bool {
-        self.tools.is_used()
+    pub(crate) fn is_run(&self, setup: &Setup) -> bool {
+        self.tools.is_used(&setup.config.tools)
     }
 
     /// Returns whether the user wants a conversation at the terminal: nothing is given that could be sent, and nothing that only

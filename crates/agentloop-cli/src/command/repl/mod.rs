@@ -279,8 +279,8 @@ impl<'a> Talk<'a> {
         let mut args = self.args.clone();
         for name in names {
             match name.strip_prefix('-') {
-                Some(name) => args.tools.disable(name)?,
-                None => args.tools.enable(name)?,
+                Some(name) => args.tools.disable(name, self.setup)?,
+                None => args.tools.enable(name, self.setup)?,
             }
         }
         (self.agent, self.tools) = build_agent(&args, &self.client, self.setup).await?;
@@ -318,9 +318,10 @@ async fn build_agent(
     client: &AgentLoop,
     setup: &Setup,
 ) -> Result<(Agent, Vec<String>), Failure> {
-    let (mut agent, tools) = args.tools.build_agent(client.clone(), setup.notes).await?;
+    let (mut agent, kit) = args.tools.build_agent(client.clone(), setup).await?;
     if let Some(approver) = TerminalApprover::at_terminal(setup.notes) {
         agent = agent.approver(approver.with_root(args.tools.root()));
     }
-    Ok((agent, tools.iter().map(|tool| printable::escape_name(tool.name()).into_owned()).collect()))
+    let name = |offered: &run::Offered| printable::escape_name(offered.tool.name()).into_owned();
+    Ok((agent, kit.tools.iter().map(name).collect()))
 }

@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use agentloop::BoxFuture;
-use agentloop::agent::{Approver, Decision, Pending, Suspended, Tool, Wants};
+use agentloop::agent::{Approver, Decision, Pending, Suspended, Wants};
 use serde_json::Value;
 
+use super::kit::Kit;
 use super::tools::files::{Root, edit};
 use crate::notes::Notes;
 use crate::printable;
@@ -184,9 +185,7 @@ impl Approver for TerminalApprover {
 /// with the current definition.
 pub(super) async fn decide_pending(
     run: &mut Suspended,
-    tools: &[Tool],
-    allowed: &[String],
-    denied: &[String],
+    kit: &Kit,
     approver: Option<&TerminalApprover>,
     notes: Notes,
 ) -> agentloop::Result<()> {
@@ -196,7 +195,7 @@ pub(super) async fn decide_pending(
         if call.wants != Wants::Decision {
             continue;
         }
-        let now = tools.iter().find(|tool| tool.name() == call.tool).map(Tool::fingerprint);
+        let now = kit.find(&call.tool).map(|offered| offered.tool.fingerprint());
         let is_changed = now.is_some() && now != call.definition;
         if is_changed {
             let tool = printable::escape_name(&call.tool);
@@ -205,9 +204,9 @@ pub(super) async fn decide_pending(
             ));
         }
         let decision = match approver {
-            _ if denied.contains(&call.tool) => Decision::deny(DENIED),
+            _ if kit.denied.contains(&call.tool) => Decision::deny(DENIED),
             _ if is_changed => Decision::Wait,
-            _ if allowed.contains(&call.tool) => Decision::Allow,
+            _ if kit.allowed.contains(&call.tool) => Decision::Allow,
             Some(approver) => approver.ask(&call).await,
             None => Decision::Wait,
         };

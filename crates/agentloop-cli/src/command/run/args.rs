@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use agentloop::agent::{Agent, Policy, Tool};
+use agentloop::agent::Agent;
 use agentloop::limits::AGENT_MAX_STEPS;
-use agentloop::{AgentLoop, Usd};
-use clap::builder::PossibleValuesParser;
+use agentloop::{AgentLoop, ToolsConfig, Usd};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 
-use super::{mcp, tools};
+use super::choice::Choice;
+use super::kit::{Kit, Selection};
+use super::tools;
 use crate::failure::Failure;
-use crate::notes::Notes;
 use crate::printable;
+use crate::setup::Setup;
 
 /// How many steps in a row may make the same calls with the same results. A small model made the same call 19 times.
 const MAX_REPEATS: u32 = 4;
@@ -19,26 +21,35 @@ const MAX_REPEATS: u32 = 4;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Tools")]
 pub(crate) struct ToolArgs {
-    /// A built-in tool that the model may call. Can be repeated. By default there is none.
+    /// A tool that the model may call: a built-in tool, a tool or a group of the configuration, tools of a configured MCP server
+    /// ('github:get_*'), or a pattern ('read_*'). Can be repeated.
     ///
-    /// `read_file`, `list_files` and `search_files` need approval, because their results are sent to the model's provider;
-    /// `edit_file` and `run_command` because they change something. The change of a file is shown before you approve it.
-    #[arg(long = "tool", value_name = "NAME", value_parser = PossibleValuesParser::new(tools::NAMES))]
+    /// The built-in tools are time, calculator, read_file, list_files, search_files, edit_file and run_command. All but the first
+    /// two need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default
+    /// there is no tool, unless `default_tools` is set in the configuration.
+    #[arg(long = "tool", value_name = "NAME", value_parser = ToolNames, hide_possible_values = true)]
     pub(super) tools: Vec<String>,
 
+    /// Use no tools, also not those of `default_tools` in the configuration.
+    #[arg(long, conflicts_with_all = ["tools", "servers"])]
+    no_tools: bool,
+
     /// The folder that the file tools may use, including its subfolders, and where commands start [default: the current folder]
-    #[arg(long, value_name = "DIR", requires = "tools")]
+    #[arg(long, value_name = "DIR")]
     pub(super) root: Option<PathBuf>,
 
-    /// An MCP server whose tools the model may call, as a command or a URL, for example 'npx -y server-name'. Can be repeated.
-    #[arg(long = "mcp", value_name = "CMD|URL")]
+    /// An MCP server whose tools the model may call: its name in the configuration, a command or a URL, for example
+    /// 'npx -y server-name'. Can be repeated.
+    #[arg(long = "mcp", value_name = "NAME|CMD|URL")]
     pub(super) servers: Vec<String>,
 
     /// Allow a tool to run without approval, as long as its definition does not change. Can be repeated.
+    ///
+    /// TOOL can be a pattern: 'read_*', 'github:get_*'. '*' allows every tool of the run, also those that run commands.
     #[arg(long = "allow", value_name = "TOOL")]
     pub(super) allowed: Vec<String>,
 
-    /// Deny all calls of a tool. The model is informed and continues. Can be repeated.
+    /// Deny all calls of a tool, or of tools that match a pattern. The model is informed and continues. Can be repeated.
     #[arg(long = "deny", value_name = "TOOL")]
     pub(super) denied: Vec<String>,
 
@@ -66,10 +77,11 @@ pub(crate) struct ToolArgs {
 }
 
 impl ToolArgs {
-    /// Returns whether one of these options is given.
-    pub(in crate::command) fn is_used(&self) -> bool {
+    /// Returns whether one of these options is given, or the configuration has tools for calls that choose none.
+    pub(in crate::command) fn is_used(&self, config: &ToolsConfig) -> bool {
         let names = [&self.tools, &self.servers, &self.allowed, &self.denied];
         names.iter().any(|names| !names.is_empty())
+            || !self.words(config).is_empty()
             || self.save.is_some()
             || self.resume.is_some()
             || self.max_steps.is_some()
@@ -86,47 +98,61 @@ impl ToolArgs {
         self.root.as_deref().unwrap_or(Path::new("."))
     }
 
-    /// Enables a built-in tool.
-    pub(in crate::command) fn enable(&mut self, name: &str) -> Result<(), Failure> {
-        if !tools::NAMES.contains(&name) {
-            return Err(Failure::input_with_hint(
-                format!("unknown tool `{}`", printable::escape_name(name)),
-                format!("the built-in tools are: {}", tools::NAMES.join(", ")),
-            ));
+    /// Returns the names of tools, groups and patterns: those that were chosen, else `default_tools` of the configuration.
+    fn words<'a>(&'a self, config: &'a ToolsConfig) -> &'a [String] {
+        match self.no_tools || !self.tools.is_empty() || !self.servers.is_empty() {
+            true => &self.tools,
+            false => &config.default_tools,
         }
+    }
+
+    /// Enables a tool, a group, or tools of a server.
+    pub(in crate::command) fn enable(&mut self, name: &str, setup: &Setup) -> Result<(), Failure> {
+        let config = &setup.config.tools;
+        Choice::resolve(&[name.to_owned()], &[], config, setup.notes)?;
+        self.tools = self.words(config).to_vec();
+        self.no_tools = false;
         if !self.tools.iter().any(|tool| tool == name) {
             self.tools.push(name.to_owned());
         }
         Ok(())
     }
 
-    /// Disables a built-in tool.
-    pub(in crate::command) fn disable(&mut self, name: &str) -> Result<(), Failure> {
-        let before = self.tools.len();
-        self.tools.retain(|tool| tool != name);
-        self.allowed.retain(|tool| tool != name);
-        self.denied.retain(|tool| tool != name);
-        match self.tools.len() < before {
+    /// Disables what was enabled by this name.
+    pub(in crate::command) fn disable(&mut self, name: &str, setup: &Setup) -> Result<(), Failure> {
+        self.tools = self.words(&setup.config.tools).to_vec();
+        let before = self.tools.len() + self.servers.len();
+        for names in [&mut self.tools, &mut self.servers, &mut self.allowed, &mut self.denied] {
+            names.retain(|tool| tool != name);
+        }
+        // Without this, the default tools would be used again when the last tool is disabled.
+        self.no_tools = self.tools.is_empty() && self.servers.is_empty();
+        match self.tools.len() + self.servers.len() < before {
             true => Ok(()),
-            false => Err(Failure::input(format!(
-                "the built-in tool `{}` is not enabled",
-                printable::escape_name(name)
-            ))),
+            false => Err(Failure::input_with_hint(
+                format!("`{}` is not enabled by this name", printable::escape_name(name)),
+                match self.tools.is_empty() {
+                    true => "no tools are enabled".to_owned(),
+                    false => format!("enabled: {}", self.tools.join(", ")),
+                },
+            )),
         }
     }
 
     /// Builds the agent and returns it with its tools.
-    ///
-    /// `--allow` applies to the current definition of a tool: if a server changes it, its calls need approval again. `--deny`
-    /// applies to the name.
     pub(in crate::command) async fn build_agent(
         &self,
         client: AgentLoop,
-        notes: Notes,
-    ) -> Result<(Agent, Vec<Tool>), Failure> {
-        let mut tools = tools::build_tools(&self.tools, self.root())?;
+        setup: &Setup,
+    ) -> Result<(Agent, Kit), Failure> {
+        let config = &setup.config.tools;
+        if self.root.is_some() && self.words(config).is_empty() {
+            return Err(Failure::input_with_hint(
+                "--root is the folder of built-in tools, and there are none",
+                "add tools with --tool NAME, for example --tool read_file",
+            ));
+        }
         let mut agent = Agent::new(client)
-            .tools(tools.iter().cloned())
             .max_steps(self.max_steps.unwrap_or(AGENT_MAX_STEPS))
             .max_repeats(MAX_REPEATS)
             .final_answer();
@@ -136,52 +162,54 @@ impl ToolArgs {
         if let Some(tokens) = self.max_run_tokens {
             agent = agent.max_tokens(tokens);
         }
-        let (mut agent, more) = mcp::connect(agent, &self.servers, notes).await?;
-        tools.extend(more);
-        let find = |option: &str, name: &String| {
-            let found = tools.iter().find(|tool| tool.name() == name);
-            found.ok_or_else(|| describe_unknown_tool(option, name, &tools))
+        let selection = Selection {
+            words: self.words(config),
+            servers: &self.servers,
+            allowed: &self.allowed,
+            denied: &self.denied,
+            root: self.root(),
         };
-        for name in &self.allowed {
-            agent = agent.allow(find("--allow", name)?);
-        }
-        for name in &self.denied {
-            find("--deny", name)?;
-            agent = agent.policy(name, Policy::Deny);
-        }
-        if let Some(both) = self.allowed.iter().find(|name| self.denied.contains(name)) {
-            let message = format!("the tool `{both}` is both allowed and denied");
-            return Err(Failure::input_with_hint(message, "remove --allow or --deny"));
-        }
-        Ok((agent, tools))
+        selection.build(agent, config, setup.notes).await
     }
 
     /// Formats the command that continues the run in `file`, ready to be copied.
-    pub(super) fn format_resume_command(&self, file: &str) -> String {
+    pub(super) fn format_resume_command(&self, file: &str, config: &ToolsConfig) -> String {
         let mut command = format!("agentloop --resume {}", quote(file));
         for tool in &self.tools {
-            command.push_str(&format!(" --tool {tool}"));
+            command.push_str(&format!(" --tool {}", quote(tool)));
         }
         if let Some(root) = &self.root {
             command.push_str(&format!(" --root {}", quote(&root.to_string_lossy())));
         }
         // URLs and commands may contain keys, which must not appear in a log.
-        for _ in &self.servers {
-            command.push_str(" --mcp …");
+        for server in &self.servers {
+            match config.servers.contains_key(server) {
+                true => command.push_str(&format!(" --mcp {server}")),
+                false => command.push_str(" --mcp …"),
+            }
         }
         command
     }
 }
 
-fn describe_unknown_tool(option: &str, name: &str, tools: &[Tool]) -> Failure {
-    let names: Vec<_> = tools.iter().map(|tool| printable::escape_name(tool.name())).collect();
-    let message = format!("{option} {name}: the run does not have this tool");
-    match names.is_empty() {
-        true => Failure::input_with_hint(message, "add tools with --tool NAME or --mcp"),
-        false => Failure::input_with_hint(
-            message,
-            format!("the tools of this run are: {}", names.join(", ")),
-        ),
+/// Accepts every name, because the configuration is not read yet. Completions know the built-in tools.
+#[derive(Clone)]
+struct ToolNames;
+
+impl TypedValueParser for ToolNames {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(tools::NAMES.into_iter().map(PossibleValue::new)))
     }
 }
 

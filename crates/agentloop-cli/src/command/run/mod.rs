@@ -2,8 +2,11 @@
 
 mod approve;
 mod args;
+mod choice;
 mod excerpt;
+mod kit;
 mod mcp;
+mod pattern;
 mod result;
 mod show;
 mod start;
@@ -18,6 +21,7 @@ use agentloop::agent::{CancelToken, Outcome, RunEvent, RunStream, StopReason};
 
 pub(in crate::command) use self::approve::TerminalApprover;
 pub(crate) use self::args::ToolArgs;
+pub(in crate::command) use self::kit::Offered;
 pub(in crate::command) use self::show::Show;
 use self::start::Start;
 use self::store::{Claim, LockedFiles};
@@ -41,11 +45,11 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let files = LockedFiles::lock(save, resume)?;
     let mut recorder = setup.record(&args.history)?;
     let earlier = recorder.earlier_request();
-    let (mut agent, tools) = args.tools.build_agent(client.clone(), setup.notes).await?;
+    let (mut agent, kit) = args.tools.build_agent(client.clone(), setup).await?;
     let approver = TerminalApprover::at_terminal(setup.notes)
         .map(|approver| approver.with_root(args.tools.root()));
     let Start { request, conversation, claim } =
-        Start::prepare(&args, earlier, &client, setup, &tools, approver.as_ref()).await?;
+        Start::prepare(&args, earlier, &client, setup, &kit, approver.as_ref()).await?;
     // A conversation that is continued from a file stays in its file.
     if resume.is_none() {
         recorder.begin(&conversation);
@@ -167,7 +171,7 @@ fn finish(
 ) -> Result<(), Failure> {
     let name = saved.map(|path| path.to_string_lossy());
     if outcome.stop == StopReason::Waiting {
-        return Err(describe_waiting(&outcome, name.as_deref(), args));
+        return Err(describe_waiting(&outcome, name.as_deref(), args, setup));
     }
     match &name {
         Some(name) => setup.notes.print_note(&format!("the conversation is saved in {name}")),
@@ -186,7 +190,7 @@ fn finish(
 }
 
 /// Creates the failure for a run that waits for approval.
-fn describe_waiting(outcome: &Outcome, saved: Option<&str>, args: &Args) -> Failure {
+fn describe_waiting(outcome: &Outcome, saved: Option<&str>, args: &Args, setup: &Setup) -> Failure {
     let mut tools: Vec<String> = Vec::new();
     for call in outcome.suspended.iter().flat_map(|run| run.pending()) {
         let tool = format!("`{}`", printable::escape_name(&call.tool));
@@ -199,7 +203,7 @@ fn describe_waiting(outcome: &Outcome, saved: Option<&str>, args: &Args) -> Fail
         Some(name) => format!(
             "the run is saved in {name}; continue it at a terminal with `{}`, or elsewhere by adding --allow TOOL or \
              --deny TOOL",
-            args.tools.format_resume_command(name)
+            args.tools.format_resume_command(name, &setup.config.tools)
         ),
         None => "the run is not saved; use --save FILE to save it, or --allow TOOL to allow the tool in advance"
             .to_owned(),

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use agentloop::agent::{Pending, RunRequest, Suspended, Tool};
+use agentloop::agent::{Pending, RunRequest, Suspended};
 use agentloop::{AgentLoop, ChatRequest};
 
 use super::approve::{TerminalApprover, decide_pending};
+use super::kit::Kit;
 use super::store::{Claim, Stored};
 use crate::command::chat::{Args, Base};
 use crate::failure::Failure;
@@ -28,14 +29,14 @@ impl Start {
         earlier: Option<ChatRequest>,
         client: &AgentLoop,
         setup: &Setup,
-        tools: &[Tool],
+        kit: &Kit,
         approver: Option<&TerminalApprover>,
     ) -> Result<Self, Failure> {
         let base = match args.tools.resume.as_deref() {
             None => Base::continuing(earlier),
             Some(path) => match Stored::read(path)? {
                 Stored::Run(run) => {
-                    return Self::continue_run(path, *run, args, tools, approver, setup).await;
+                    return Self::continue_run(path, *run, args, kit, approver, setup).await;
                 }
                 Stored::Conversation(saved) => Base::Conversation(saved),
             },
@@ -53,7 +54,7 @@ impl Start {
         path: &Path,
         mut run: Suspended,
         args: &Args,
-        tools: &[Tool],
+        kit: &Kit,
         approver: Option<&TerminalApprover>,
         setup: &Setup,
     ) -> Result<Self, Failure> {
@@ -64,7 +65,7 @@ impl Start {
                 "continue it without a prompt, --model, --system and other options of the request; they cannot be changed",
             ));
         }
-        let is_known = |call: &Pending| tools.iter().any(|tool| tool.name() == call.tool);
+        let is_known = |call: &Pending| kit.find(&call.tool).is_some();
         if let Some(call) = run.pending().iter().find(|call| !is_known(call)) {
             let tool = printable::escape_name(&call.tool);
             return Err(Failure::input_with_hint(
@@ -73,8 +74,7 @@ impl Start {
             ));
         }
         let stored = run.clone();
-        let (allowed, denied) = (&args.tools.allowed, &args.tools.denied);
-        decide_pending(&mut run, tools, allowed, denied, approver, setup.notes).await?;
+        decide_pending(&mut run, kit, approver, setup.notes).await?;
         let claim = Claim::take(path, &stored)?;
         let conversation = run.initial_request();
         Ok(Self { request: run.into(), conversation, claim: Some(claim) })

@@ -1,23 +1,19 @@
 //! The tool `run_command` runs a shell command in the user's folder.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use agentloop::agent::{Policy, Tool, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
+use super::process;
 use crate::failure::Failure;
 
 /// How long a command may run, in seconds: by default, and at most.
 const TIMEOUT_SECONDS: u64 = 120;
 const MAX_TIMEOUT_SECONDS: u64 = 1_800;
-
-/// How much of the output is kept, in bytes: half of its start and half of its end.
-const MAX_OUTPUT: usize = 60_000;
 
 /// Ends of the names of environment variables that the command does not get.
 const SECRETS: [&str; 6] = ["_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"];
@@ -60,43 +56,24 @@ pub(super) async fn run(folder: &PathBuf, asked: &Asked) -> Result<String, ToolE
     }
     let seconds = asked.timeout_seconds.unwrap_or(TIMEOUT_SECONDS).clamp(1, MAX_TIMEOUT_SECONDS);
     let mut command = Command::new("/bin/sh");
-    command
-        .arg("-c")
-        .arg(&asked.command)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    #[cfg(unix)]
-    command.process_group(0);
+    command.arg("-c").arg(&asked.command).current_dir(folder);
     for (name, _) in std::env::vars_os() {
         let upper = name.to_string_lossy().to_ascii_uppercase();
         if SECRETS.iter().any(|end| upper.ends_with(end)) {
             command.env_remove(&name);
         }
     }
-    let mut child = command.spawn()?;
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let group = Group::of(&child);
-    let read = async {
-        // The output ends when every process that has the pipe has ended, so a server in the background would keep it open.
-        tokio::join!(Tail::read(stdout), Tail::read(stderr), child.wait())
-    };
-    let ended = tokio::time::timeout(Duration::from_secs(seconds), read).await;
-    drop(group);
-    let Ok((stdout, stderr, status)) = ended else {
+    let Some(ended) = process::run(command, None, Duration::from_secs(seconds)).await? else {
         return Err(ToolError::new(format!(
             "the command was ended after {seconds} seconds; give it more time with timeout_seconds, or do not wait for it"
         )));
     };
-    let status = status?;
+    let status = ended.status;
     let mut result = match status.code() {
         Some(code) => format!("exit code {code}"),
         None => format!("ended by a signal ({status})"),
     };
-    for (name, text) in [("stdout", stdout), ("stderr", stderr)] {
-        let text = text.into_text();
+    for (name, text) in [("stdout", ended.stdout), ("stderr", ended.stderr)] {
         if !text.trim().is_empty() {
             result.push_str(&format!("\n--- {name}\n{}", text.trim_end()));
         }
@@ -104,74 +81,11 @@ pub(super) async fn run(folder: &PathBuf, asked: &Asked) -> Result<String, ToolE
     Ok(result)
 }
 
-/// The processes of a command. They are killed when this is dropped.
-struct Group(
-    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no process groups"))] Option<u32>,
-);
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        Self(child.id())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        #[cfg(unix)]
-        if let Some(id) =
-            self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
-        {
-            // Processes that have ended already are not an error.
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
-    }
-}
-
-/// The start and the end of an output.
-#[derive(Debug, Default)]
-struct Tail {
-    start: Vec<u8>,
-    end: std::collections::VecDeque<u8>,
-    left_out: u64,
-}
-
-impl Tail {
-    /// Reads an output to its end, in bounded memory.
-    async fn read(from: Option<impl AsyncRead + Unpin>) -> Self {
-        let mut tail = Self::default();
-        let Some(mut from) = from else { return tail };
-        let mut buffer = vec![0; 8_192];
-        // An error of reading ends the output.
-        while let Ok(read @ 1..) = from.read(&mut buffer).await {
-            tail.push(&buffer[..read]);
-        }
-        tail
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        let room = (MAX_OUTPUT / 2).saturating_sub(self.start.len()).min(bytes.len());
-        let (first, rest) = bytes.split_at(room);
-        self.start.extend_from_slice(first);
-        self.end.extend(rest);
-        let over = self.end.len().saturating_sub(MAX_OUTPUT / 2);
-        self.end.drain(..over);
-        self.left_out += over as u64;
-    }
-
-    fn into_text(self) -> String {
-        let mut bytes = self.start;
-        if self.left_out > 0 {
-            bytes.extend(format!("\n[{} bytes are left out]\n", self.left_out).bytes());
-        }
-        bytes.extend(self.end);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
 #[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
+    use super::process::MAX_OUTPUT;
     use super::*;
 
     async fn sh(command: &str, timeout_seconds: Option<u64>) -> Result<String, String> {

@@ -4,12 +4,17 @@ mod calculator;
 mod clock;
 #[cfg(unix)]
 mod command;
+pub(super) mod environment;
 pub(super) mod files;
+mod process;
+mod program;
 
 use std::path::Path;
 
+use agentloop::ToolsConfig;
 use agentloop::agent::Tool;
 
+use super::kit::{Offered, Source};
 use crate::failure::Failure;
 use files::Root;
 
@@ -17,33 +22,41 @@ use files::Root;
 pub(in crate::command) const NAMES: [&str; 7] =
     ["time", "calculator", "read_file", "list_files", "search_files", "edit_file", "run_command"];
 
-/// Builds the tools with these names, each once. The file tools use `root` and its subfolders
-/// only; commands start there.
-pub(super) fn build_tools(names: &[String], root: &Path) -> Result<Vec<Tool>, Failure> {
-    let mut tools: Vec<Tool> = Vec::new();
-    for name in names {
-        if tools.iter().any(|tool| tool.name() == name) {
-            continue;
+/// Builds the built-in tools and the programs with these names. The file tools use `root` and its subfolders only; commands and
+/// programs start there.
+pub(super) fn build_tools(
+    names: &[String],
+    config: &ToolsConfig,
+    root: &Path,
+) -> Result<Vec<Offered>, Failure> {
+    let build = |name: &String| match config.programs.get(name) {
+        Some(program) => {
+            let tool = program::tool(name, program, root)?;
+            Ok(Offered { tool, source: Source::Program })
         }
-        tools.push(match name.as_str() {
-            "time" => clock::tool(),
-            "calculator" => calculator::tool(),
-            "read_file" => files::read::tool(Root::open(root)?),
-            "list_files" => files::list::tool(Root::open(root)?),
-            "search_files" => files::search::tool(Root::open(root)?),
-            "edit_file" => files::edit::tool(Root::open(root)?),
-            #[cfg(unix)]
-            "run_command" => command::tool(root)?,
-            _ => {
-                let known = NAMES.join(", ");
-                return Err(Failure::input_with_hint(
-                    format!("unknown tool `{name}`"),
-                    format!("the built-in tools are: {known}"),
-                ));
-            }
-        });
-    }
-    Ok(tools)
+        None => Ok(Offered { tool: build_tool(name, root)?, source: Source::BuiltIn }),
+    };
+    names.iter().map(build).collect()
+}
+
+fn build_tool(name: &str, root: &Path) -> Result<Tool, Failure> {
+    Ok(match name {
+        "time" => clock::tool(),
+        "calculator" => calculator::tool(),
+        "read_file" => files::read::tool(Root::open(root)?),
+        "list_files" => files::list::tool(Root::open(root)?),
+        "search_files" => files::search::tool(Root::open(root)?),
+        "edit_file" => files::edit::tool(Root::open(root)?),
+        #[cfg(unix)]
+        "run_command" => command::tool(root)?,
+        _ => {
+            let known = NAMES.join(", ");
+            return Err(Failure::input_with_hint(
+                format!("unknown tool `{name}`"),
+                format!("the built-in tools are: {known}"),
+            ));
+        }
+    })
 }
 
 /// Builds the calculator.

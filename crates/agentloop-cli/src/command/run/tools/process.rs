@@ -1,0 +1,200 @@
+//! Runs a process for a tool: with a time limit, bounded output, and without anything that outlives it.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::pin;
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
+
+/// How much of an output is kept, in bytes: half of its start and half of its end.
+pub(super) const MAX_OUTPUT: usize = 60_000;
+
+/// How long to wait for the rest of the output of a process that has ended. A process that it started may have the pipe.
+const REST_WAIT: Duration = Duration::from_millis(500);
+
+/// The variable that marks a process and everything that it starts.
+const MARK: &str = "AGENTLOOP_TOOL_PROCESS";
+
+/// How many times processes with the mark are searched. One may start another during a search.
+#[cfg(target_os = "linux")]
+const MAX_ROUNDS: usize = 8;
+
+/// A process that has ended.
+#[derive(Debug)]
+pub(super) struct Finished {
+    pub(super) status: ExitStatus,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Runs a command, and ends it with everything that it started: when it has ended, when the time is over, or when the future
+/// is dropped. Returns `None` if the time was over.
+pub(super) async fn run(
+    mut command: Command,
+    input: Option<Vec<u8>>,
+    limit: Duration,
+) -> io::Result<Option<Finished>> {
+    let mark = Family::mark(&mut command);
+    command
+        .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let mut child = command.spawn()?;
+    let family = Family::of(&child, mark);
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (mut out, mut error) = (Tail::default(), Tail::default());
+    let ended = timeout(limit, async {
+        let mut read = pin!(async { tokio::join!(out.read(stdout), error.read(stderr)) });
+        let mut write = pin!(write(stdin, input.unwrap_or_default()));
+        let (mut has_read, mut has_written) = (false, false);
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status,
+                _ = &mut read, if !has_read => has_read = true,
+                // The process need not read its input.
+                () = &mut write, if !has_written => has_written = true,
+            }
+        };
+        if !has_read && timeout(REST_WAIT, &mut read).await.is_err() {
+            family.end();
+            let _ = timeout(REST_WAIT, &mut read).await;
+        }
+        status
+    })
+    .await;
+    drop(family);
+    match ended {
+        Err(_) => Ok(None),
+        Ok(status) => Ok(Some(Finished {
+            status: status?,
+            stdout: out.into_text(),
+            stderr: error.into_text(),
+        })),
+    }
+}
+
+async fn write(stdin: Option<ChildStdin>, input: Vec<u8>) {
+    if let Some(mut stdin) = stdin {
+        // A process that closes its input does not need it.
+        let _ = stdin.write_all(&input).await;
+        let _ = stdin.shutdown().await;
+    }
+}
+
+/// A process and everything that it has started. It ends when this is dropped.
+#[derive(Debug)]
+struct Family {
+    #[cfg_attr(not(unix), allow(dead_code, reason = "there are no process groups"))]
+    group: Option<u32>,
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "there is no /proc"))]
+    mark: String,
+}
+
+impl Family {
+    /// Puts the process into a group of its own, and marks it. A process that leaves the group keeps the mark.
+    fn mark(command: &mut Command) -> String {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now = since.unwrap_or_default().as_nanos();
+        let mark = format!("{}-{count}-{now:x}", std::process::id());
+        command.env(MARK, &mark);
+        #[cfg(unix)]
+        command.process_group(0);
+        mark
+    }
+
+    fn of(child: &Child, mark: String) -> Self {
+        Self { group: child.id(), mark }
+    }
+
+    /// Ends all processes.
+    fn end(&self) {
+        #[cfg(unix)]
+        if let Some(id) = self
+            .group
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            // Processes that have ended already are not an error.
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+        #[cfg(target_os = "linux")]
+        for _ in 0..MAX_ROUNDS {
+            if !kill_marked(&format!("{MARK}={}", self.mark)) {
+                break;
+            }
+        }
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Kills the processes whose environment contains the mark. Returns whether there were any.
+#[cfg(target_os = "linux")]
+fn kill_marked(mark: &str) -> bool {
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let Ok(processes) = std::fs::read_dir("/proc") else { return false };
+    let mut is_found = false;
+    for process in processes.flatten() {
+        let name = process.file_name();
+        let id = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+        let Some(id) = id else { continue };
+        // The environment of another user's process cannot be read. That of a process that has ended is empty.
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
+            is_found |= kill_process(id, Signal::KILL).is_ok();
+        }
+    }
+    is_found
+}
+
+/// The start and the end of an output.
+#[derive(Debug, Default)]
+struct Tail {
+    start: Vec<u8>,
+    end: VecDeque<u8>,
+    left_out: u64,
+}
+
+impl Tail {
+    /// Reads an output to its end, in bounded memory.
+    async fn read(&mut self, from: Option<impl AsyncRead + Unpin>) {
+        let Some(mut from) = from else { return };
+        let mut buffer = vec![0; 8_192];
+        // An error of reading ends the output.
+        while let Ok(read @ 1..) = from.read(&mut buffer).await {
+            self.push(&buffer[..read]);
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        let room = (MAX_OUTPUT / 2).saturating_sub(self.start.len()).min(bytes.len());
+        let (first, rest) = bytes.split_at(room);
+        self.start.extend_from_slice(first);
+        self.end.extend(rest);
+        let over = self.end.len().saturating_sub(MAX_OUTPUT / 2);
+        self.end.drain(..over);
+        self.left_out += over as u64;
+    }
+
+    fn into_text(self) -> String {
+        let mut bytes = self.start;
+        if self.left_out > 0 {
+            bytes.extend(format!("\n[{} bytes are left out]\n", self.left_out).bytes());
+        }
+        bytes.extend(self.end);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
