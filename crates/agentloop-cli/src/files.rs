@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,10 +21,19 @@ const MAX_LOCKS: u32 = 100;
 
 /// Replaces a file atomically: a reader sees either the old or the new content, also after a crash.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let (temporary, mut file) = create_temporary(path)?;
-    let written = file
-        .write_all(bytes)
-        .and_then(|()| file.sync_all())
+    replace_with(path, |file| file.write_all(bytes))
+}
+
+/// Replaces a file atomically by what `write` writes.
+pub(crate) fn replace_with(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
+    let (temporary, file) = create_temporary(path)?;
+    let mut file = BufWriter::new(file);
+    let written = write(&mut file)
+        .and_then(|()| file.flush())
+        .and_then(|()| file.get_ref().sync_all())
         .and_then(|()| fs::rename(&temporary, path))
         .inspect_err(|_| drop(fs::remove_file(&temporary)));
     written?;

@@ -10,10 +10,11 @@ const OPEN_FILES: usize = 12;
 
 /// Runs the command to its end, or until Ctrl-C.
 pub(crate) fn block_on(command: Command, setup: &Setup) -> Result<(), Failure> {
-    // A server ends with Ctrl-C; a run and a batch keep what they have.
+    // A server ends with Ctrl-C; a run, a batch and embeddings keep what they have.
     let handles_interrupt = match &command {
         Command::Batch(_) | Command::Sim(_) | Command::Run(_) => true,
         Command::Chat(args) => args.is_run(setup) || args.is_interactive(),
+        Command::Embed(args) => args.handles_interrupt(),
         _ => false,
     };
     check_open_files()?;

@@ -15,6 +15,7 @@ pub(crate) mod man;
 pub(crate) mod models;
 pub(crate) mod providers;
 pub(crate) mod repl;
+mod rows;
 pub(crate) mod run;
 pub(crate) mod setup;
 pub(crate) mod sim;
@@ -38,7 +39,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Demo(args) => demo::run(&args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,
-        Command::Embed(args) => embed::run(args, setup).await,
+        Command::Embed(args) => embed::run(*args, setup).await,
         Command::Log(args) => log::run(&args, setup.notes),
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),

@@ -5,6 +5,7 @@ mod local;
 
 use std::io::IsTerminal as _;
 
+use agentloop::models::ModelKind;
 use agentloop::{AgentLoop, Provider};
 
 use crate::failure::Failure;
@@ -91,6 +92,38 @@ pub(crate) async fn complete_name(
         (ready, _) => Err(Failure::input_with_hint(
             format!("several configured providers have the model {name}"),
             format!("name one of them: {}", ready.join(", ")),
+        )),
+    }
+}
+
+/// Completes the name of an embedding model. If only a provider is named, it must have exactly one known embedding model.
+pub(crate) async fn choose_embedding_model(
+    name: &str,
+    client: &AgentLoop,
+    setup: &Setup,
+) -> Result<String, Failure> {
+    let is_provider = client.providers().any(|provider| provider.name == name);
+    if !is_provider || setup.config.aliases.contains_key(name) {
+        return complete_name(name, client, setup).await;
+    }
+    let known: Vec<String> = client
+        .catalog()
+        .of_provider(name)
+        .into_iter()
+        .filter(|model| model.kind == Some(ModelKind::Embedding) || model.dimensions.is_some())
+        .map(|model| model.id)
+        .collect();
+    match known.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(Failure::input_with_hint(
+            format!("no embedding model of {name} is known"),
+            format!(
+                "name the model, for example -m {name}/MODEL; `agentloop models {name}` lists the models"
+            ),
+        )),
+        several => Err(Failure::input_with_hint(
+            format!("{name} has several embedding models"),
+            format!("name one of them: {}", several.join(", ")),
         )),
     }
 }

@@ -203,7 +203,7 @@ fn help_of_batch() {
               Possible values:
               - jsonl: One JSON object, or one JSON string, per line
               - csv:   Comma-separated values with a header
-              - text:  One prompt per line. Blank lines are skipped
+              - text:  One text per line. Blank lines are skipped
 
       -m, --model <MODEL>
               The model, as provider/model or an alias [default: AGENTLOOP_MODEL, else default_model of the configuration]

@@ -62,3 +62,106 @@ fn every_embeddings_format_is_decoded_for_every_provider() {
         }
     }
 }
+
+#[test]
+fn help_of_embed() {
+    insta::assert_snapshot!(agentloop(["embed", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Convert texts to embedding vectors.
+
+    Prints one vector per line as a JSON array, in the order of the texts. With --output, writes JSON lines or a NumPy array, in the same order. Several texts are sent in one request, and several requests at the same time.
+
+    Ctrl-C or a crash loses nothing that was written to the file of --output: --resume continues with the texts that are missing and tries the failed ones again. If a text failed, the exit code is 1, and no vector takes its place.
+
+    Example: agentloop embed -m openai/text-embedding-3-small -i articles.csv --text '{{title}}: {{body}}' -o vectors.npy
+
+    Usage: agentloop embed [OPTIONS] --model <MODEL> [TEXT]...
+
+    Arguments:
+      [TEXT]...
+              The texts [default: stdin, as one text per line or as a JSON array of strings]
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+      -m, --model <MODEL>
+              The embedding model, for example openai/text-embedding-3-small, or only its name if one configured provider has it
+
+      -i, --input <FILE>
+              Read the texts from a file with JSON lines, CSV or lines of text. - is stdin
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+          --input-format <FORMAT>
+              The format of the input [default: by the extension of its file; text for others]
+
+              Possible values:
+              - jsonl: One JSON object, or one JSON string, per line
+              - csv:   Comma-separated values with a header
+              - text:  One text per line. Blank lines are skipped
+
+          --text <TEXT>
+              The text of a row, with values of the row in double braces, for example '{{title}}: {{body}}' [default: the value `prompt`, `input`, `text` or `question` of the row, or its only value]
+
+      -o, --output <FILE>
+              Write the vectors to this file [default: stdout]
+
+          --format <FORMAT>
+              The format of the vectors [default: npy for a file .npy, jsonl for other files, vectors for stdout]
+
+              Possible values:
+              - vectors: One JSON array per line. The first error ends the output
+              - jsonl:   One JSON object per line, with `index`, `hash`, `model`, `dimensions` and `vector`, or `error`
+              - npy:     A NumPy array: float32, one row per text
+
+          --resume
+              Continue: texts whose vectors --output already has are not sent again. Texts that failed are
+
+          --failed-as-nan
+              In a NumPy file, write a row of NaN for a text that failed. Without this the file is written when no text has failed
+
+          --dimensions <N>
+              The length of the vectors, for models that support a choice [default: the model's own length]
+
+          --type <TYPE>
+              The purpose of the vectors, for providers that distinguish it
+              
+              [possible values: query, document, classification, clustering, similarity]
+
+          --batch-size <N>
+              The maximum number of texts in one request [default: the provider's own maximum, else 96]
+
+          --concurrency <N>
+              The maximum number of parallel requests
+              
+              [default: 4]
+
+          --max-cost <USD>
+              Stop when this many US dollars are spent, for example 2.50. Requests that are running are finished
+
+          --dry-run
+              Send nothing: print the first request and the estimated price
+
+          --fallback <MODEL>
+              A model to use if the previous one fails. Its vectors are used only if it is the same model of another provider
+
+          --retries <N>
+              The maximum number of retries after a temporary error [default: the configuration's [retry], else 2]
+
+          --timeout <SECONDS>
+              The time limit of each request, for example 30 or 2.5. With retries it applies to each attempt
+
+          --no-cache
+              Neither read from nor write to the cache that the configuration enables with [cache]
+
+          --json
+              Print the complete EmbedResponse as JSON
+
+      -h, --help
+              Print help (see a summary with '-h')
+    --- stderr
+    "#);
+}

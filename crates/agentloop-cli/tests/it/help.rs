@@ -348,56 +348,6 @@ fn help_of_decode() {
 }
 
 #[test]
-fn help_of_embed() {
-    insta::assert_snapshot!(agentloop(["embed", "--help"]).run(), @r#"
-    exit 0
-    --- stdout
-    Convert texts to embedding vectors.
-
-    Prints one vector per line as a JSON array, in the order of the texts.
-
-    Example: agentloop embed -m openai/text-embedding-3-small 'first text' 'second text'
-
-    Usage: agentloop embed [OPTIONS] --model <MODEL> [TEXT]...
-
-    Arguments:
-      [TEXT]...
-              The texts [default: stdin, as one text per line or as a JSON array of strings]
-
-    Options:
-          --config <FILE>
-              Use this configuration file instead of searching for agentloop.toml. The file is trusted
-
-      -m, --model <MODEL>
-              The embedding model, as provider/model, for example openai/text-embedding-3-small
-
-          --dimensions <N>
-              The length of the vectors, for models that support a choice [default: the model's own length]
-
-      -q, --quiet
-              Do not print warnings and notes on stderr. Errors are still printed
-
-          --type <TYPE>
-              The purpose of the vectors, for providers that distinguish it
-              
-              [possible values: query, document, classification, clustering, similarity]
-
-          --concurrency <N>
-              The maximum number of parallel requests, if the texts need more than one request
-
-          --no-cache
-              Neither read from nor write to the cache that the configuration enables with [cache]
-
-          --json
-              Print the complete EmbedResponse as JSON
-
-      -h, --help
-              Print help (see a summary with '-h')
-    --- stderr
-    "#);
-}
-
-#[test]
 fn help_of_models() {
     insta::assert_snapshot!(agentloop(["models", "--help"]).run(), @r#"
     exit 0

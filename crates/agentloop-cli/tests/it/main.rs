@@ -24,6 +24,7 @@ mod decode;
 mod demo;
 mod durable;
 mod embed;
+mod embed_files;
 mod encode;
 mod help;
 mod history;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use agentloop::{ChatRequest, Usd};
 use serde_json::Value;
 
-use super::input::Format;
 use crate::command::chat::{Parameters, parse_schema};
+use crate::command::rows::Format;
 use crate::setup::Setup;
 
 /// Options of `agentloop batch`.

@@ -10,7 +10,7 @@ use agentloop::ChatStream;
 
 pub(crate) use self::args::Args;
 pub(in crate::command) use self::args::OutputArgs;
-pub(in crate::command) use self::parameters::{Parameters, parse_schema};
+pub(in crate::command) use self::parameters::{Parameters, parse_schema, parse_seconds};
 pub(in crate::command) use self::request::{Base, EXAMPLE};
 pub(in crate::command) use self::show::Format;
 use self::show::Show;

@@ -119,7 +119,8 @@ fn parse_extra(text: &str) -> Result<(String, Value), String> {
     Ok((name.to_owned(), value))
 }
 
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+/// Parses a time limit.
+pub(in crate::command) fn parse_seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds")?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(Duration::ZERO) => Err("must be more than 0".to_owned()),

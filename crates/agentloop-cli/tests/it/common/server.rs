@@ -15,18 +15,31 @@ pub(crate) enum Then {
 
 /// Sends `response`, a complete HTTP response, to every request. Returns the URL for `base_url`.
 pub(crate) fn serve(response: String, then: Then) -> String {
+    serve_by(then, move |_| response.clone())
+}
+
+/// Sends the HTTP response that `respond` makes of a request: its head, a blank line and its body. Returns the URL for `base_url`.
+pub(crate) fn serve_by(
+    then: Then,
+    respond: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> String {
+    let respond = std::sync::Arc::new(respond);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let response = response.clone();
-            thread::spawn(move || handle(stream, &response, then));
+            let respond = std::sync::Arc::clone(&respond);
+            thread::spawn(move || handle(stream, &*respond, then));
         }
     });
     format!("http://{address}/v1")
 }
 
-fn handle(mut stream: TcpStream, response: &str, then: Then) -> std::io::Result<()> {
+fn handle(
+    mut stream: TcpStream,
+    respond: &dyn Fn(&str) -> String,
+    then: Then,
+) -> std::io::Result<()> {
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
     while !is_complete(&request) {
@@ -35,7 +48,7 @@ fn handle(mut stream: TcpStream, response: &str, then: Then) -> std::io::Result<
             read => request.extend_from_slice(&buffer[..read]),
         }
     }
-    stream.write_all(response.as_bytes())?;
+    stream.write_all(respond(&String::from_utf8_lossy(&request)).as_bytes())?;
     stream.flush()?;
     while then == Then::Wait && stream.read(&mut buffer)? > 0 {}
     Ok(())

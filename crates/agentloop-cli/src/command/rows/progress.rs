@@ -9,22 +9,22 @@ use crate::notes::Notes;
 
 /// What has happened so far.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(in crate::command) struct Progress {
     notes: Notes,
     started: Instant,
     total: u64,
     /// Rows that an earlier process finished.
-    pub(super) skipped: u64,
-    pub(super) done: u64,
-    pub(super) failed: u64,
-    pub(super) tokens: u64,
-    pub(super) spent: Usd,
+    pub(in crate::command) skipped: u64,
+    pub(in crate::command) done: u64,
+    pub(in crate::command) failed: u64,
+    pub(in crate::command) tokens: u64,
+    pub(in crate::command) spent: Usd,
     /// Responses whose cost is not known.
-    pub(super) unpriced: u64,
+    pub(in crate::command) unpriced: u64,
 }
 
 impl Progress {
-    pub(super) fn new(total: u64, notes: Notes) -> Self {
+    pub(in crate::command) fn new(total: u64, notes: Notes) -> Self {
         Self {
             notes,
             started: Instant::now(),
@@ -39,20 +39,20 @@ impl Progress {
     }
 
     /// Returns the average cost of a row, or nothing if no row has a cost yet.
-    pub(super) fn average(&self) -> Usd {
+    pub(in crate::command) fn average(&self) -> Usd {
         let priced = self.done.saturating_sub(self.unpriced);
         Usd::from_picos(self.spent.picos() / i128::from(priced.max(1)))
     }
 
     /// Shows the status line.
-    pub(super) fn show(&self) {
+    pub(in crate::command) fn show(&self) {
         if self.notes.has_status_line() {
             self.notes.set_status(&self.format_status(self.started.elapsed()));
         }
     }
 
     /// Removes the status line.
-    pub(super) fn hide(&self) {
+    pub(in crate::command) fn hide(&self) {
         self.notes.set_status("");
     }
 
@@ -86,7 +86,7 @@ impl Progress {
     }
 
     /// Returns the summary.
-    pub(super) fn summarize(&self) -> String {
+    pub(in crate::command) fn summarize(&self) -> String {
         let mut words = vec![match self.done + self.failed + self.skipped {
             1 => "1 row".to_owned(),
             rows => format!("{rows} rows"),
@@ -110,7 +110,7 @@ impl Progress {
 }
 
 /// Formats an amount with as many digits as are useful.
-pub(super) fn format_usd(usd: Usd) -> String {
+pub(in crate::command) fn format_usd(usd: Usd) -> String {
     let dollars = usd.picos() as f64 / 1e12;
     match dollars.abs() {
         0.0 => "0".to_owned(),

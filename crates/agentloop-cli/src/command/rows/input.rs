@@ -1,8 +1,10 @@
-//! Reads the rows of a batch: JSON lines, CSV or lines of text.
+//! Reads rows: JSON lines, CSV or lines of text.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use clap::ValueEnum;
 use serde_json::{Map, Value};
@@ -16,23 +18,26 @@ const MAX_ROW_BYTES: u64 = 16 << 20;
 /// The most bytes that are read from stdin. A file is read row by row and may be larger.
 const MAX_STDIN_BYTES: usize = 256 << 20;
 
+/// How many bytes beyond a record the CSV reader may read ahead.
+const READ_AHEAD: u64 = 1 << 16;
+
 /// The name of the only value of a row that is a line of text.
-pub(super) const INPUT: &str = "input";
+pub(in crate::command) const INPUT: &str = "input";
 
 /// The format of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(in crate::command) enum Format {
     /// One JSON object, or one JSON string, per line.
     Jsonl,
     /// Comma-separated values with a header.
     Csv,
-    /// One prompt per line. Blank lines are skipped.
+    /// One text per line. Blank lines are skipped.
     Text,
 }
 
 impl Format {
     /// Returns the format of a file by its extension.
-    pub(super) fn of_path(path: &Path) -> Self {
+    pub(in crate::command) fn of_path(path: &Path) -> Self {
         let extension = path.extension().map(|it| it.to_string_lossy().to_ascii_lowercase());
         match extension.as_deref() {
             Some("jsonl" | "ndjson" | "json") => Self::Jsonl,
@@ -44,14 +49,14 @@ impl Format {
 
 /// A row: its number, from 0, and its values by name.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
-    pub(super) index: u64,
-    pub(super) values: Map<String, Value>,
+pub(in crate::command) struct Row {
+    pub(in crate::command) index: u64,
+    pub(in crate::command) values: Map<String, Value>,
 }
 
 /// The file, or the bytes of stdin. It can be read more than once.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(in crate::command) struct Source {
     name: String,
     format: Format,
     from: From,
@@ -61,15 +66,15 @@ pub(super) struct Source {
 enum From {
     File(PathBuf),
     Bytes(Vec<u8>),
+    Texts(Vec<String>),
 }
 
 impl Source {
     /// Opens the file; `-` is stdin.
-    pub(super) fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
+    pub(in crate::command) fn open(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
         if path == Path::new("-") {
             let bytes = input::read_at_most(MAX_STDIN_BYTES)?;
-            let format = format.unwrap_or(Format::Text);
-            return Ok(Self { name: "stdin".to_owned(), format, from: From::Bytes(bytes) });
+            return Ok(Self::of_stdin(bytes, format.unwrap_or(Format::Text)));
         }
         let about = std::fs::metadata(path).map_err(|error| Failure::file(path, error))?;
         if !about.is_file() {
@@ -82,42 +87,64 @@ impl Source {
         })
     }
 
+    /// Reads stdin: the strings of a JSON array, else lines of text.
+    pub(in crate::command) fn read_stdin_texts() -> Result<Self, Failure> {
+        let bytes = input::read_at_most(MAX_STDIN_BYTES)?;
+        let is_array = bytes.trim_ascii_start().starts_with(b"[");
+        Ok(match is_array.then(|| serde_json::from_slice(&bytes)) {
+            Some(Ok(texts)) => Self::of_texts(texts),
+            _ => Self::of_stdin(bytes, Format::Text),
+        })
+    }
+
+    fn of_stdin(bytes: Vec<u8>, format: Format) -> Self {
+        Self { name: "stdin".to_owned(), format, from: From::Bytes(bytes) }
+    }
+
+    /// Creates a source whose rows are these texts.
+    pub(in crate::command) fn of_texts(texts: Vec<String>) -> Self {
+        let name = "the command line".to_owned();
+        Self { name, format: Format::Text, from: From::Texts(texts) }
+    }
+
     /// Creates a source of bytes that are in memory.
     #[cfg(test)]
-    pub(super) fn of_bytes(bytes: &[u8], format: Format) -> Self {
+    pub(in crate::command) fn of_bytes(bytes: &[u8], format: Format) -> Self {
         Self { name: "test".to_owned(), format, from: From::Bytes(bytes.to_vec()) }
     }
 
     /// Returns the rows, from the first.
-    pub(super) fn rows(&self) -> Result<Rows<'_>, Failure> {
+    pub(in crate::command) fn rows(&self) -> Result<Rows<'_>, Failure> {
         let reader: Box<dyn BufRead + '_> = match &self.from {
             From::File(path) => {
                 let file = File::open(path).map_err(|error| Failure::file(path, error))?;
                 Box::new(BufReader::with_capacity(1 << 16, file))
             }
             From::Bytes(bytes) => Box::new(Cursor::new(&bytes[..])),
+            From::Texts(texts) => return Ok(Rows::new(self, Reader::Texts(texts.iter()))),
         };
         let from = match self.format {
             Format::Csv => {
-                let mut reader = csv::ReaderBuilder::new().from_reader(reader);
+                let left = Rc::new(Cell::new(MAX_ROW_BYTES + READ_AHEAD));
+                let bounded = Bounded { reader, left: Rc::clone(&left) };
+                let mut reader = csv::ReaderBuilder::new().from_reader(bounded);
                 let header = reader.headers().map_err(|error| self.fail_csv(&error))?.clone();
                 check_header(&header).map_err(|why| self.fail(1, &why))?;
-                Reader::Csv(Box::new(reader), header)
+                Reader::Csv { reader: Box::new(reader), header, left }
             }
             Format::Jsonl => Reader::Lines(reader, parse_json),
             Format::Text => Reader::Lines(reader, parse_text),
         };
-        Ok(Rows { source: self, from, index: 0, line: 0 })
+        Ok(Rows::new(self, from))
     }
 
-    /// Reads all rows once, and returns how many there are.
-    pub(super) fn count(&self) -> Result<u64, Failure> {
-        let mut count = 0;
-        for row in self.rows()? {
+    /// Reads all rows once, and returns how many there are and how many blank lines are skipped.
+    pub(in crate::command) fn count(&self) -> Result<(u64, u64), Failure> {
+        let mut rows = self.rows()?;
+        for row in rows.by_ref() {
             row?;
-            count += 1;
         }
-        Ok(count)
+        Ok((rows.index, rows.blank))
     }
 
     fn fail(&self, line: u64, why: &str) -> Failure {
@@ -131,6 +158,7 @@ impl Source {
                 format!("the record has {len} values, but the header has {expected_len}")
             }
             csv::ErrorKind::Utf8 { .. } => "not UTF-8 text".to_owned(),
+            csv::ErrorKind::Io(error) => error.to_string(),
             _ => error.to_string(),
         };
         self.fail(line, &why)
@@ -141,22 +169,54 @@ type Parse = fn(&str) -> Result<Option<Map<String, Value>>, String>;
 
 enum Reader<'a> {
     Lines(Box<dyn BufRead + 'a>, Parse),
-    Csv(Box<csv::Reader<Box<dyn BufRead + 'a>>>, csv::StringRecord),
+    Csv {
+        reader: Box<csv::Reader<Bounded<'a>>>,
+        header: csv::StringRecord,
+        /// How many bytes may be read before the record must end.
+        left: Rc<Cell<u64>>,
+    },
+    Texts(std::slice::Iter<'a, String>),
+}
+
+/// A reader that fails if a record is too long: a quote that is not closed would read the whole file into memory.
+struct Bounded<'a> {
+    reader: Box<dyn BufRead + 'a>,
+    left: Rc<Cell<u64>>,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left.get() == 0 {
+            let why = format!("longer than the limit of {MAX_ROW_BYTES} bytes");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
+        let read = self.reader.by_ref().take(self.left.get()).read(buffer)?;
+        self.left.set(self.left.get().saturating_sub(read as u64));
+        Ok(read)
+    }
 }
 
 /// The rows of a source.
-pub(super) struct Rows<'a> {
+pub(in crate::command) struct Rows<'a> {
     source: &'a Source,
     from: Reader<'a>,
     index: u64,
     line: u64,
+    /// Blank lines that were skipped.
+    blank: u64,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    fn new(source: &'a Source, from: Reader<'a>) -> Self {
+        Self { source, from, index: 0, line: 0, blank: 0 }
+    }
+
     fn read(&mut self) -> Result<Option<Map<String, Value>>, Failure> {
         let source = self.source;
         match &mut self.from {
-            Reader::Csv(reader, header) => {
+            Reader::Texts(texts) => Ok(texts.next().map(|text| single(text))),
+            Reader::Csv { reader, header, left } => {
+                left.set(MAX_ROW_BYTES + READ_AHEAD);
                 let mut record = csv::StringRecord::new();
                 if !reader.read_record(&mut record).map_err(|error| source.fail_csv(&error))? {
                     return Ok(None);
@@ -184,6 +244,7 @@ impl Rows<'_> {
                 };
                 let text = text.trim_end_matches(['\r', '\n']);
                 if text.trim().is_empty() {
+                    self.blank += 1;
                     continue;
                 }
                 if let Some(row) = parse(text).map_err(|why| source.fail(self.line, &why))? {
