@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     batch, chat, completions, config, decode, demo, embed, encode, keys, log, man, models,
-    providers, setup, sim, templates, trust, use_model,
+    providers, setup, sim, templates, tools, trust, use_model,
 };
 
 const EXIT_CODES: &str = "\
@@ -138,6 +138,16 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop -t review --var language=German < change.diff
     Templates(templates::Args),
+    /// List the tools that a model may call, show one, or try one.
+    ///
+    /// Lists the built-in tools, the programs, groups and MCP servers of the configuration, where each comes from, and whether
+    /// it asks for approval. No server is started without --mcp or --all. On a terminal it is a table; in a pipe each line has the
+    /// tab-separated columns name, source, approval and description.
+    ///
+    /// `agentloop tools NAME` shows a tool with its parameters, and `agentloop tools try NAME` runs it.
+    ///
+    /// Example: agentloop tools try calculator 'expression=2 * 21'
+    Tools(tools::Args),
     /// Trust a configuration file, so that all of its settings are used.
     ///
     /// An agentloop.toml in the current folder or above it may always set models, aliases and limits. Settings that
@@ -171,7 +181,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 20] = [
+    pub(crate) const NAMES: [&str; 21] = [
         "batch",
         "chat",
         "completions",
@@ -190,6 +200,7 @@ impl Command {
         "setup",
         "sim",
         "templates",
+        "tools",
         "trust",
         "use",
     ];

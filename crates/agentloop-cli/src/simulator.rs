@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-pub(crate) use agentloop_sim::{Faults, Script, Server, Simulator, provider};
+pub(crate) use agentloop_sim::{Faults, Script, Server, Simulator, Turn, provider};
 
 /// The model that responds if no provider is configured.
 pub(crate) const ECHO: &str = "sim/echo";

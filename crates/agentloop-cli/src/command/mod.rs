@@ -20,6 +20,7 @@ pub(crate) mod run;
 pub(crate) mod setup;
 pub(crate) mod sim;
 pub(crate) mod templates;
+pub(crate) mod tools;
 pub(crate) mod trust;
 pub(crate) mod use_model;
 
@@ -45,6 +46,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Providers(args) => providers::run(&args, setup),
         Command::Sim(args) => sim::run(&args, setup).await,
         Command::Templates(args) => templates::run(&args, setup.notes),
+        Command::Tools(args) => tools::run(&args, setup).await,
         Command::Trust(args) => trust::run(&args, setup.notes),
         Command::Config(args) => config::run(&args, setup),
         Command::Keys(args) => keys::run(&args, setup),

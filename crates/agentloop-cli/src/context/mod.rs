@@ -3,7 +3,7 @@
 //! Text is sent as text with its name, which every provider accepts. Images, audio, video and PDF files are sent as parts.
 
 mod inline;
-mod page;
+pub(crate) mod page;
 mod size;
 mod walk;
 

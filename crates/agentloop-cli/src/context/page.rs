@@ -21,23 +21,35 @@ const MAX_CONVERSION: Duration = Duration::from_secs(5);
 /// The width of a web page as text, in characters. Only tables depend on it; models do not need short lines.
 const PAGE_WIDTH: usize = 120;
 
-/// What a URL returned: its bytes, and its text if it is a web page.
+/// What a URL returned: its bytes and their type, and its text if it is a web page.
 #[derive(Debug)]
-pub(super) struct Page {
-    pub(super) bytes: Bytes,
-    pub(super) text: Option<String>,
+pub(crate) struct Page {
+    pub(crate) bytes: Bytes,
+    pub(crate) text: Option<String>,
+    /// The media type without parameters, in lower case.
+    pub(crate) mime: Option<String>,
 }
 
-pub(super) fn is_url(source: &str) -> bool {
+pub(crate) fn is_url(source: &str) -> bool {
     let starts = |scheme: &str| {
         source.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
     starts("https://") || starts("http://")
 }
 
-/// Fetches a URL. Redirects are followed as the library follows them; HTML becomes text.
+/// Fetches a URL that the user typed, which may be one of this machine.
 pub(super) async fn fetch(url: &str) -> Result<Page, Failure> {
-    let fail = |why: &str| Failure::input(format!("{}: {why}", without_secrets(url)));
+    let fetched = fetch_with(url, &HttpTransport::new(), MAX_MEDIA_BYTES).await;
+    fetched.map_err(|why| Failure::input(format!("{}: {why}", without_secrets(url))))
+}
+
+/// Fetches at most `limit` bytes from a URL. Redirects are followed as the library follows them, and each is checked by the
+/// transport; HTML becomes text. The error does not contain the URL.
+pub(crate) async fn fetch_with(
+    url: &str,
+    transport: &HttpTransport,
+    limit: usize,
+) -> Result<Page, String> {
     let request = http::Request::get(url)
         .header(
             ACCEPT,
@@ -45,35 +57,32 @@ pub(super) async fn fetch(url: &str) -> Result<Page, Failure> {
         )
         .header(USER_AGENT, concat!("agentloop/", env!("CARGO_PKG_VERSION")))
         .body(Bytes::new())
-        .map_err(|error| fail(&error.to_string()))?;
-    let transport = HttpTransport::new();
+        .map_err(|error| error.to_string())?;
     let fetched = tokio::time::timeout(TIMEOUT, async {
         let response = transport.send(request, SendOptions::default()).await?;
         let (head, body) = response.into_parts();
-        Ok::<_, agentloop::Error>((head, body.collect(MAX_MEDIA_BYTES).await?))
+        Ok::<_, agentloop::Error>((head, body.collect(limit).await?))
     });
     let (head, bytes) = match fetched.await {
         Ok(Ok(fetched)) => fetched,
-        Ok(Err(error)) => return Err(fail(error.message())),
-        Err(_) => return Err(fail(&format!("no response within {} s", TIMEOUT.as_secs()))),
+        Ok(Err(error)) => return Err(error.message().to_owned()),
+        Err(_) => return Err(format!("no response within {} s", TIMEOUT.as_secs())),
     };
     if !head.status.is_success() {
-        return Err(fail(&format!("the server responded with status {}", head.status)));
+        return Err(format!("the server responded with status {}", head.status));
     }
     let mime = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let is_html = mime.is_some_and(|mime| {
-        let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        mime == "text/html" || mime == "application/xhtml+xml"
-    });
+    let mime =
+        mime.map(|mime| mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+    let is_html = matches!(mime.as_deref(), Some("text/html" | "application/xhtml+xml"));
     let text = match is_html {
         true if bytes.len() > MAX_HTML_BYTES => {
-            let limit = MAX_HTML_BYTES >> 20;
-            return Err(fail(&format!("the page is larger than {limit} MiB")));
+            return Err(format!("the page is larger than {} MiB", MAX_HTML_BYTES >> 20));
         }
-        true => Some(to_text(bytes.clone()).await.map_err(fail)?),
+        true => Some(to_text(bytes.clone()).await?),
         false => None,
     };
-    Ok(Page { bytes, text })
+    Ok(Page { bytes, text, mime })
 }
 
 /// Converts a web page to text. Links are numbered and listed at the end.

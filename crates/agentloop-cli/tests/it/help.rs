@@ -29,6 +29,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       run          The same as chat, but always a run of the agent, also without tools
       sim          Serve the simulated model over HTTP, until Ctrl-C
       templates    List the templates that `-t` can use, or show one
+      tools        List the tools that a model may call, show one, or try one
       trust        Trust a configuration file, so that all of its settings are used
       setup        Store the key of a provider, test it and set a default model. Asks questions at the terminal
       use          Set the default model in your configuration. The rest of the file is not changed
@@ -218,7 +219,7 @@ fn help_of_chat() {
           --tool <NAME>
               A tool that the model may call: a built-in tool, a tool or a group of the configuration, tools of a configured MCP server ('github:get_*'), or a pattern ('read_*'). Can be repeated.
               
-              The built-in tools are time, calculator, read_file, list_files, search_files, edit_file and run_command. All but the first two need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default there is no tool, unless `default_tools` is set in the configuration.
+              The built-in tools are time, calculator, read_file, list_files, search_files, edit_file, run_command and fetch_page. All but the first two need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default there is no tool, unless `default_tools` is set in the configuration. `agentloop tools` lists the tools.
 
           --no-tools
               Use no tools, also not those of `default_tools` in the configuration

@@ -152,6 +152,27 @@ fn files_and_tools_are_added_during_the_conversation() {
 }
 
 #[test]
+fn tools_of_the_configuration_are_shown_and_switched() {
+    let config = "default_tools = ['mine']\n[tools.weather]\ncommand = ['printf', 'sun']\n\
+                  description = 'D'\n[groups.mine]\ntools = ['weather', 'time']\n";
+    let folder = Folder::with([("tools.toml", config)]);
+    let mut session = start(&folder, "sim/tools", &["--config", "tools.toml"]);
+    enter(&mut session, "/tools", "enabled: weather (asks for approval)");
+    enter(&mut session, "/tools -mine", "no tools are enabled");
+    enter(&mut session, "/tools", "no tools are enabled");
+    enter(&mut session, "/tools 'w*'", "enabled: weather");
+    enter(&mut session, "/tools -time", "`time` is not enabled by this name");
+    wait_for_prompt(&mut session);
+    session.press("/tools rea\t");
+    session.wait_for("/tools read_file");
+    session.press("\r");
+    session.wait_for("enabled: read_file (asks for approval)");
+    wait_for_prompt(&mut session);
+    session.press("/quit\r");
+    assert_eq!(session.finish(), Some(0));
+}
+
+#[test]
 fn tab_completes_commands() {
     let folder = Folder::with([]);
     let mut session = talk(&folder, &[]);

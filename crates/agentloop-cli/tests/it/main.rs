@@ -55,5 +55,6 @@ mod semantics_f;
 mod setup;
 mod sim;
 mod terminal;
+mod tools_command;
 mod tools_config;
 mod trust;

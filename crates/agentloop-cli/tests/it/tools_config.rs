@@ -47,7 +47,7 @@ fn a_tool_is_off_unless_it_is_chosen() {
     assert_eq!(unknown.code, Some(2), "{unknown}");
     assert!(unknown.stderr.contains("unknown tool `wether`"), "{unknown}");
     assert!(
-        unknown.stderr.contains("run_command, fails, weather; the groups are: mine"),
+        unknown.stderr.contains("run_command, fetch_page, fails, weather; the groups are: mine"),
         "{unknown}"
     );
 }

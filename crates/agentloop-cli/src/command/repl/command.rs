@@ -14,7 +14,7 @@ pub(super) const HELP: [(&str, &str, &str); 12] = [
     (
         "/tools",
         "[NAME…]",
-        "enable built-in tools, or disable them with -NAME; without NAME, list the tools",
+        "enable tools, groups or 'server:*', or disable them with -NAME; without NAME, list the tools",
     ),
     ("/retry", "", "send the last prompt again, for another response"),
     ("/undo", "", "remove the last prompt and its response"),

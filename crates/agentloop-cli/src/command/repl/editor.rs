@@ -41,12 +41,12 @@ pub(super) struct LineEditor {
 }
 
 impl LineEditor {
-    /// Starts the thread. `models` are completed after `/model`; lines are kept in the file `history`.
-    pub(super) fn start(models: Vec<String>, history: Option<PathBuf>) -> Self {
+    /// Starts the thread. `models` are completed after `/model` and `tools` after `/tools`; lines are kept in the file `history`.
+    pub(super) fn start(models: Vec<String>, tools: Vec<String>, history: Option<PathBuf>) -> Self {
         let (prompts, asked) = mpsc::channel::<String>();
         let (sender, inputs) = tokio::sync::mpsc::unbounded_channel();
         std::thread::spawn(move || {
-            let mut reader = match Reader::new(models, history) {
+            let mut reader = match Reader::new(models, tools, history) {
                 Ok(reader) => reader,
                 Err(error) => return drop(sender.send(Err(error.to_string()))),
             };
@@ -79,7 +79,11 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(models: Vec<String>, history: Option<PathBuf>) -> rustyline::Result<Self> {
+    fn new(
+        models: Vec<String>,
+        tools: Vec<String>,
+        history: Option<PathBuf>,
+    ) -> rustyline::Result<Self> {
         let config = Config::builder()
             .max_history_size(MAX_LINES)?
             .history_ignore_dups(true)?
@@ -89,7 +93,7 @@ impl Reader {
             .bracketed_paste(true)
             .build();
         let mut editor = Editor::with_config(config)?;
-        editor.set_helper(Some(Completions { files: FilenameCompleter::new(), models }));
+        editor.set_helper(Some(Completions { files: FilenameCompleter::new(), models, tools }));
         if let Some(path) = &history {
             // There is no file before the first line. A file that cannot be read is replaced.
             let _ = editor.load_history(path);
@@ -120,10 +124,11 @@ impl Reader {
     }
 }
 
-/// Completes commands, models and paths.
+/// Completes commands, models, tools and paths.
 struct Completions {
     files: FilenameCompleter,
     models: Vec<String>,
+    tools: Vec<String>,
 }
 
 impl Completer for Completions {
@@ -142,6 +147,7 @@ impl Completer for Completions {
         match before.split_once(char::is_whitespace) {
             None => Ok((0, complete_commands(before))),
             Some(("/model" | "/m", _)) => Ok(complete_models(before, &self.models)),
+            Some(("/tools", _)) => Ok(complete_tools(before, &self.tools)),
             Some(("/file" | "/f" | "/image" | "/save", _)) => {
                 self.files.complete(line, at, context)
             }
@@ -177,6 +183,17 @@ fn complete_models(typed: &str, models: &[String]) -> (usize, Vec<Pair>) {
     (start, found.collect())
 }
 
+/// Completes the last word. A minus in front of it stays.
+fn complete_tools(typed: &str, tools: &[String]) -> (usize, Vec<Pair>) {
+    let start = typed.rfind(char::is_whitespace).map_or(0, |at| at + 1);
+    let start = if typed[start..].starts_with('-') { start + 1 } else { start };
+    let found = tools
+        .iter()
+        .filter(|tool| tool.starts_with(&typed[start..]))
+        .map(|tool| Pair { display: tool.clone(), replacement: tool.clone() });
+    (start, found.collect())
+}
+
 impl Validator for Completions {
     fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         Ok(match is_unfinished(context.input()) {
@@ -208,6 +225,19 @@ mod tests {
         assert_eq!(names(complete_commands("/re")), ["/retry"]);
         assert_eq!(complete_commands("/").len(), HELP.len());
         assert!(complete_commands("/x").is_empty());
+    }
+
+    #[test]
+    fn tools_are_completed_also_after_a_minus() {
+        let tools = ["read_file".to_owned(), "research".to_owned(), "github:*".to_owned()];
+        let complete = |typed: &str| {
+            let (start, pairs) = complete_tools(typed, &tools);
+            (start, names(pairs))
+        };
+        assert_eq!(complete("/tools rea"), (7, vec!["read_file".to_owned()]));
+        assert_eq!(complete("/tools time -re").1, ["read_file", "research"]);
+        assert_eq!(complete("/tools time -re").0, 13);
+        assert!(complete("/tools ö").1.is_empty());
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;
     let mut talk = Talk::start(args, client, setup).await?;
     talk.greet();
-    let mut editor = LineEditor::start(talk.list_models(), talk.lines_path());
+    let mut editor = LineEditor::start(talk.list_models(), talk.list_names(), talk.lines_path());
     let mut hints = 0;
     loop {
         let prompt = format!("{}> ", printable::escape_name(&talk.session.request.model));
@@ -81,7 +81,7 @@ struct Talk<'a> {
     args: Args,
     client: AgentLoop,
     agent: Agent,
-    tools: Vec<String>,
+    kit: run::Kit,
     session: Session,
     /// Which stored conversation the next prompt belongs to.
     history: HistoryArgs,
@@ -94,9 +94,9 @@ impl<'a> Talk<'a> {
         let recorder = setup.record(&history)?;
         let base = Base::continuing(recorder.earlier_request());
         let request = args.build_settings(base, &client, setup).await?;
-        let (agent, tools) = build_agent(&args, &client, setup).await?;
+        let (agent, kit) = build_agent(&args, &client, setup).await?;
         let session = Session::new(request);
-        Ok(Self { args, client, agent, tools, session, history, setup })
+        Ok(Self { args, client, agent, kit, session, history, setup })
     }
 
     fn greet(&self) {
@@ -265,13 +265,31 @@ impl<'a> Talk<'a> {
         Ok(())
     }
 
+    /// Lists the tools that are enabled, and the names that `/tools` accepts.
     fn list_tools(&self) {
         let notes = self.setup.notes;
-        match self.tools.is_empty() {
-            true => notes.print_note("no tools are enabled"),
-            false => notes.print_note(&format!("enabled: {}", self.tools.join(", "))),
+        if self.kit.tools.is_empty() {
+            notes.print_note("no tools are enabled");
         }
-        notes.print_note(&format!("built-in tools: {}", run::TOOL_NAMES.join(", ")));
+        for offered in &self.kit.tools {
+            let name = printable::escape_name(offered.tool.name());
+            let state = match &offered.source {
+                _ if self.kit.denied.contains(offered.tool.name()) => "denied",
+                _ if self.kit.asks(offered) => "asks for approval",
+                _ => "runs without approval",
+            };
+            notes.print_note(&format!("enabled: {name} ({state})"));
+        }
+        notes.print_note(&format!("available: {}", self.list_names().join(", ")));
+    }
+
+    /// Returns the tools, groups and servers that can be enabled.
+    fn list_names(&self) -> Vec<String> {
+        let config = &self.setup.config.tools;
+        let servers = config.servers.iter().filter(|(_, server)| server.enabled);
+        let servers = servers.map(|(name, _)| format!("{name}:*"));
+        let local = run::local_names(config).chain(config.groups.keys().map(String::as_str));
+        local.map(str::to_owned).chain(servers).collect()
     }
 
     /// Enables tools, and disables those that are written with a minus.
@@ -283,7 +301,7 @@ impl<'a> Talk<'a> {
                 None => args.tools.enable(name, self.setup)?,
             }
         }
-        (self.agent, self.tools) = build_agent(&args, &self.client, self.setup).await?;
+        (self.agent, self.kit) = build_agent(&args, &self.client, self.setup).await?;
         self.args = args;
         self.list_tools();
         Ok(())
@@ -317,11 +335,10 @@ async fn build_agent(
     args: &Args,
     client: &AgentLoop,
     setup: &Setup,
-) -> Result<(Agent, Vec<String>), Failure> {
+) -> Result<(Agent, run::Kit), Failure> {
     let (mut agent, kit) = args.tools.build_agent(client.clone(), setup).await?;
     if let Some(approver) = TerminalApprover::at_terminal(setup.notes) {
         agent = agent.approver(approver.with_root(args.tools.root()));
     }
-    let name = |offered: &run::Offered| printable::escape_name(offered.tool.name()).into_owned();
-    Ok((agent, kit.tools.iter().map(name).collect()))
+    Ok((agent, kit))
 }

@@ -24,9 +24,9 @@ pub(crate) struct ToolArgs {
     /// A tool that the model may call: a built-in tool, a tool or a group of the configuration, tools of a configured MCP server
     /// ('github:get_*'), or a pattern ('read_*'). Can be repeated.
     ///
-    /// The built-in tools are time, calculator, read_file, list_files, search_files, edit_file and run_command. All but the first
+    /// The built-in tools are time, calculator, read_file, list_files, search_files, edit_file, run_command and fetch_page. All but the first
     /// two need approval, and so do the tools of the configuration. The change of a file is shown before you approve it. By default
-    /// there is no tool, unless `default_tools` is set in the configuration.
+    /// there is no tool, unless `default_tools` is set in the configuration. `agentloop tools` lists the tools.
     #[arg(long = "tool", value_name = "NAME", value_parser = ToolNames, hide_possible_values = true)]
     pub(super) tools: Vec<String>,
 
@@ -194,7 +194,7 @@ impl ToolArgs {
 
 /// Accepts every name, because the configuration is not read yet. Completions know the built-in tools.
 #[derive(Clone)]
-struct ToolNames;
+pub(in crate::command) struct ToolNames;
 
 impl TypedValueParser for ToolNames {
     type Value = String;

@@ -154,7 +154,7 @@ impl Choice {
 }
 
 /// Returns the names of the built-in tools and the programs.
-pub(super) fn names_of(config: &ToolsConfig) -> impl Iterator<Item = &str> {
+pub(in crate::command) fn names_of(config: &ToolsConfig) -> impl Iterator<Item = &str> {
     tools::NAMES.into_iter().chain(config.programs.keys().map(String::as_str))
 }
 

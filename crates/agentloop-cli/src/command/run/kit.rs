@@ -75,6 +75,13 @@ impl Kit {
     pub(in crate::command) fn find(&self, name: &str) -> Option<&Offered> {
         self.tools.iter().find(|offered| offered.tool.name() == name)
     }
+
+    /// Returns whether the calls of a tool need approval.
+    pub(in crate::command) fn asks(&self, offered: &Offered) -> bool {
+        let name = offered.tool.name();
+        let is_free = offered.source == Source::BuiltIn && tools::FREE.contains(&name);
+        !is_free && !self.allowed.contains(name)
+    }
 }
 
 impl Selection<'_> {

@@ -21,7 +21,10 @@ use agentloop::agent::{CancelToken, Outcome, RunEvent, RunStream, StopReason};
 
 pub(in crate::command) use self::approve::TerminalApprover;
 pub(crate) use self::args::ToolArgs;
-pub(in crate::command) use self::kit::Offered;
+pub(in crate::command) use self::args::ToolNames;
+pub(in crate::command) use self::choice::names_of as local_names;
+pub(in crate::command) use self::kit::{Kit, Offered, Selection, Source};
+pub(in crate::command) use self::pattern::Pattern;
 pub(in crate::command) use self::show::Show;
 use self::start::Start;
 use self::store::{Claim, LockedFiles};
@@ -33,7 +36,7 @@ use crate::render::save_media;
 use crate::setup::Setup;
 
 pub(in crate::command) use self::summary::{check_finished, print_summary};
-pub(in crate::command) use self::tools::{NAMES as TOOL_NAMES, calculator};
+pub(in crate::command) use self::tools::calculator;
 
 pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_client_for(&args.parameters.fallbacks, args.parameters.retries)?;

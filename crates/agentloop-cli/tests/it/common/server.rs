@@ -23,6 +23,15 @@ pub(crate) fn serve_by(
     then: Then,
     respond: impl Fn(&str) -> String + Send + Sync + 'static,
 ) -> String {
+    listen(then, move |request| respond(request).into_bytes())
+}
+
+/// Sends `response`, which need not be text, to every request, and closes the connection.
+pub(crate) fn serve_bytes(response: Vec<u8>) -> String {
+    listen(Then::Close, move |_| response.clone())
+}
+
+fn listen(then: Then, respond: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> String {
     let respond = std::sync::Arc::new(respond);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -37,7 +46,7 @@ pub(crate) fn serve_by(
 
 fn handle(
     mut stream: TcpStream,
-    respond: &dyn Fn(&str) -> String,
+    respond: &dyn Fn(&str) -> Vec<u8>,
     then: Then,
 ) -> std::io::Result<()> {
     let mut request = Vec::new();
@@ -48,7 +57,7 @@ fn handle(
             read => request.extend_from_slice(&buffer[..read]),
         }
     }
-    stream.write_all(respond(&String::from_utf8_lossy(&request)).as_bytes())?;
+    stream.write_all(&respond(&String::from_utf8_lossy(&request)))?;
     stream.flush()?;
     while then == Then::Wait && stream.read(&mut buffer)? > 0 {}
     Ok(())

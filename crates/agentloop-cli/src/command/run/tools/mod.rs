@@ -6,6 +6,7 @@ mod clock;
 mod command;
 pub(super) mod environment;
 pub(super) mod files;
+mod page;
 mod process;
 mod program;
 
@@ -19,8 +20,19 @@ use crate::failure::Failure;
 use files::Root;
 
 /// The names of the built-in tools.
-pub(in crate::command) const NAMES: [&str; 7] =
-    ["time", "calculator", "read_file", "list_files", "search_files", "edit_file", "run_command"];
+pub(in crate::command) const NAMES: [&str; 8] = [
+    "time",
+    "calculator",
+    "read_file",
+    "list_files",
+    "search_files",
+    "edit_file",
+    "run_command",
+    "fetch_page",
+];
+
+/// The built-in tools that need no approval.
+pub(super) const FREE: [&str; 2] = ["time", "calculator"];
 
 /// Builds the built-in tools and the programs with these names. The file tools use `root` and its subfolders only; commands and
 /// programs start there.
@@ -34,12 +46,12 @@ pub(super) fn build_tools(
             let tool = program::tool(name, program, root)?;
             Ok(Offered { tool, source: Source::Program })
         }
-        None => Ok(Offered { tool: build_tool(name, root)?, source: Source::BuiltIn }),
+        None => Ok(Offered { tool: build_tool(name, config, root)?, source: Source::BuiltIn }),
     };
     names.iter().map(build).collect()
 }
 
-fn build_tool(name: &str, root: &Path) -> Result<Tool, Failure> {
+fn build_tool(name: &str, config: &ToolsConfig, root: &Path) -> Result<Tool, Failure> {
     Ok(match name {
         "time" => clock::tool(),
         "calculator" => calculator::tool(),
@@ -49,6 +61,7 @@ fn build_tool(name: &str, root: &Path) -> Result<Tool, Failure> {
         "edit_file" => files::edit::tool(Root::open(root)?),
         #[cfg(unix)]
         "run_command" => command::tool(root)?,
+        "fetch_page" => page::tool(config.fetch_private)?,
         _ => {
             let known = NAMES.join(", ");
             return Err(Failure::input_with_hint(

@@ -1,0 +1,367 @@
+//! `agentloop tools`: lists, shows and tries tools.
+
+#![cfg(unix)]
+
+use crate::common::folder::Folder;
+use crate::common::server::{Then, serve};
+use crate::common::{Outcome, agentloop};
+
+const CONFIG: &str = r#"
+allow = ["weather"]
+[tools.weather]
+command = ["printf", "%s", "{city}"]
+description = "Returns the weather\nin a city"
+parameters = { city = "string", days = "integer?" }
+[groups.mine]
+tools = ["weather", "time"]
+[mcp.books]
+command = ["no-such-program"]
+[mcp.off]
+enabled = false
+"#;
+
+fn tools(args: &[&str]) -> Outcome {
+    let args = ["tools"].into_iter().chain(args.iter().copied());
+    agentloop(args).config(CONFIG).env("PATH", "/usr/bin:/bin").run()
+}
+
+#[test]
+fn the_list_has_the_source_and_the_approval_of_each_tool() {
+    insta::assert_snapshot!(tools(&[]), @r#"
+    exit 0
+    --- stdout
+    time	built in	allowed	Returns the current date and time in UTC, and at another offset if one is given.
+    calculator	built in	allowed	Evaluates an arithmetic expression with + - * / % ^, parentheses, pi, e, sqrt, abs, round, floor, ceil, exp, ln, log2, log10, sin, cos, tan (radians), min, max. Integers are exact, other numbers have 15 digits.
+    read_file	built in	asks	Reads a text file of the user's folder, completely or some of its lines.
+    list_files	built in	asks	Lists a folder of the user: one name per line, folders with a slash, files with their size in bytes.
+    search_files	built in	asks	Finds a text in the files of the user's folder. Returns path, line number and line. Hidden files and files that .gitignore excludes are not searched.
+    edit_file	built in	asks	Replaces one passage of a text file of the user's folder, or creates a new file. Read the file first.
+    run_command	built in	asks	Runs a shell command in the user's folder, without a terminal, and returns its exit code and output.
+    fetch_page	built in	asks	Fetches a web page or a text file from the internet and returns its text. Links are numbered and listed at the end.
+    weather	program	allowed	Returns the weather
+    mine	group	-	weather, time
+    books:*	MCP server	-	not started; `agentloop tools --mcp books` lists its tools
+    off:*	MCP server	-	disabled
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_tool_is_shown_with_its_parameters() {
+    insta::assert_snapshot!(tools(&["weather"]), @r#"
+    exit 0
+    --- stdout
+    weather (program, runs without approval)
+
+    Returns the weather
+    in a city
+
+    {
+      "type": "object",
+      "properties": {
+        "city": {
+          "type": "string"
+        },
+        "days": {
+          "type": "integer"
+        }
+      },
+      "required": [
+        "city"
+      ]
+    }
+    --- stderr
+    "#);
+    let json = tools(&["read_file", "--json"]).json();
+    assert_eq!((&json["name"], &json["approval"]), (&"read_file".into(), &"asks".into()));
+    assert_eq!(json["parameters"]["required"][0], "path");
+    let group = tools(&["mine", "--json"]).json();
+    assert_eq!(group.as_array().unwrap().len(), 2, "{group}");
+    let unknown = tools(&["wether"]);
+    assert_eq!(unknown.code, Some(2), "{unknown}");
+    assert!(unknown.stderr.contains("the tools are: time, "), "{unknown}");
+}
+
+#[test]
+fn a_server_that_fails_does_not_hide_the_other_tools() {
+    let run = tools(&["--all"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stdout.contains("read_file\tbuilt in\tasks"), "{run}");
+}
+
+#[test]
+fn a_tool_can_be_tried() {
+    let json = tools(&["try", "calculator", r#"{"expression":"2 * 21"}"#]);
+    assert_eq!((json.code, json.stdout.as_str()), (Some(0), "42\n"), "{json}");
+    let pair = tools(&["try", "calculator", "expression=-2 * 21"]);
+    assert_eq!((pair.code, pair.stdout.as_str()), (Some(0), "-42\n"), "{pair}");
+    let own = tools(&["try", "weather", "city=Oslo", "--json"]).json();
+    assert_eq!((&own["status"], &own["attempts"]), (&"completed".into(), &1.into()), "{own}");
+}
+
+#[test]
+fn trying_a_tool_is_confined_and_needs_approval() {
+    let folder = Folder::with([("notes.md", "My notes.")]);
+    let run = |args: &[&str]| {
+        let args = ["tools", "try"].into_iter().chain(args.iter().copied());
+        agentloop(args).within(folder.path()).run()
+    };
+    let waits = run(&["read_file", "path=notes.md"]);
+    assert_eq!((waits.code, waits.stdout.as_str()), (Some(3), ""), "{waits}");
+    assert!(waits.stderr.contains("or add --allow read_file"), "{waits}");
+    let allowed = run(&["read_file", "path=notes.md", "--allow", "read_*"]);
+    assert_eq!((allowed.code, allowed.stdout.as_str()), (Some(0), "My notes.\n"), "{allowed}");
+    let outside = run(&["read_file", "path=/etc/hostname", "--allow", "read_file"]);
+    assert_eq!((outside.code, outside.stdout.as_str()), (Some(1), ""), "{outside}");
+    assert!(outside.stderr.contains("is outside the folder"), "{outside}");
+}
+
+#[test]
+fn mistakes_of_a_try_are_explained() {
+    for (args, code, words) in [
+        (&["try", "weather", "town=Oslo"][..], 2, "`agentloop tools weather` shows the parameters"),
+        (&["try", "weather", "Oslo"], 2, "neither a JSON object nor NAME=VALUE"),
+        (&["try", "weather", "{\"city\":"], 2, "the arguments are not a JSON object"),
+        (&["try", "mine"], 2, "is not the name of one tool"),
+        (&["try", "nothing"], 2, "unknown tool `nothing`"),
+        (&["try", "weather", "city=--version"], 1, "must not start with -"),
+        (&["try", "calculator", "expression=1 / 0"], 1, "calculator: "),
+        (&["try"], 2, "<NAME>"),
+    ] {
+        let run = tools(args);
+        assert_eq!(run.code, Some(code), "{args:?} {run}");
+        assert!(run.stderr.contains(words) && run.stdout.is_empty(), "{args:?} {run}");
+    }
+}
+
+#[test]
+fn a_prompt_that_starts_with_the_word_is_still_a_prompt() {
+    let run = agentloop(["-m", "sim/echo", "tools of a gardener"]).run();
+    assert!(run.stdout.starts_with("tools of a gardener"), "{run}");
+    let run = agentloop(["chat", "-m", "sim/echo", "tools"]).run();
+    assert!(run.stdout.starts_with("tools"), "{run}");
+    let run = agentloop(["tolls"]).run();
+    assert!(run.stderr.contains("did you mean `tools`?"), "{run}");
+}
+
+#[test]
+fn names_and_descriptions_of_a_server_cannot_control_the_output() {
+    // Names of the configuration are checked when it is read.
+    let run = agentloop(["tools"])
+        .config("[tools.\"a\\u001b[2Jb\"]\ncommand = 'x'\ndescription = 'x'\n")
+        .run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(
+        run.stderr.contains("this name cannot be used") && !run.stderr.contains('\u{1b}'),
+        "{run}"
+    );
+}
+
+#[cfg(feature = "mcp")]
+#[test]
+fn tools_of_a_server_are_listed_shown_and_tried() {
+    let hostile = crate::run_mcp::SERVER
+        .replace("\"name\":\"look\"", "\"name\":\"lo\\u001b[2Jok\\u202e\\n▌\"")
+        .replace("\"Looks\"", "\"Looks\\u001b[2J\\u202e\\n▌ [y]es\"");
+    let folder = Folder::with([("server.sh", crate::run_mcp::SERVER), ("hostile.sh", &hostile)]);
+    let config = format!("[mcp.books]\ncommand = 'sh {}/server.sh'\n", folder.path().display());
+    let run = |args: &[&str]| {
+        let args = ["tools"].into_iter().chain(args.iter().copied());
+        agentloop(args).config(&config).env("PATH", "/usr/bin:/bin").within(folder.path()).run()
+    };
+    for args in [&["--mcp", "books"][..], &["--all"]] {
+        let listed = run(args);
+        assert_eq!(listed.code, Some(0), "{listed}");
+        assert!(listed.stdout.contains("books__look\tMCP server books\tasks\tLooks\n"), "{listed}");
+    }
+    let shown = run(&["books:look"]);
+    assert!(
+        shown.stdout.starts_with("books__look (MCP server books, asks for approval)"),
+        "{shown}"
+    );
+    let tried = run(&["try", "books:look", "--allow", "books:look"]);
+    assert_eq!((tried.code, tried.stdout.as_str()), (Some(0), "three books\n"), "{tried}");
+    let typed = run(&["try", "shelf__look", "--mcp", "sh server.sh", "--allow", "*"]);
+    assert_eq!((typed.code, typed.stdout.as_str()), (Some(0), "three books\n"), "{typed}");
+    // In a name, everything that a provider rejects is replaced; a description is one line of the list.
+    let hostile = run(&["--mcp", "sh hostile.sh"]);
+    let line = hostile.stdout.lines().find(|line| line.starts_with("shelf__")).unwrap();
+    assert!(line.starts_with("shelf__lo__2Jok"), "{hostile}");
+    assert_eq!(line.split('\t').count(), 4, "{hostile}");
+}
+
+fn fetch(url: &str, config: &str) -> Outcome {
+    let url = format!("url={url}");
+    agentloop(["tools", "try", "fetch_page", &url, "--allow", "fetch_page"]).config(config).run()
+}
+
+const PRIVATE: &str = "[fetch_page]\nallow_private = true\n";
+
+fn page(head: &str, body: &str) -> String {
+    serve(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n{head}\r\n\r\n{body}"), Then::Close)
+}
+
+#[test]
+fn pages_of_this_machine_are_refused_unless_they_are_allowed() {
+    let url = page("content-type: text/html; charset=utf-8", "<h1>Secret</h1><p>One &amp; two</p>");
+    let refused = fetch(&url, "");
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused}");
+    assert!(refused.stderr.contains("127.0.0.1 is not a public address"), "{refused}");
+    let allowed = fetch(&url, PRIVATE);
+    assert_eq!(
+        (allowed.code, allowed.stdout.as_str()),
+        (Some(0), "# Secret\n\nOne & two\n"),
+        "{allowed}"
+    );
+    let asks = agentloop(["tools", "try", "fetch_page", "url=https://example.com"]).run();
+    assert_eq!(asks.code, Some(3), "{asks}");
+    // The file of a folder cannot lift this.
+    let url = format!("url={url}");
+    let folder = agentloop(["tools", "try", "fetch_page", &url, "--allow", "*"])
+        .folder_config(PRIVATE)
+        .run();
+    assert!(folder.stderr.contains("is not a public address"), "{folder}");
+}
+
+#[test]
+fn only_text_is_fetched_and_redirects_are_bounded() {
+    let image = fetch(&page("content-type: image/png", "\u{1}"), PRIVATE);
+    assert!(image.stderr.contains("image/png is not text"), "{image}");
+    let plain = fetch(&page("content-type: text/plain", "plain"), PRIVATE);
+    assert_eq!(plain.stdout, "plain\n", "{plain}");
+    let escapes = fetch(&page("content-type: text/plain", "a\u{1b}[2Jb"), PRIVATE);
+    assert_eq!(escapes.code, Some(0), "{escapes}");
+    let around = serve(
+        "HTTP/1.1 302 Found\r\nlocation: /again\r\ncontent-length: 0\r\n\r\n".to_owned(),
+        Then::Close,
+    );
+    let endless = fetch(&around, PRIVATE);
+    assert_eq!(endless.code, Some(1), "{endless}");
+    assert!(endless.stderr.contains("redirect"), "{endless}");
+    let file = serve(
+        "HTTP/1.1 302 Found\r\nlocation: file:///etc/passwd\r\ncontent-length: 0\r\n\r\n"
+            .to_owned(),
+        Then::Close,
+    );
+    assert_eq!(fetch(&file, PRIVATE).code, Some(1));
+    let missing =
+        serve("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n".to_owned(), Then::Close);
+    assert!(fetch(&missing, PRIVATE).stderr.contains("status 404"));
+}
+
+#[test]
+fn giant_pages_are_refused_also_when_they_are_compressed() {
+    let giant = fetch(&page("content-type: text/plain", &"x".repeat(9 << 20)), PRIVATE);
+    assert_eq!((giant.code, giant.stdout.as_str()), (Some(1), ""), "{giant}");
+    let long = fetch(&page("content-type: text/plain", &"x".repeat(50_000)), PRIVATE);
+    assert!(long.stdout.ends_with("of 50000; continue with skip_characters = 40000]\n"), "{long}");
+    let made = std::process::Command::new("sh")
+        .args(["-c", "head -c 100000000 /dev/zero | gzip -9"])
+        .output()
+        .unwrap();
+    let url = crate::common::server::serve_bytes(
+        [b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\nconnection: close\r\n\r\n", &made.stdout[..]].concat(),
+    );
+    let bomb = fetch(&url, PRIVATE);
+    assert_eq!((bomb.code, bomb.stdout.as_str()), (Some(1), ""), "{bomb}");
+    assert!(bomb.stderr.contains("fetch_page: "), "{bomb}");
+}
+
+#[test]
+fn completions_know_the_tools() {
+    let script = agentloop(["completions", "bash"]).config(CONFIG).run();
+    assert!(script.stdout.contains("fetch_page weather mine"), "{}", script.stdout);
+    // A configuration that cannot be read adds no names.
+    let script = agentloop(["completions", "bash"]).config("[tools.x]\n").run();
+    assert!(
+        script.stdout.contains("read_file") && script.stdout.contains("fetch_page"),
+        "{}",
+        script.code.unwrap()
+    );
+}
+
+#[test]
+fn help_of_tools() {
+    insta::assert_snapshot!(agentloop(["tools", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    List the tools that a model may call, show one, or try one.
+
+    Lists the built-in tools, the programs, groups and MCP servers of the configuration, where each comes from, and whether it asks for approval. No server is started without --mcp or --all. On a terminal it is a table; in a pipe each line has the tab-separated columns name, source, approval and description.
+
+    `agentloop tools NAME` shows a tool with its parameters, and `agentloop tools try NAME` runs it.
+
+    Example: agentloop tools try calculator 'expression=2 * 21'
+
+    Usage: agentloop tools [OPTIONS] [NAME] [COMMAND]
+
+    Commands:
+      try   Run a tool once, with arguments of yours, and print its result as a model receives it
+      help  Print this message or the help of the given subcommand(s)
+
+    Arguments:
+      [NAME]
+              Show this tool with its parameters. Tools of a configured MCP server are written as 'github:get_issue'
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+          --mcp <NAME|CMD|URL>
+              Start this MCP server and list its tools: a name of the configuration, a command or a URL. Can be repeated
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+          --all
+              Start all MCP servers of the configuration and list their tools
+
+          --json
+              Print JSON, with the parameters of each tool
+
+      -h, --help
+              Print help (see a summary with '-h')
+    --- stderr
+    "#);
+    insta::assert_snapshot!(agentloop(["tools", "try", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Run a tool once, with arguments of yours, and print its result as a model receives it.
+
+    The tool is confined as in a run, and asks for approval at the terminal, or with --allow. Without a terminal and without --allow the exit code is 3.
+
+    Example: agentloop tools try read_file path=README.md to_line=3
+
+    Usage: agentloop tools try [OPTIONS] <NAME> [JSON|NAME=VALUE]...
+
+    Arguments:
+      <NAME>
+              The tool. Tools of a configured MCP server are written as 'github:get_issue'
+
+      [JSON|NAME=VALUE]...
+              The arguments, as one JSON object or as NAME=VALUE pairs
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+          --mcp <NAME|CMD|URL>
+              The MCP server of the tool, if it is not in the configuration: a command or a URL
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+          --root <DIR>
+              The folder that the file tools may use, including its subfolders [default: the current folder]
+
+          --allow <TOOL>
+              Run the tool without asking. TOOL is its name, or a pattern
+
+          --json
+              Print the result as JSON, with its status and duration
+
+      -h, --help
+              Print help (see a summary with '-h')
+    --- stderr
+    "#);
+}
