@@ -101,6 +101,8 @@ pub mod protocol;
 pub mod provider;
 mod schema;
 mod secret;
+#[cfg(feature = "config")]
+mod settings;
 mod stream;
 #[cfg(feature = "structured")]
 pub mod structured;

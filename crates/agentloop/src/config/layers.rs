@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use toml::{Table, Value};
+use serde_json::{Map, Value};
 
 use super::trust::{RestrictedSetting, restrict};
 use super::{Config, File, tools};
 use crate::error::{Error, ErrorKind, Result};
+use crate::settings::Document;
 
 /// Reads configuration files that go over each other: what a later file sets replaces what an earlier one sets, setting by
 /// setting.
@@ -23,7 +24,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ConfigReader {
-    pub(super) table: Table,
+    pub(super) table: Map<String, Value>,
     restricted: Vec<RestrictedSetting>,
 }
 
@@ -79,10 +80,8 @@ impl ConfigReader {
     ///
     /// When the value of a setting cannot be used.
     pub fn finish(self) -> Result<(Config, Vec<RestrictedSetting>)> {
-        let file: File = self
-            .table
-            .try_into()
-            .map_err(|error: toml::de::Error| Error::new(ErrorKind::Config, error.message()))?;
+        let file: File = serde_json::from_value(Value::Object(self.table))
+            .map_err(|error| Error::new(ErrorKind::Config, error.to_string()))?;
         Ok((file.config()?, self.restricted))
     }
 
@@ -97,9 +96,10 @@ impl ConfigReader {
 }
 
 /// Reads a file for itself first, so its mistakes are reported with their line.
-fn read(text: &str, folder: &Path) -> Result<Table> {
-    let file = super::parse(text)?;
-    let mut table: Table = toml::from_str(text).map_err(|error| super::wrong(text, &error))?;
+fn read(text: &str, folder: &Path) -> Result<Map<String, Value>> {
+    let document = Document::parse(text)?;
+    let file: File = document.read()?;
+    let mut table = document.values;
     if let Some(path) = file.model_data {
         let path = folder.join(path).to_string_lossy().into_owned();
         table.insert("model_data".to_owned(), Value::String(path));
@@ -109,8 +109,8 @@ fn read(text: &str, folder: &Path) -> Result<Table> {
 }
 
 /// Removes a provider that is not built in and has lost its base URL: the rest of its table would only be an error.
-fn remove_providers_without_url(table: &mut Table, base: &Table) {
-    let Some(Value::Table(providers)) = table.get_mut("providers") else { return };
+fn remove_providers_without_url(table: &mut Map<String, Value>, base: &Map<String, Value>) {
+    let Some(Value::Object(providers)) = table.get_mut("providers") else { return };
     let known = |name: &str| {
         let set_before = base.get("providers").and_then(|table| table.get(name)).is_some();
         set_before || crate::provider::Provider::builtin(name).is_some()
@@ -121,7 +121,7 @@ fn remove_providers_without_url(table: &mut Table, base: &Table) {
     }
 }
 
-fn merge(base: &mut Table, over: Table) {
+fn merge(base: &mut Map<String, Value>, over: Map<String, Value>) {
     for (name, value) in over {
         for (one, other) in EXCLUSIVE {
             if name == one {
@@ -131,7 +131,7 @@ fn merge(base: &mut Table, over: Table) {
             }
         }
         match (base.get_mut(&name), value) {
-            (Some(Value::Table(inner)), Value::Table(over)) => merge(inner, over),
+            (Some(Value::Object(inner)), Value::Object(over)) => merge(inner, over),
             (_, value) => {
                 base.insert(name, value);
             }

@@ -32,6 +32,7 @@ use crate::middleware::tables::{
 use crate::middleware::{Cache, Costs, Fallback, Limits, Logger, Retry};
 use crate::models::{self, ModelCatalog, ModelData};
 use crate::provider::{Auth, KeySource, ModelRule, Param, Provider, Quirks, restrict};
+use crate::settings::Document;
 use crate::timeouts::{self, Timeouts};
 
 /// The settings of a configuration file.
@@ -256,33 +257,7 @@ impl Config {
 
 /// Reads the text of a file. Nothing that it names is opened yet.
 fn parse(text: &str) -> Result<File> {
-    toml::from_str(text).map_err(|error| wrong(text, &error))
-}
-
-/// Returns an error that names the line of a mistake. The line itself is not shown, because it may hold a key.
-fn wrong(text: &str, error: &toml::de::Error) -> Error {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let line = before.matches('\n').count();
-    let unquoted = text.lines().nth(line).and_then(unquoted_setting);
-    let line = line + 1;
-    match unquoted {
-        None => Error::new(ErrorKind::Config, format!("line {line}: {}", error.message())),
-        Some(name) => {
-            let message = format!("line {line}: the value of `{name}` is not in quotes");
-            Error::new(ErrorKind::Config, message)
-                .with_hint(format!("write text in quotes: {name} = \"…\""))
-        }
-    }
-}
-
-/// Returns the name of the setting if its value is text without quotes, which TOML does not allow.
-fn unquoted_setting(line: &str) -> Option<&str> {
-    let (name, value) = line.split_once('=')?;
-    let (name, value) = (name.trim(), value.split('#').next()?.trim());
-    let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.\"'/".contains(c);
-    let is_text = value.starts_with(|first: char| first.is_alphabetic() || "~/.$".contains(first))
-        && !matches!(value, "true" | "false" | "inf" | "nan");
-    (!name.is_empty() && name.chars().all(is_name) && is_text).then_some(name)
+    Document::parse(text)?.read()
 }
 
 /// Checks the records of models, and that the restrictions which they remove exist.

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
-use toml::Table;
+use serde_json::{Map, Value};
 
 use super::parameters::read_parameters;
 use crate::error::{Error, ErrorKind, Result};
@@ -152,7 +151,7 @@ pub(super) struct ProgramTable {
     command: Option<CommandLine>,
     args: Vec<String>,
     description: String,
-    parameters: serde_json::Map<String, Value>,
+    parameters: Map<String, Value>,
     env: BTreeMap<String, Secret>,
     folder: Option<PathBuf>,
     timeout: Option<f64>,
@@ -333,9 +332,9 @@ impl ProgramTable {
 const UNITS: [&str; 3] = ["mcp", "tools", "groups"];
 
 /// Removes the entries that a later file replaces.
-pub(super) fn remove_replaced(base: &mut Table, over: &Table) {
+pub(super) fn remove_replaced(base: &mut Map<String, Value>, over: &Map<String, Value>) {
     for unit in UNITS {
-        if let (Some(toml::Value::Table(base)), Some(toml::Value::Table(over))) =
+        if let (Some(Value::Object(base)), Some(Value::Object(over))) =
             (base.get_mut(unit), over.get(unit))
         {
             base.retain(|name, _| !over.contains_key(name));
@@ -344,20 +343,20 @@ pub(super) fn remove_replaced(base: &mut Table, over: &Table) {
 }
 
 /// Makes the folders and programs of a file's tools absolute: relative ones are in the folder of the file.
-pub(super) fn resolve_paths(table: &mut Table, folder: &Path) {
+pub(super) fn resolve_paths(table: &mut Map<String, Value>, folder: &Path) {
     for unit in ["mcp", "tools"] {
-        let Some(toml::Value::Table(entries)) = table.get_mut(unit) else { continue };
-        for entry in entries.iter_mut().filter_map(|(_, entry)| entry.as_table_mut()) {
-            if let Some(toml::Value::String(path)) = entry.get_mut("folder") {
+        let Some(Value::Object(entries)) = table.get_mut(unit) else { continue };
+        for entry in entries.iter_mut().filter_map(|(_, entry)| entry.as_object_mut()) {
+            if let Some(Value::String(path)) = entry.get_mut("folder") {
                 *path = resolve(path, folder);
             }
             match entry.get_mut("command") {
-                Some(toml::Value::Array(words)) => {
-                    if let Some(toml::Value::String(program)) = words.first_mut() {
+                Some(Value::Array(words)) => {
+                    if let Some(Value::String(program)) = words.first_mut() {
                         *program = resolve_program(program, folder);
                     }
                 }
-                Some(command @ toml::Value::String(_)) => {
+                Some(command @ Value::String(_)) => {
                     // A mistake of the text is reported when the settings are read.
                     let words = command.as_str().and_then(|text| split_words(text).ok());
                     if let Some((program, rest)) =
@@ -365,7 +364,7 @@ pub(super) fn resolve_paths(table: &mut Table, folder: &Path) {
                     {
                         let words = std::iter::once(resolve_program(program, folder))
                             .chain(rest.iter().cloned());
-                        *command = toml::Value::Array(words.map(toml::Value::String).collect());
+                        *command = Value::Array(words.map(Value::String).collect());
                     }
                 }
                 _ => {}

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use toml::{Table, Value};
+use serde_json::{Map, Value};
 
 /// The path of a setting, with `*` for a name that the user chooses, and what it could do in the wrong hands.
 pub(super) struct Setting {
@@ -117,20 +117,24 @@ impl fmt::Display for RestrictedSetting {
 }
 
 /// Takes the settings that need trust out of a file, and returns them.
-pub(super) fn restrict(table: &mut Table) -> Vec<RestrictedSetting> {
+pub(super) fn restrict(table: &mut Map<String, Value>) -> Vec<RestrictedSetting> {
     let mut found = Vec::new();
     take(table, &mut Vec::new(), &mut found);
     found
 }
 
-fn take(table: &mut Table, path: &mut Vec<String>, found: &mut Vec<RestrictedSetting>) {
+fn take(
+    table: &mut Map<String, Value>,
+    path: &mut Vec<String>,
+    found: &mut Vec<RestrictedSetting>,
+) {
     let names: Vec<String> = table.keys().cloned().collect();
     for name in names {
         path.push(name.clone());
         match class(path) {
             Class::Free => {}
             Class::Inside => match table.get_mut(&name) {
-                Some(Value::Table(inner)) => {
+                Some(Value::Object(inner)) => {
                     take(inner, path, found);
                     // An empty table can mean something by itself (`[log]`), but not one that was emptied here.
                     if inner.is_empty() && found.iter().any(|taken| is_within(&taken.name, path)) {
@@ -146,7 +150,7 @@ fn take(table: &mut Table, path: &mut Vec<String>, found: &mut Vec<RestrictedSet
 }
 
 fn taken(
-    table: &mut Table,
+    table: &mut Map<String, Value>,
     name: &str,
     path: &[String],
     effect: &'static str,

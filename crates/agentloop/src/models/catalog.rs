@@ -11,6 +11,8 @@ use super::name::{Form, forms};
 use super::{DataFile, Date, Hints, ModelData, ModelRestrictions, Source};
 use crate::error::{Error, ErrorKind, Result};
 use crate::lock::lock;
+#[cfg(feature = "config")]
+use crate::settings::Document;
 
 const EMBEDDED: &str = include_str!("data.json");
 
@@ -295,10 +297,7 @@ fn wrong(line: usize, message: &dyn fmt::Display) -> Error {
 
 #[cfg(feature = "config")]
 fn read_toml(text: &str) -> Result<BTreeMap<String, ModelData>> {
-    toml::from_str(text).map_err(|error| {
-        let before = text.get(..error.span().map_or(0, |span| span.start));
-        wrong(before.unwrap_or_default().matches('\n').count() + 1, &error.message())
-    })
+    Document::parse(text)?.read()
 }
 
 #[cfg(not(feature = "config"))]

@@ -18,6 +18,7 @@ const ORDER: &[&str] = &[
     "chat",
     "error",
     "words",
+    "settings",
     "stream",
     "media",
     "schema",

@@ -71,7 +71,10 @@ fn a_contradictory_setting_is_an_error_that_explains_it() {
     let nested = row("{ field = { path = \"a.b\", value = 1 } }");
     for (text, expected) in [
         (row("{ clamp = { param = \"temperature\", min = 2.0, max = 1.0 } }"), "no value between"),
-        (row("{ clamp = { param = \"temperature\", min = nan, max = 1.0 } }"), "no value between"),
+        (
+            row("{ clamp = { param = \"temperature\", min = nan, max = 1.0 } }"),
+            "clamp.min` is out of range",
+        ),
         (row("{ clamp = { param = \"stop\", min = 0.0, max = 1.0 } }"), "has no range"),
         (row("{ longest = { param = \"temperature\", bytes = 3 } }"), "cannot be bounded"),
         (row("{ drop = [] }"), "names no parameter"),

@@ -158,7 +158,10 @@ fn mistakes_in_rules_name_the_provider_the_rule_and_the_valid_values() {
     for (text, message) in [
         ("clamp = { tools = 1 }", "providers.lab: clamp.tools: `tools` is not a number"),
         ("clamp = { n = [3, 1] }", "providers.lab: clamp.n: `n` has no value between 3 and 1"),
-        ("clamp = { temperature = nan }", "providers.lab: clamp.temperature"),
+        (
+            "clamp = { temperature = nan }",
+            "line 3: the number of `providers.lab.clamp.temperature` is out of range",
+        ),
         ("clamp = { messages = 1 }", "providers.lab: `messages` is not a parameter"),
         ("rename = { messages = 'm' }", "providers.lab: `messages` is not a parameter"),
         ("rename = { seed = 'a..b' }", "providers.lab: rename.seed: `a..b` is not the name"),
