@@ -165,6 +165,7 @@ fn flatten(table: &dyn TableLike, prefix: &str, settings: &mut Vec<(String, Stri
 fn mask(name: &str, value: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or_default().to_lowercase();
     let is_secret = name.contains(".headers.")
+        || name.contains(".env.")
         || (["key", "token", "secret", "password"].iter().any(|word| last.contains(word))
             && !matches!(last.as_str(), "key_env" | "key_file" | "max_tokens")
             && !last.ends_with("_tokens"));
@@ -183,6 +184,8 @@ mod tests {
     fn secrets_are_hidden() {
         assert_eq!(mask("providers.lab.headers.x-team", "hush"), "***");
         assert_eq!(mask("providers.lab.defaults.api_key", "hush"), "***");
+        assert_eq!(mask("mcp.github.env.WHO", "hush"), "***");
+        assert!(!mask("mcp.search.url", "https://me:hush@host/?key=hush").contains("hush"));
         assert_eq!(mask("providers.lab.key_env", "LAB_KEY"), "LAB_KEY");
         assert_eq!(mask("providers.lab.defaults.max_tokens", "9"), "9");
         assert!(!mask("cache.redis", "redis://me:hush@host").contains("hush"));

@@ -36,7 +36,7 @@ fn the_list_has_the_source_and_the_approval_of_each_tool() {
     list_files	built in	asks	Lists a folder of the user: one name per line, folders with a slash, files with their size in bytes.
     search_files	built in	asks	Finds a text in the files of the user's folder. Returns path, line number and line. Hidden files and files that .gitignore excludes are not searched.
     edit_file	built in	asks	Replaces one passage of a text file of the user's folder, or creates a new file. Read the file first.
-    run_command	built in	asks	Runs a shell command in the user's folder, without a terminal, and returns its exit code and output.
+    run_command	built in	asks	Runs a shell command in the user's folder, without a terminal, and returns its exit code and output. Processes that it leaves in the background are ended.
     fetch_page	built in	asks	Fetches a web page or a text file from the internet and returns its text. Links are numbered and listed at the end.
     weather	program	allowed	Returns the weather
     mine	group	-	weather, time

@@ -67,6 +67,11 @@ fn groups_and_patterns_choose_several_tools() {
     let cycle = run(config, &["--tool", "a", "Go"]);
     assert_eq!(cycle.code, Some(2), "{cycle}");
     assert!(cycle.stderr.contains("groups.a: the group contains itself"), "{cycle}");
+    let many: String =
+        (0..50).map(|n| format!("[groups.g{n}]\ntools = ['g{0}', 'g{0}']\n", n + 1)).collect();
+    let deep = run(&many, &["--tool", "g0", "Go"]);
+    assert_eq!(deep.code, Some(2), "{deep}");
+    assert!(deep.stderr.contains("more than 16 groups contain each other"), "{deep}");
     let taken = run("[groups.time]\ntools = []\n", &["--tool", "time", "Go"]);
     assert!(taken.stderr.contains("groups.time: a built-in tool has this name"), "{taken}");
 }
@@ -89,15 +94,17 @@ fn default_tools_are_used_unless_tools_are_chosen() {
 #[test]
 fn a_pattern_that_matches_nothing_is_a_warning_that_names_what_exists() {
     let args = ["--tool", "time", "--tool", "x*", "--allow", "write_*", "--deny", "github:*", "Go"];
-    let run = run(TOOLS, &args);
+    let run = run(&format!("allow = ['wether', 'git_*', 'books:get']\n{TOOLS}"), &args);
     assert_eq!(run.code, Some(0), "{run}");
     for line in [
         "warning: `x*` matches no tool; there are: time, calculator, read_file",
         "warning: --allow `write_*` matches no tool; there are: time\n",
         "warning: --deny `github:*` matches no tool; there are: time\n",
+        "warning: allow: `wether` matches no tool; there are: time, calculator",
     ] {
         assert!(run.stderr.contains(line), "{line} in {run}");
     }
+    assert!(!run.stderr.contains("git_*") && !run.stderr.contains("books"), "{run}");
 }
 
 #[test]

@@ -65,6 +65,12 @@ pub struct ToolsConfig {
 }
 
 /// An MCP server of a configuration: a program, or a URL.
+///
+/// ```
+/// let config = agentloop::Config::parse("[mcp.files]\ncommand = 'npx -y server-files'\nargs = ['.']\n")?;
+/// assert_eq!(config.tools.servers["files"].command, ["npx", "-y", "server-files", "."]);
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct McpConfig {
@@ -100,6 +106,17 @@ impl fmt::Debug for McpConfig {
 }
 
 /// A program of a configuration that is a tool.
+///
+/// ```
+/// let config = agentloop::Config::parse(r#"
+///     [tools.weather]
+///     command = "weather --days={days}"
+///     description = "Returns the weather"
+///     parameters = { days = "integer?" }
+/// "#)?;
+/// assert_eq!(config.tools.programs["weather"].parameters["properties"]["days"]["type"], "integer");
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ProgramConfig {

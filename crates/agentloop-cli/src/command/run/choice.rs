@@ -14,7 +14,12 @@ pub(super) struct Choice {
     /// Built-in tools and programs, by name.
     pub(super) local: Vec<String>,
     pub(super) servers: Vec<ChosenServer>,
+    /// The groups that have been added.
+    groups: Vec<String>,
 }
+
+/// How deep groups may contain each other.
+const MAX_DEPTH: usize = 16;
 
 /// An MCP server that was chosen.
 #[derive(Debug)]
@@ -76,11 +81,20 @@ impl Choice {
                     format!("remove one of: {}", within.join(", ")),
                 ));
             }
+            if within.len() >= MAX_DEPTH {
+                let message =
+                    format!("groups.{word}: more than {MAX_DEPTH} groups contain each other");
+                return Err(Failure::input(message));
+            }
+            if self.groups.iter().any(|group| group == word) {
+                return Ok(());
+            }
             within.push(word.to_owned());
             for member in members {
                 self.add(member.trim(), config, within, notes)?;
             }
             within.pop();
+            self.groups.push(word.to_owned());
             return Ok(());
         }
         let of_server = word.split_once(':').or_else(|| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use agentloop::ToolsConfig;
 use agentloop::agent::{Agent, Policy, Tool};
 
-use super::choice::{Choice, warn_unmatched};
+use super::choice::{Choice, names_of, warn_unmatched};
 use super::pattern::Pattern;
 use super::{mcp, tools};
 use crate::failure::Failure;
@@ -27,6 +27,7 @@ pub(in crate::command) enum Source {
     /// A program of the configuration.
     Program,
     /// An MCP server, which may be one of the configuration.
+    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "this build has no MCP servers"))]
     Server {
         name: String,
         is_configured: bool,
@@ -115,6 +116,7 @@ impl Selection<'_> {
             let found = kit.find_all("--allow ", pattern, notes)?;
             kit.allowed.extend(found);
         }
+        warn_unknown(config, notes);
         kit.allow_configured(config);
         kit.allowed.retain(|name| !kit.denied.contains(name));
         for offered in &kit.tools {
@@ -186,6 +188,18 @@ impl Kit {
                 message,
                 format!("the tools of this run are: {}", names.join(", ")),
             ),
+        }
+    }
+}
+
+/// Warns about names in `allow` of the configuration that are not tools. Patterns and tools of servers may be meant for other
+/// runs.
+fn warn_unknown(config: &ToolsConfig, notes: Notes) {
+    for pattern in Pattern::list(&config.allow) {
+        let name = pattern.as_str();
+        let is_local = pattern.is_exact() && !name.contains(':') && !name.contains("__");
+        if is_local && !names_of(config).any(|known| known == name) {
+            warn_unmatched("allow: ", name, names_of(config), notes);
         }
     }
 }

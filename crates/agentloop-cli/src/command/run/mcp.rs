@@ -1,10 +1,10 @@
 //! Connects to MCP servers.
 
 use agentloop::ToolsConfig;
-use agentloop::agent::{Agent, Tool};
+use agentloop::agent::Agent;
 #[cfg(feature = "mcp")]
 use agentloop::agent::{
-    Policy, ToolSource,
+    Policy, Tool, ToolSource,
     mcp::{McpConnection, McpServer},
 };
 #[cfg(feature = "mcp")]

@@ -37,7 +37,8 @@ pub(super) fn tool(folder: &Path) -> Result<Tool, Failure> {
         },
         "required": ["command"],
     });
-    let about = "Runs a shell command in the user's folder, without a terminal, and returns its exit code and output.";
+    let about = "Runs a shell command in the user's folder, without a terminal, and returns its exit code and output. Processes \
+                 that it leaves in the background are ended.";
     Ok(Tool::dynamic("run_command", about, parameters, move |arguments: Value, _| {
         let folder = folder.clone();
         async move {
@@ -65,7 +66,7 @@ pub(super) async fn run(folder: &PathBuf, asked: &Asked) -> Result<String, ToolE
     }
     let Some(ended) = process::run(command, None, Duration::from_secs(seconds)).await? else {
         return Err(ToolError::new(format!(
-            "the command was ended after {seconds} seconds; give it more time with timeout_seconds, or do not wait for it"
+            "the command was ended after {seconds} seconds; give it more time with timeout_seconds"
         )));
     };
     let status = ended.status;
