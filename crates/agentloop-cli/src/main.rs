@@ -6,6 +6,7 @@ mod args;
 mod argv;
 mod command;
 mod context;
+mod extract;
 mod failure;
 mod files;
 mod input;

@@ -131,6 +131,12 @@ fn help_of_chat() {
           --events
               Print one JSON event per line as the response arrives. An error is the last line, with the type "error". With tools the last line is run.done
 
+      -x, --extract
+              Print only the first code block of the response. If there is none, the whole text is printed
+
+          --extract-last
+              Print only the last code block of the response. If there is none, the whole text is printed
+
           --no-stream
               Request complete responses instead of streams
 

@@ -26,6 +26,7 @@ mod durable;
 mod embed;
 mod embed_files;
 mod encode;
+mod extract;
 mod help;
 mod history;
 mod history_terminal;

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::attachments::Attachments;
 use super::parameters::{Parameters, parse_schema, strategy_parser};
+use super::show::Format;
 use crate::command::run::ToolArgs;
+use crate::extract::Which;
 use crate::setup::Setup;
 use crate::store::HistoryArgs;
 
@@ -68,6 +70,14 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(in crate::command) events: bool,
 
+    /// Print only the first code block of the response. If there is none, the whole text is printed.
+    #[arg(short = 'x', long, conflicts_with_all = ["json", "events", "schema"])]
+    extract: bool,
+
+    /// Print only the last code block of the response. If there is none, the whole text is printed.
+    #[arg(long, conflicts_with_all = ["json", "events", "schema", "extract"])]
+    extract_last: bool,
+
     /// Request complete responses instead of streams.
     #[arg(long)]
     pub(in crate::command) no_stream: bool,
@@ -89,6 +99,19 @@ pub(crate) struct OutputArgs {
     pub(in crate::command) screen: crate::screen::Options,
 }
 
+impl OutputArgs {
+    /// Returns the format of the output. With tools, the value of a schema is printed like JSON.
+    pub(in crate::command) fn format(&self) -> Format {
+        match self {
+            Self { json: true, .. } => Format::Json,
+            Self { events: true, .. } => Format::Events,
+            Self { extract: true, .. } => Format::Code(Which::First),
+            Self { extract_last: true, .. } => Format::Code(Which::Last),
+            _ => Format::Text,
+        }
+    }
+}
+
 impl Args {
     /// Returns whether the call is a run of the agent: with tools, with a limit of a run, or with a file that keeps the conversation.
     pub(crate) fn is_run(&self, setup: &Setup) -> bool {
@@ -104,7 +127,8 @@ impl Args {
             && self.template.is_none()
             && self.attachments.is_empty()
             && !self.tools.keeps_file()
-            && !(output.json || output.events || output.schema.is_some())
+            && output.format() == Format::Text
+            && output.schema.is_none()
             && crate::command::repl::is_at_terminal()
     }
 

@@ -12,8 +12,8 @@ pub(crate) use self::args::Args;
 pub(in crate::command) use self::args::OutputArgs;
 pub(in crate::command) use self::parameters::{Parameters, parse_schema, parse_seconds};
 pub(in crate::command) use self::request::{Base, EXAMPLE};
-pub(in crate::command) use self::show::Format;
 use self::show::Show;
+pub(in crate::command) use self::show::{Format, print_code};
 use crate::failure::Failure;
 use crate::setup::Setup;
 
@@ -23,11 +23,7 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     let base = Base::continuing(recorder.earlier_request());
     let request = args.build_request(base, &client, setup).await?;
     recorder.begin(&request);
-    let format = match (args.output.json, args.output.events) {
-        (true, _) => Format::Json,
-        (_, true) => Format::Events,
-        _ => Format::Text,
-    };
+    let format = args.output.format();
     let catalog = client.catalog().clone();
     let (save, screen) = (args.output.save_media, args.output.screen);
     let mut show = Show::new(format, save, screen, catalog, setup.notes);

@@ -10,8 +10,10 @@ use agentloop::{
 };
 use serde_json::Value;
 
+use crate::extract::{self, Which};
 use crate::failure::Failure;
 use crate::notes::Notes;
+use crate::output::Output;
 use crate::render::{
     TextRenderer, describe_hidden_part, describe_incomplete, save_media, show_media,
 };
@@ -26,6 +28,8 @@ pub(in crate::command) enum Format {
     Json,
     /// Each event as JSON, as it arrives.
     Events,
+    /// One code block, when the response is complete.
+    Code(Which),
 }
 
 /// Prints one response.
@@ -67,7 +71,7 @@ impl Show {
                     self.text.output().flush()?;
                 }
                 Format::Text => self.show_event(&event)?,
-                Format::Json => {}
+                Format::Json | Format::Code(_) => {}
             }
             if let ChatStreamEvent::MessageDone { response } = event {
                 return self.finish(&response);
@@ -85,6 +89,13 @@ impl Show {
         self.text.finish()?;
         match self.format {
             Format::Text => {}
+            // A block that was cut off may still be useful; other text is not.
+            Format::Code(which) => {
+                let partial = error.partial().map(ChatResponse::text).unwrap_or_default();
+                if extract::find(&partial, which).is_some() {
+                    print_code(self.text.output(), &partial, which, self.notes)?;
+                }
+            }
             Format::Json => self.text.output().write_error(&error)?,
             Format::Events => {
                 self.text.output().write_json(&ChatStreamEvent::from(&error))?;
@@ -111,7 +122,7 @@ impl Show {
                 "cost": structured.cost,
                 "response": structured.response,
             }))?,
-            Format::Text | Format::Events => {
+            Format::Text | Format::Events | Format::Code(_) => {
                 self.text.output().write_document(&structured.data)?;
             }
         }
@@ -129,6 +140,9 @@ impl Show {
         match self.format {
             Format::Json => self.text.output().write_document(response)?,
             Format::Text => self.show_sources(response),
+            Format::Code(which) => {
+                print_code(self.text.output(), &response.text(), which, self.notes)?;
+            }
             Format::Events => {}
         }
         self.text.output().flush()?;
@@ -198,6 +212,30 @@ impl Show {
         self.notes.print_note(&format!("the response contains {}; use {how}", part.description));
         Ok(())
     }
+}
+
+/// Prints a code block of a text as it is, without colours. Without a block, prints the text and a note.
+pub(in crate::command) fn print_code(
+    output: &mut Output,
+    text: &str,
+    which: Which,
+    notes: Notes,
+) -> io::Result<()> {
+    let block = extract::find(text, which);
+    let shown = block.as_ref().map_or(text, |block| block.code.as_str());
+    output.write_untrusted(shown)?;
+    if !shown.is_empty() && !shown.ends_with('\n') {
+        output.write_text("\n")?;
+    }
+    output.flush()?;
+    match block {
+        None => notes.print_note("the response has no code block, so all of it is printed"),
+        Some(block) if !block.is_closed => {
+            notes.print_note("the code block is not closed, so it may be incomplete");
+        }
+        Some(_) => {}
+    }
+    Ok(())
 }
 
 /// Reports what was kept of a response that Ctrl-C ended.

@@ -76,6 +76,14 @@ pub(super) struct Show {
     /// Print JSON.
     #[arg(long)]
     pub(super) json: bool,
+
+    /// Print only the first code block of the last response.
+    #[arg(short = 'x', long, conflicts_with = "json")]
+    pub(super) extract: bool,
+
+    /// Print only the last code block of the last response.
+    #[arg(long, conflicts_with_all = ["json", "extract"])]
+    pub(super) extract_last: bool,
 }
 
 /// The format of an export.

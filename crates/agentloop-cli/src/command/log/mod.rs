@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args, notes: Notes) -> Result<(), Failure> {
         None => list::list(&args.list, notes),
         Some(Action::List(args)) => list::list(args, notes),
         Some(Action::Search(args)) => list::search(args, notes),
-        Some(Action::Show(args)) => show::show(args),
+        Some(Action::Show(args)) => show::show(args, notes),
         Some(Action::Export(args)) => export::export(args),
         Some(Action::Rename(args)) => rename(args, notes),
         Some(Action::Delete(args)) => delete::delete(args, notes),

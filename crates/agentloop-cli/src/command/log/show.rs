@@ -1,8 +1,13 @@
 //! Prints a conversation for people.
 
+use agentloop::Role;
+
 use super::args;
 use super::text::{self, Piece, describe_response, pieces};
+use crate::command::chat::print_code;
+use crate::extract::Which;
 use crate::failure::Failure;
+use crate::notes::Notes;
 use crate::output::Output;
 use crate::printable::{FRAME, escape_line, escape_name};
 use crate::store::StoredMessage;
@@ -10,7 +15,7 @@ use crate::store::StoredMessage;
 /// How many characters of a call's arguments are shown.
 const MAX_ARGUMENTS: usize = 200;
 
-pub(super) fn show(args: &args::Show) -> Result<(), Failure> {
+pub(super) fn show(args: &args::Show, notes: Notes) -> Result<(), Failure> {
     let store = super::open()?;
     let talk = store.find(&args.conversation)?;
     let messages = store.messages(&talk)?;
@@ -18,6 +23,18 @@ pub(super) fn show(args: &args::Show) -> Result<(), Failure> {
     if args.json {
         output.write_document(&text::to_json(&talk, &messages))?;
         return Ok(output.flush()?);
+    }
+    let which = match (args.extract, args.extract_last) {
+        (true, _) => Some(Which::First),
+        (_, true) => Some(Which::Last),
+        _ => None,
+    };
+    if let Some(which) = which {
+        let mut last = messages.iter().rev().map(|stored| &stored.message);
+        let Some(response) = last.find(|message| message.role == Role::Assistant) else {
+            return Err(Failure::input("the conversation has no response"));
+        };
+        return Ok(print_code(&mut output, &response.text(), which, notes)?);
     }
     let mut head = format!("{FRAME} conversation {}", talk.id);
     if let Some(name) = &talk.name {

@@ -28,9 +28,10 @@ pub(in crate::command) use self::pattern::Pattern;
 pub(in crate::command) use self::show::Show;
 use self::start::Start;
 use self::store::{Claim, LockedFiles};
-use crate::command::chat::{Args, Format};
+use crate::command::chat::{Args, Format, print_code};
 use crate::failure::Failure;
 use crate::notes::Notes;
+use crate::output::Output;
 use crate::printable;
 use crate::render::save_media;
 use crate::setup::Setup;
@@ -65,11 +66,10 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     if args.output.no_stream {
         request = request.whole_responses();
     }
-    let format = match &args.output {
-        output if output.events => Format::Events,
+    let format = match args.output.format() {
         // Only the value that matches the schema is printed.
-        output if output.json || output.schema.is_some() => Format::Json,
-        _ => Format::Text,
+        Format::Text if args.output.schema.is_some() => Format::Json,
+        format => format,
     };
     let mut show = Show::new(format, &args.output, setup.notes);
     let mut has_progress = false;
@@ -99,6 +99,12 @@ pub(crate) async fn run(args: Args, setup: &Setup) -> Result<(), Failure> {
     }
     if format == Format::Json {
         result::print_result(&outcome, &args.output)?;
+    }
+    if let Format::Code(which) = format
+        && outcome.error.is_none()
+        && outcome.suspended.is_none()
+    {
+        print_code(&mut Output::new(), &outcome.text(), which, setup.notes)?;
     }
     if let Some(folder) = &args.output.save_media {
         for step in &outcome.steps {

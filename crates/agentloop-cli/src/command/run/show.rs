@@ -65,7 +65,7 @@ impl Show {
                 self.notes.show_wait(&format!("waiting for {model}{step}"));
             }
             // The result is printed at the end.
-            RunEvent::Model(_) if self.format == Format::Json => {}
+            RunEvent::Model(_) if matches!(self.format, Format::Json | Format::Code(_)) => {}
             RunEvent::Model(event) => self.show_model_event(event)?,
             RunEvent::ToolPreparing { tool, status, .. } => {
                 let subject = status.as_deref().map(format_subject).unwrap_or_default();
