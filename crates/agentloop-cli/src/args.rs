@@ -167,7 +167,7 @@ pub(crate) enum Command {
     Use(use_model::Args),
     /// List, store and remove keys. No key is printed.
     Keys(keys::Args),
-    /// Show the settings of the configuration files, and where each comes from.
+    /// Show the settings of the configuration files and where each comes from, or edit your file.
     Config(config::Args),
     /// Print a script that completes commands and options in a shell.
     ///

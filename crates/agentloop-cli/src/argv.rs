@@ -112,6 +112,11 @@ fn refuse_command(prompt: &[String]) -> Option<Failure> {
     let most = if typed.chars().count() < 6 { 1 } else { 2 };
     let near = Command::NAMES.iter().map(|name| (distance(&typed, name), *name)).min()?;
     let (_, command) = Some(near).filter(|(distance, _)| *distance <= most)?;
+    // Few typing errors hit the first letter. A short word with another one is usually a word: `dog`, `what`.
+    let rest = |word: &str| word.chars().skip(1).collect::<String>();
+    if most == 1 && typed != command && rest(&typed) == rest(command) {
+        return None;
+    }
     let message = match command == word {
         true => format!("`{word}` is a command, and options of `chat` come before it"),
         false => format!("`{word}` is not a command; did you mean `{command}`?"),
@@ -193,11 +198,28 @@ mod tests {
             let prompt: Vec<String> = prompt.iter().map(|word| (*word).to_owned()).collect();
             refuse_command(&prompt).is_some()
         };
-        for prompt in [&["modles"][..], &["Models"], &["provider"], &["modles", "groq"], &["what"]]
-        {
+        for prompt in [
+            &["modles"][..],
+            &["Models"],
+            &["provider"],
+            &["modles", "groq"],
+            &["lgo"],
+            &["olg"],
+            &["chatt"],
+        ] {
             assert!(is_refused(prompt), "{prompt:?}");
         }
-        for prompt in [&["hello"][..], &["what", "now"], &["models are fun"], &["Guten Tag"], &[]] {
+        for prompt in [
+            &["hello"][..],
+            &["what", "now"],
+            &["models are fun"],
+            &["Guten Tag"],
+            &[],
+            &["dog"],
+            &["what"],
+            &["fun"],
+            &["logic"],
+        ] {
             assert!(!is_refused(prompt), "{prompt:?}");
         }
     }

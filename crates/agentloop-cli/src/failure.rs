@@ -60,7 +60,9 @@ impl Failure {
     pub(crate) fn report(self, notes: Notes) -> ExitCode {
         let code = match self {
             Self::Call(error) => {
-                notes.print_error(&error.to_string(), error.hint());
+                // The field of the library is an option here.
+                let hint = error.hint().map(|hint| hint.replace("set `lenient`", "use --lenient"));
+                notes.print_error(&error.to_string(), hint.as_deref());
                 exit_code(&error)
             }
             Self::Input { message, hint } => {
@@ -105,16 +107,22 @@ impl Failure {
 
 /// Returns the exit code of a library error: whether the user has to change something, or the provider failed.
 fn exit_code(error: &agentloop::Error) -> u8 {
+    match is_unsent(error) {
+        true => EXIT_USAGE,
+        false => EXIT_RESPONSE,
+    }
+}
+
+/// Returns whether an error was found before anything was sent.
+pub(crate) fn is_unsent(error: &agentloop::Error) -> bool {
     match error.kind() {
         ErrorKind::MissingKey
         | ErrorKind::UnknownProvider
         | ErrorKind::MissingModel
-        | ErrorKind::Config => EXIT_USAGE,
-        // An error without a status was found before anything was sent.
-        ErrorKind::InvalidRequest | ErrorKind::Unsupported if error.status().is_none() => {
-            EXIT_USAGE
-        }
-        _ => EXIT_RESPONSE,
+        | ErrorKind::Config => true,
+        // An error without a status does not come from a provider.
+        ErrorKind::InvalidRequest | ErrorKind::Unsupported => error.status().is_none(),
+        _ => false,
     }
 }
 

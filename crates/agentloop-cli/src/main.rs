@@ -60,6 +60,10 @@ fn run(cli: Cli, notes: Notes) -> Result<(), Failure> {
         Command::Man(args) => return command::man::run(args, notes),
         // The log can be read whatever the configuration contains.
         Command::Log(args) => return command::log::run(args, notes),
+        // A file with an error must be editable.
+        Command::Config(args) if args.is_edit() => {
+            return command::config_edit::run(cli.config.as_deref(), notes);
+        }
         _ => {}
     }
     let setup = Setup::read(cli.config.as_deref(), notes)?;

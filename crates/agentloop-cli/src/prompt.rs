@@ -6,11 +6,12 @@
 //!   module, not by the terminal, so every line has the frame.
 //! - Replies are never read from a pipe.
 
-use std::io::{IsTerminal, Write};
+use std::io::{IsTerminal, Read as _, Write};
 use std::time::Duration;
 
 use agentloop::BoxFuture;
 
+use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::printable::FRAME;
 
@@ -22,6 +23,9 @@ const DEFAULT_SIZE: (usize, usize) = (80, 24);
 
 /// The smallest and the largest width that lines are folded to.
 const WIDTHS: std::ops::RangeInclusive<usize> = 20..=400;
+
+/// The longest line that is read without being shown, in bytes.
+const MAX_HIDDEN_BYTES: usize = 64 << 10;
 
 /// Prints a question and reads the reply from the same line. Returns `None` at the end of the input.
 pub(crate) type Ask = fn(Notes, String) -> BoxFuture<'static, Option<String>>;
@@ -136,25 +140,101 @@ fn discard_typed() {
 }
 
 /// Prints a question and reads a line that is not shown, if stdin and stderr are a terminal.
-pub(crate) fn read_hidden_line(question: &str, notes: Notes) -> Option<std::io::Result<String>> {
+///
+/// The terminal is restored however the wait ends: with a line, with Ctrl-C or with a signal that ends the process.
+pub(crate) async fn read_hidden_line(
+    question: &str,
+    notes: Notes,
+) -> Result<Option<String>, Failure> {
     if !std::io::stdin().is_terminal() || !notes.is_terminal() {
-        return None;
+        return Ok(None);
     }
+    let fail = |error: std::io::Error| Failure::input(format!("cannot read the key: {error}"));
     // Hidden before the question is shown, so that a quick reply is hidden as well.
-    let hidden = match Hidden::start() {
-        Ok(hidden) => hidden,
-        Err(error) => return Some(Err(error)),
-    };
+    let hidden = Hidden::start().map_err(fail)?;
+    // From here on a signal no longer ends the process.
+    let signals = Signals::listen().map_err(fail)?;
     discard_typed();
     notes.print_raw(question);
-    let read = read_line().ok_or(std::io::ErrorKind::UnexpectedEof.into());
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || sender.send(read_keys()));
+    let read = tokio::select! {
+        biased;
+        () = signals.wait() => Err(std::io::ErrorKind::Interrupted.into()),
+        read = receiver => read.unwrap_or_else(|_| Err(std::io::ErrorKind::UnexpectedEof.into())),
+    };
     drop(hidden);
     // The line break of the user is not shown either.
     notes.print_raw("\n");
-    Some(read)
+    match read {
+        Ok(line) => Ok(Some(line)),
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Err(Failure::Interrupted),
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// The signals that would end the process and leave the terminal as it is.
+#[cfg(unix)]
+struct Signals([tokio::signal::unix::Signal; 3]);
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let interrupted = signal(SignalKind::interrupt())?;
+        Ok(Self([interrupted, signal(SignalKind::terminate())?, signal(SignalKind::hangup())?]))
+    }
+
+    async fn wait(self) {
+        let [mut interrupted, mut ended, mut hung_up] = self.0;
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = ended.recv() => {}
+            _ = hung_up.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "it can fail on Unix")]
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn wait(self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Reads keys up to Enter. Ctrl-C is an error of the kind `Interrupted`.
+fn read_keys() -> std::io::Result<String> {
+    let mut line = Vec::new();
+    let mut stdin = std::io::stdin().lock();
+    let mut key = [0];
+    while stdin.read(&mut key)? > 0 {
+        match key[0] {
+            // Ctrl-D ends the input like Enter.
+            b'\r' | b'\n' | 4 => break,
+            // Ctrl-C.
+            3 => return Err(std::io::ErrorKind::Interrupted.into()),
+            // Backspace removes a character, which may have several bytes.
+            8 | 127 => while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
+            // Ctrl-U removes all.
+            21 => line.clear(),
+            byte if line.len() < MAX_HIDDEN_BYTES => line.push(byte),
+            _ => return Err(std::io::Error::other("the line is too long")),
+        }
+    }
+    String::from_utf8(line).map_err(|_| std::io::Error::other("the line is not UTF-8 text"))
 }
 
 /// Hides what is typed at the terminal until it is dropped.
+///
+/// Keys are read one by one: Ctrl-C is then a key and not a signal, which would end the process and leave the terminal hidden.
 #[cfg(unix)]
 struct Hidden(rustix::termios::Termios);
 
@@ -164,7 +244,7 @@ impl Hidden {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let before = tcgetattr(std::io::stdin())?;
         let mut hidden = before.clone();
-        hidden.local_modes.remove(LocalModes::ECHO);
+        hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
         tcsetattr(std::io::stdin(), OptionalActions::Now, &hidden)?;
         Ok(Self(before))
     }

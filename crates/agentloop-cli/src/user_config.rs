@@ -83,7 +83,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Writes a configuration file atomically. A symbolic link stays, and the file keeps its permissions.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let fail = |error: std::io::Error| Failure::file(path, error);
     if let Some(folder) = path.parent().filter(|folder| *folder != Path::new("")) {
         files::create_folder(folder).map_err(fail)?;

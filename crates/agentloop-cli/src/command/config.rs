@@ -33,6 +33,17 @@ enum Action {
     Path,
     /// Print the configuration files that are read, the weakest first, and whether each is trusted.
     Files,
+    /// Open your configuration file in the editor that VISUAL or EDITOR names, and check it afterwards.
+    ///
+    /// A file that does not exist is created with all settings as comments.
+    Edit,
+}
+
+impl Args {
+    /// Returns whether the file is to be edited. It may have errors, so it is not read before.
+    pub(crate) fn is_edit(&self) -> bool {
+        matches!(self.action, Some(Action::Edit))
+    }
 }
 
 /// A setting.
@@ -57,6 +68,7 @@ pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
             };
             output.write_untrusted(&format!("{}\n", path.display()))?;
         }
+        Some(Action::Edit) => {}
         Some(Action::Files) => list_files(args.json, setup, &mut output)?,
         None | Some(Action::Show) => {
             let rows = collect_rows(setup)?;

@@ -53,12 +53,12 @@ struct Row {
     source: String,
 }
 
-pub(crate) fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
+pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     match &args.action {
         None | Some(Action::List) => list(args.json, setup),
         Some(Action::Set { provider }) => {
             check_provider(provider, &setup.build_client()?)?;
-            let key = parse_key(&read_key(provider, setup.notes)?)?;
+            let key = parse_key(&read_key(provider, setup.notes).await?)?;
             let path = StoredKeys::set(provider, &key)?;
             let path = path.display();
             setup.notes.print_note(&format!("the key of {provider} is stored in {path}"));
@@ -86,9 +86,9 @@ pub(crate) fn check_provider(name: &str, client: &AgentLoop) -> Result<(), Failu
 }
 
 /// Reads a key from stdin, without showing it at a terminal.
-fn read_key(provider: &str, notes: Notes) -> Result<String, Failure> {
-    match read_hidden_line(&format!("Key of {provider} (not shown): "), notes) {
-        Some(read) => read.map_err(|error| Failure::input(format!("cannot read the key: {error}"))),
+async fn read_key(provider: &str, notes: Notes) -> Result<String, Failure> {
+    match read_hidden_line(&format!("Key of {provider} (not shown): "), notes).await? {
+        Some(line) => Ok(line),
         None => input::read_text(),
     }
 }

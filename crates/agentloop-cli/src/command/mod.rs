@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod config_edit;
 pub(crate) mod decode;
 pub(crate) mod demo;
 pub(crate) mod embed;
@@ -49,7 +50,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Tools(args) => tools::run(&args, setup).await,
         Command::Trust(args) => trust::run(&args, setup.notes),
         Command::Config(args) => config::run(&args, setup),
-        Command::Keys(args) => keys::run(&args, setup),
+        Command::Keys(args) => keys::run(&args, setup).await,
         Command::Setup(args) => setup::run(&args, setup).await,
         Command::Use(args) => use_model::run(&args, setup).await,
         Command::Completions(args) => completions::run(&args),

@@ -63,8 +63,8 @@ fn ask_provider(client: &AgentLoop, prompt: &Prompt) -> Result<String, Failure> 
 async fn ask_key(provider: &str, client: &AgentLoop, setup: &Setup) -> Result<AgentLoop, Failure> {
     for _ in 0..MAX_KEYS {
         let question = format!("Key of {provider} (not shown): ");
-        let line = match read_hidden_line(&question, setup.notes) {
-            Some(Ok(line)) if !line.trim().is_empty() => line,
+        let line = match read_hidden_line(&question, setup.notes).await? {
+            Some(line) if !line.trim().is_empty() => line,
             _ => return Err(Failure::input("no key is given; nothing is stored")),
         };
         let key = match parse_key(&line) {

@@ -14,6 +14,7 @@ use super::{
     Conversation, HistoryArgs, NewConversation, ResponseRecord, ResponseState, Result, Shared,
     Store,
 };
+use crate::failure::is_unsent;
 use crate::notes::Notes;
 
 /// How often an unfinished response is stored at most.
@@ -48,6 +49,8 @@ struct Unfinished {
     place: i64,
     /// The places of this command's responses and results, including `place`.
     places: Vec<i64>,
+    /// How many messages were added before it was sent, with its own place.
+    added: usize,
     fold: Fold,
     started: Instant,
     /// When it may be stored again.
@@ -55,9 +58,10 @@ struct Unfinished {
 }
 
 impl Unfinished {
-    fn new(conversation: Conversation, place: i64, places: Vec<i64>) -> Self {
+    fn new(conversation: Conversation, place: i64, places: Vec<i64>, added: usize) -> Self {
         let started = Instant::now();
-        Self { conversation, place, places, fold: Fold::new(), started, next: started + INTERVAL }
+        let next = started + INTERVAL;
+        Self { conversation, place, places, added, fold: Fold::new(), started, next }
     }
 
     fn write(
@@ -154,7 +158,7 @@ impl Recorder {
             };
             let place =
                 store.append_prompt(&conversation, &prompt, system.as_deref(), &request.model)?;
-            Ok(Unfinished::new(conversation, place, vec![place]))
+            Ok(Unfinished::new(conversation, place, vec![place], prompt.len() + 1))
         });
         self.response = self.keep(begun);
         self.is_logged = self.response.is_some();
@@ -212,8 +216,25 @@ impl Recorder {
         });
     }
 
-    /// Stores what had arrived of a response before an error.
+    /// Stores what had arrived of a response before an error. A prompt that was never sent is not kept.
     pub(crate) fn fail(&mut self, error: &Error) {
+        if let Some(unfinished) = &self.response
+            && unfinished.places.len() == 1
+            && is_unsent(error)
+        {
+            let removed = self.shared.with(|store| match self.conversation {
+                None => store.delete(std::slice::from_ref(&unfinished.conversation)),
+                Some(_) => {
+                    let conversation = &unfinished.conversation;
+                    let stored = store.messages(conversation)?.len();
+                    store.truncate(conversation, stored.saturating_sub(unfinished.added))
+                }
+            });
+            self.keep(removed);
+            self.response = None;
+            self.is_logged = false;
+            return;
+        }
         self.end(|unfinished| {
             let partial = error.partial().cloned().unwrap_or_else(|| unfinished.fold.partial());
             let (record, partial) = unfinished.interrupted(partial);

@@ -34,7 +34,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       setup        Store the key of a provider, test it and set a default model. Asks questions at the terminal
       use          Set the default model in your configuration. The rest of the file is not changed
       keys         List, store and remove keys. No key is printed
-      config       Show the settings of the configuration files, and where each comes from
+      config       Show the settings of the configuration files and where each comes from, or edit your file
       completions  Print a script that completes commands and options in a shell
       man          Print the manual page, or write the pages of all commands to a folder
       help         Print this message or the help of the given subcommand(s)

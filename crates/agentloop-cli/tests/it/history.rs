@@ -521,3 +521,24 @@ fn a_damaged_or_newer_file_is_reported_and_the_response_is_still_printed() {
     }
     assert_eq!(std::fs::read(file(&folder)).unwrap(), before);
 }
+
+/// A prompt without a key or for an unknown provider was listed as a conversation without a response.
+#[test]
+fn a_request_that_is_not_sent_is_not_a_conversation() {
+    let folder = Folder::with([]);
+    for args in [
+        &["chat", "-m", "openai/gpt-4.1", "Hello"][..],
+        &["chat", "-m", "unknown/x", "Hello"],
+        &["chat", "-m", "openai/gpt-4.1", "--tool", "calculator", "Hello"],
+    ] {
+        let done = prepare(&folder, args.iter().copied()).run();
+        assert_eq!(done.code, Some(2), "{done}");
+    }
+    assert_eq!(run(&folder, &["log", "--json"]).json(), serde_json::json!([]));
+    // A conversation that is continued stays as it was.
+    run(&folder, &["chat", "-m", "sim/echo", "--in", "talk", "First"]);
+    let before = last(&folder)["messages"].clone();
+    let args = ["chat", "-m", "openai/gpt-4.1", "--in", "talk", "Second"];
+    assert_eq!(prepare(&folder, args).run().code, Some(2));
+    assert_eq!(last(&folder)["messages"], before);
+}

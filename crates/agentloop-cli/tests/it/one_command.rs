@@ -248,3 +248,26 @@ fn a_response_that_is_not_json_is_requested_again_with_the_schema_in_the_prompt(
     assert_eq!(run.code, Some(1), "{run}");
     assert!(run.stderr.contains("it begins with \"word"), "{run}");
 }
+
+#[test]
+fn a_short_word_is_a_prompt_unless_it_is_probably_a_mistyped_command() {
+    let config = "default_model = 'sim/echo'\n";
+    let dog = agentloop(["dog"]).config(config).run();
+    assert_eq!(dog.code, Some(0), "{dog}");
+    assert!(dog.stdout.starts_with("dog"), "{dog}");
+    for (typed, command) in [("lgo", "log"), ("modles", "models")] {
+        let run = agentloop([typed]).config(config).run();
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+        assert!(run.stderr.contains(&format!("did you mean `{command}`?")), "{run}");
+    }
+}
+
+/// The hint named a field of the library, which is an option of the command.
+#[test]
+fn the_hint_about_attachments_names_the_option_of_the_command() {
+    let folder = Folder::with([("a.mp4", "\0\0\0\u{18}ftypmp42\0\0\0\0mp42isom")]);
+    let args = ["chat", "-m", "groq/openai/gpt-oss-120b", "--video", "a.mp4", "What is this?"];
+    let run = agentloop(args).env("GROQ_API_KEY", "example").within(folder.path()).run();
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("use --lenient to drop it"), "{run}");
+}

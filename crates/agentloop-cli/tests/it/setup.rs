@@ -340,3 +340,65 @@ fn setup_in_a_script_explains_what_to_use() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
     assert!(run.stderr.contains("agentloop keys set PROVIDER < FILE"), "{run}");
 }
+
+#[cfg(unix)]
+#[test]
+fn config_edit_opens_the_editor_and_checks_the_file() {
+    let home = Folder::with([]);
+    let edit = |editor: &str| run(&home, &["config", "edit"], "", &[("EDITOR", editor)]);
+    let path = home.path().join(".config/agentloop/agentloop.toml");
+    // A new file has the settings as comments.
+    let new = edit("true");
+    assert_eq!(new.code, Some(0), "{new}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("#default_model = "), "{text}");
+    // The variable may have options. VISUAL is preferred.
+    let options = [("EDITOR", "false"), ("VISUAL", "sh -c 'echo default_modle = 1 > \"$0\"'")];
+    let wrong = run(&home, &["config", "edit"], "", &options);
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("default_modle"), "{wrong}");
+    assert!(wrong.stderr.contains("agentloop config edit"), "{wrong}");
+    // A file with an error can be opened again.
+    let right = edit("sh -c 'echo \"default_model = \\\"sim/echo\\\"\" > \"$0\"'");
+    assert_eq!(right.code, Some(0), "{right}");
+    assert!(right.stderr.contains("has no errors"), "{right}");
+    let failed = edit("false");
+    assert_eq!(failed.code, Some(2), "{failed}");
+    assert!(failed.stderr.contains("set VISUAL or EDITOR"), "{failed}");
+    let missing = edit("no-such-editor-4711");
+    assert_eq!(missing.code, Some(2), "{missing}");
+}
+
+/// The terminal kept hiding what was typed after Ctrl-C.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_at_a_hidden_question_restores_the_terminal() {
+    use crate::common::pty::terminal;
+    let home = Folder::with([]);
+    for args in [&["keys", "set", "groq"][..], &["setup", "groq"]] {
+        for is_signal in [false, true] {
+            let mut screen = terminal(home.path(), args).start();
+            screen.wait_for("Key of groq (not shown):");
+            assert!(!screen.shows_typing(), "the key would be shown");
+            screen.press("secret-4711");
+            match is_signal {
+                true => screen.interrupt(),
+                false => screen.press("\u{3}"),
+            }
+            assert_eq!(screen.finish(), Some(130), "{args:?}");
+            assert!(screen.shows_typing(), "{args:?}");
+            assert!(!screen.screen().contains("secret"), "{}", screen.screen());
+        }
+    }
+    assert!(!keys_path(&home).exists());
+    // A typing error can be corrected.
+    let mut screen = terminal(home.path(), &["keys", "set", "groq"]).start();
+    screen.wait_for("Key of groq (not shown):");
+    screen.press("wrong\u{15}hush-471x\u{7f}1\r");
+    assert_eq!(screen.finish(), Some(0));
+    assert!(
+        std::fs::read_to_string(home.path().join("home/.config/agentloop/keys.json"))
+            .unwrap()
+            .contains("hush-4711")
+    );
+}

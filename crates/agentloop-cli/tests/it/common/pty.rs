@@ -138,6 +138,12 @@ impl Terminal {
         self.controller.write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Returns whether the terminal shows what is typed.
+    pub(crate) fn shows_typing(&self) -> bool {
+        use rustix::termios::{LocalModes, tcgetattr};
+        tcgetattr(&self.controller).unwrap().local_modes.contains(LocalModes::ECHO)
+    }
+
     /// Interrupts the command as Ctrl-C does.
     pub(crate) fn interrupt(&self) {
         let id = self.child.id().to_string();
