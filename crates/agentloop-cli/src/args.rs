@@ -6,7 +6,7 @@ use agentloop::Protocol;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    batch, chat, completions, config, decode, demo, embed, encode, keys, log, man, models,
+    batch, chat, check, completions, config, decode, demo, embed, encode, keys, log, man, models,
     providers, setup, sim, templates, tools, trust, use_model,
 };
 
@@ -148,6 +148,15 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop tools try calculator 'expression=2 * 21'
     Tools(tools::Args),
+    /// Check a provider with your key: send small requests, and compare the responses with what is expected.
+    ///
+    /// Checks complete responses and streams, usage, the system prompt, stop sequences, limits, tools, structured output, thinking,
+    /// images, Unicode, errors, embeddings, the list of models and the count of tokens. Each check passes, fails (with what was
+    /// expected and what came) or is skipped (with the reason). The cost is stated before anything is sent. If a check fails, the exit
+    /// code is 1.
+    ///
+    /// Example: agentloop check groq/openai/gpt-oss-20b --record fixtures
+    Check(check::Args),
     /// Trust a configuration file, so that all of its settings are used.
     ///
     /// An agentloop.toml in the current folder or above it may always set models, aliases and limits. Settings that
@@ -181,9 +190,10 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 21] = [
+    pub(crate) const NAMES: [&str; 22] = [
         "batch",
         "chat",
+        "check",
         "completions",
         "config",
         "decode",

@@ -102,6 +102,11 @@ impl Setup {
         self.build_client_for(&[], None)
     }
 
+    /// Builds the client with a provider in place of the one of the same name.
+    pub(crate) fn build_client_with(&self, provider: Provider) -> Result<AgentLoop, Failure> {
+        Ok(self.prepare_client(&[], None).provider(provider).build()?)
+    }
+
     /// Builds the client with options of the command line: `retries` overrides the configuration, and `fallbacks` enable fallback
     /// models even if the configuration has none.
     pub(crate) fn build_client_for(
@@ -109,6 +114,10 @@ impl Setup {
         fallbacks: &[String],
         retries: Option<u32>,
     ) -> Result<AgentLoop, Failure> {
+        Ok(self.prepare_client(fallbacks, retries).build()?)
+    }
+
+    fn prepare_client(&self, fallbacks: &[String], retries: Option<u32>) -> AgentLoopBuilder {
         let mut config = self.config.clone();
         store::make_durable(&mut config, &self.store, self.notes);
         let retry = config.retry.unwrap_or_default();
@@ -138,7 +147,7 @@ impl Setup {
                 builder = builder.key(name, key.clone());
             }
         }
-        Ok(builder.build()?)
+        builder
     }
 
     /// Returns the provider of the configuration, else the built-in one.

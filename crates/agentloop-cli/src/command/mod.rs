@@ -3,6 +3,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod chat;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod config_edit;
@@ -38,6 +39,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         }
         Command::Chat(args) if !args.is_run(setup) => chat::run(*args, setup).await,
         Command::Chat(args) | Command::Run(args) => run::run(*args, setup).await,
+        Command::Check(args) => check::run(&args, setup).await,
         Command::Demo(args) => demo::run(&args, setup).await,
         Command::Encode(args) => encode::run(&args, setup),
         Command::Decode(args) => decode::run(args, setup).await,

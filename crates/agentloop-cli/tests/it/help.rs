@@ -30,6 +30,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       sim          Serve the simulated model over HTTP, until Ctrl-C
       templates    List the templates that `-t` can use, or show one
       tools        List the tools that a model may call, show one, or try one
+      check        Check a provider with your key: send small requests, and compare the responses with what is expected
       trust        Trust a configuration file, so that all of its settings are used
       setup        Store the key of a provider, test it and set a default model. Asks questions at the terminal
       use          Set the default model in your configuration. The rest of the file is not changed

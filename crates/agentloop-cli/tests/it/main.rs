@@ -18,6 +18,7 @@
 mod batch;
 mod cache;
 mod chat;
+mod check;
 mod common;
 mod context;
 mod decode;

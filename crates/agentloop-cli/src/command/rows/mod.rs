@@ -15,7 +15,7 @@ mod text;
 pub(in crate::command) use self::engine::{Engine, Job, Limits, Pending, Sent, Spent, is_fatal};
 pub(in crate::command) use self::estimate::{Estimate, Responses};
 pub(in crate::command) use self::input::{Format, Row, Source};
-pub(in crate::command) use self::progress::Progress;
+pub(in crate::command) use self::progress::{Progress, format_usd};
 pub(in crate::command) use self::results::{
     Done, Head, Line, Outcome, Place, Results, index_lines,
 };

@@ -1,0 +1,221 @@
+//! `agentloop check`.
+
+use serde_json::{Value, json};
+
+use crate::common::folder::Folder;
+use crate::common::server::{self, Then};
+use crate::common::sim::Server;
+use crate::common::{Outcome, agentloop};
+
+/// Runs `check` with a provider `local` at this URL.
+fn check(url: &str, protocol: &str, more: &[&str]) -> Outcome {
+    let config = format!(
+        "[providers.local]\nbase_url = '{url}'\nprotocol = '{protocol}'\n[retry]\nmax_retries = 0\n"
+    );
+    let args = ["check", "--yes", "--json"].into_iter().chain(more.iter().copied());
+    agentloop(args).config(&config).run()
+}
+
+/// Returns the result and the detail of a check.
+fn result<'a>(document: &'a Value, name: &str) -> (&'a str, &'a str) {
+    let rows = document["checks"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["check"] == name).unwrap_or_else(|| panic!("no {name}"));
+    (row["result"].as_str().unwrap(), row["detail"].as_str().unwrap())
+}
+
+#[test]
+fn the_simulator_passes_in_every_protocol() {
+    let server = Server::start(&[]);
+    for protocol in ["openai_chat", "openai_responses", "anthropic", "gemini"] {
+        // OpenAI and Gemini list models at the same path, so the simulator tells them apart by the version.
+        let url = match protocol {
+            "gemini" => server.url.replace("/v1", "/v1beta"),
+            _ => server.url.clone(),
+        };
+        let run = check(&url, protocol, &["local/tools"]);
+        assert_eq!(run.code, Some(0), "{protocol}: {run}");
+        let document = run.json();
+        assert_eq!(document["protocol"], protocol);
+        // The Responses API has no stop sequences.
+        let stop = if protocol == "openai_responses" { "skipped" } else { "pass" };
+        assert_eq!(result(&document, "stop").0, stop, "{protocol}: {run}");
+        for name in ["complete", "stream", "usage", "system", "length", "tool-call"] {
+            assert_eq!(result(&document, name).0, "pass", "{protocol}: {run}");
+        }
+        for name in ["forced-tool", "parallel-calls", "structured", "unicode"] {
+            assert_eq!(result(&document, name).0, "pass", "{protocol}: {run}");
+        }
+        for name in ["thinking", "image", "wrong-key", "unknown-model"] {
+            assert_eq!(result(&document, name).0, "skipped", "{protocol}: {run}");
+        }
+    }
+}
+
+/// Sums that do not add up, streams that are cut off, tools that are ignored, and everything that is asked for in vain.
+#[test]
+fn a_faulty_server_fails() {
+    let url = server::serve_by(Then::Close, |request| {
+        let body = request.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        let Ok(body) = serde_json::from_str::<Value>(body) else {
+            return server::json("200 OK", r#"{"data":[]}"#);
+        };
+        if body["stream"] == true {
+            let chunk =
+                r#"{"id":"c1","model":"m","choices":[{"index":0,"delta":{"content":"one"}}]}"#;
+            return server::events(&format!("data: {chunk}\n\n"));
+        }
+        let response = json!({
+            "id": "c1", "model": "m",
+            "choices": [{ "index": 0, "message": { "role": "assistant", "content": "one two three" }, "finish_reason": "stop" }],
+            "usage": { "prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9 },
+        });
+        server::json("200 OK", &response.to_string())
+    });
+    let run = check(&url, "openai_chat", &["local/m"]);
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(run.stderr.contains("checks failed"), "{run}");
+    let document = run.json();
+    assert_eq!(result(&document, "complete").0, "pass", "{run}");
+    for (name, expected) in [
+        ("stream", "the stream ended before"),
+        ("usage", "expected tokens of prompt and response, got 9 + 0 = 9 tokens"),
+        ("system", "expected a response with the word pelican"),
+        ("stop", "expected text that ends before \"three\""),
+        ("length", "expected the finish reason Length, got Stop"),
+        ("tool-call", "expected a call of get_weather, got \"one two three\""),
+        ("forced-tool", "expected a call of get_time"),
+        ("parallel-calls", "expected two calls"),
+        ("structured", "expected JSON with a city"),
+        ("unicode", "expected text with Zürich"),
+        ("model-list", "expected at least one model, got an empty list"),
+    ] {
+        let (result, detail) = result(&document, name);
+        assert_eq!(result, "fail", "{name}: {run}");
+        assert!(detail.contains(expected), "{name}: {detail}");
+    }
+}
+
+/// A key that the provider repeats in its response is removed as well.
+#[test]
+fn recordings_have_no_secrets() {
+    let key = "hush-4711-example";
+    let url = server::serve_by(Then::Close, move |_| {
+        let body = format!(
+            r#"{{"error":{{"message":"Incorrect API key provided: {key}","type":"invalid_request_error","code":"invalid_api_key"}}}}"#
+        );
+        let response = server::json("401 Unauthorized", &body);
+        response.replacen(
+            "\r\n",
+            &format!("\r\nset-cookie: a={key}\r\nx-echo: {key}\r\nopenai-organization: org-9\r\n"),
+            1,
+        )
+    });
+    let folder = Folder::with([]);
+    let config = format!(
+        "[providers.local]\nbase_url = '{url}'\nkey_env = 'LOCAL_KEY'\n[retry]\nmax_retries = 0\n"
+    );
+    let run = agentloop(["check", "local/m", "--yes", "--record", "out"])
+        .config(&config)
+        .env("LOCAL_KEY", key)
+        .within(folder.path())
+        .run();
+    assert_eq!(run.code, Some(1), "{run}");
+    assert!(!run.stdout.contains(key) && !run.stderr.contains(key), "{run}");
+    assert!(run.stdout.lines().any(|line| line.starts_with("pass\twrong-key")), "{run}");
+    let case = folder.path().join("out/local/complete");
+    let read = |name: &str| std::fs::read_to_string(case.join(name)).unwrap();
+    let meta: Value = serde_json::from_str(&read("meta.json")).unwrap();
+    assert_eq!((&meta["status"], &meta["wire"]), (&json!(401), &json!("openai_chat")), "{meta}");
+    assert_eq!(meta["request"]["headers"]["authorization"], "***", "{meta}");
+    assert_eq!(meta["response"]["headers"]["x-echo"], "***", "{meta}");
+    assert_eq!(meta["response"]["headers"]["openai-organization"], "***", "{meta}");
+    assert!(read("request.json").contains("Say hello."));
+    assert!(read("response.json").contains("Incorrect API key provided: ***"));
+    for case in std::fs::read_dir(folder.path().join("out/local")).unwrap() {
+        for file in std::fs::read_dir(case.unwrap().path()).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            assert!(!text.contains("hush-4711"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_sent_without_consent_or_beyond_the_limit() {
+    let run = agentloop(["check", "openai/gpt-4.1-mini"]).env("OPENAI_API_KEY", "example").run();
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("for at most about $0.0"), "{run}");
+    assert!(run.stderr.contains("--yes"), "{run}");
+    let limit = agentloop(["check", "openai/gpt-4.1", "--yes", "--max-cost", "0.000001"])
+        .env("OPENAI_API_KEY", "example")
+        .run();
+    assert_eq!(limit.code, Some(2), "{limit}");
+    assert!(limit.stderr.contains("more than the limit of $0.000001"), "{limit}");
+    let unknown = agentloop(["check", "sim/tools", "--yes", "--max-cost", "1"]).run();
+    assert_eq!(unknown.code, Some(2), "{unknown}");
+    let key = agentloop(["check", "openai", "--yes"]).run();
+    assert_eq!(key.code, Some(2), "{key}");
+    assert!(key.stderr.contains("OPENAI_API_KEY"), "{key}");
+    let typo = agentloop(["check", "opnai/x", "--yes"]).run();
+    assert_eq!(typo.code, Some(2), "{typo}");
+}
+
+#[cfg(unix)]
+#[test]
+fn at_a_terminal_the_cost_is_stated_and_asked_about() {
+    use crate::common::pty::terminal;
+    let folder = Folder::with([]);
+    for (reply, code) in [("n\r", 2), ("y\r", 0)] {
+        let mut screen = terminal(folder.path(), &["check", "sim/tools"]).size(120, 40).start();
+        screen.wait_for("Send about 20 small requests to sim/tools, for an unknown price? [y/N]");
+        screen.press(reply);
+        assert_eq!(screen.finish(), Some(code), "{}", screen.screen());
+    }
+}
+
+#[test]
+fn help_of_check() {
+    insta::assert_snapshot!(agentloop(["check", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Check a provider with your key: send small requests, and compare the responses with what is expected.
+
+    Checks complete responses and streams, usage, the system prompt, stop sequences, limits, tools, structured output, thinking, images, Unicode, errors, embeddings, the list of models and the count of tokens. Each check passes, fails (with what was expected and what came) or is skipped (with the reason). The cost is stated before anything is sent. If a check fails, the exit code is 1.
+
+    Example: agentloop check groq/openai/gpt-oss-20b --record fixtures
+
+    Usage: agentloop check [OPTIONS] [PROVIDER|MODEL]
+
+    Arguments:
+      [PROVIDER|MODEL]
+              The provider or the model to check [default: AGENTLOOP_MODEL, else default_model of the configuration]
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+          --embedding-model <MODEL>
+              The embedding model to check [default: the known embedding model of the provider, if it has exactly one]
+
+          --protocol <PROTOCOL>
+              The protocol to use: openai_chat, openai_responses, anthropic or gemini [default: the provider's protocol]
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+      -y, --yes
+              Send the requests without asking
+
+          --max-cost <USD>
+              Send nothing if the estimated cost is higher, and stop when this many US dollars are spent
+
+          --record <DIR>
+              Write each request and its response to a new folder in DIR. Keys, cookies and identifiers of accounts are removed
+
+          --json
+              Print JSON instead of a table
+
+      -h, --help
+              Print help (see a summary with '-h')
+    --- stderr
+    "#);
+}
