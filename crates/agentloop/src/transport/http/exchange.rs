@@ -162,8 +162,7 @@ impl Ready {
             Self::Http1 { mut connection, .. } => {
                 let outgoing = outgoing::http1(host, request, proxy).map_err(unsent)?;
                 let head = pin!(connection.request(outgoing));
-                let response = connection.receive_head(host, head).await?;
-                Ok(response.map(Wire::Http1))
+                connection.receive_head(host, head).await
             }
             Self::Http2 { lease, dialing } => {
                 let outgoing = outgoing::http2(origin, request).map_err(unsent)?;

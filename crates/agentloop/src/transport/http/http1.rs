@@ -22,6 +22,7 @@ use super::gate::Gate;
 use super::io::Io;
 use super::origin::Origin;
 use super::pool::Host;
+use super::wire::Wire;
 use crate::error::Result;
 
 /// How many further pieces a dropped body reads to find its end.
@@ -69,23 +70,30 @@ impl Http1 {
         mut self,
         host: &Arc<Host>,
         mut head: Pin<&mut impl Head>,
-    ) -> Result<Response<Http1Body>, NoResponse> {
-        let pair = &mut *self.0;
+    ) -> Result<Response<Wire>, NoResponse> {
+        let Pair { connection, gate, .. } = &mut *self.0;
         let mut ended = false;
         let result = poll_fn(|context| {
             if !ended {
-                // An error of the connection is also the error of the head.
-                ended = Pin::new(&mut pair.connection).poll(context).is_ready();
+                // An error of the connection is also the error of the head. Through the gate, because it may read a part of
+                // the body as well, and the reader of the body mutes the gate.
+                ended = Pin::new(&mut *connection).poll(&mut gate.context(context)).is_ready();
             }
-            head.as_mut().poll(context)
+            if ended {
+                return head.as_mut().poll(context);
+            }
+            // Only the connection completes the head, and this task drives it: a wake would poll the task once more for nothing.
+            head.as_mut().poll(&mut Context::from_waker(Waker::noop()))
         })
         .await;
         match result {
-            Ok(response) => Ok(response.map(|incoming| Http1Body {
-                incoming,
-                connection: (!ended).then_some(self),
-                host: host.clone(),
-                is_pending: false,
+            Ok(response) => Ok(response.map(|incoming| {
+                Wire::Http1(Http1Body {
+                    incoming,
+                    connection: (!ended).then_some(self),
+                    host: host.clone(),
+                    is_pending: false,
+                })
             })),
             Err(error) => {
                 let closed = error.is_incomplete_message()
@@ -186,7 +194,10 @@ impl Http1Body {
             return;
         };
         let pair = &mut *connection.0;
-        if Pin::new(&mut pair.connection).poll(context).is_pending() && pair.sender.is_ready() {
+        // It is ready already if the end of the body arrived with the rest, which is how most complete responses arrive.
+        if pair.sender.is_ready()
+            || (Pin::new(&mut pair.connection).poll(context).is_pending() && pair.sender.is_ready())
+        {
             self.host.put_http1(connection);
         }
     }

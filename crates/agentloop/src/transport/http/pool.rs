@@ -141,8 +141,11 @@ impl Host {
 
     /// Returns a lease for a stream on an HTTP/2 connection.
     pub(super) fn lease(&self) -> Option<Lease> {
-        let now = Instant::now();
         let mut shared = lock(&self.shared);
+        if shared.is_empty() {
+            return None;
+        }
+        let now = Instant::now();
         let mut index = 0;
         while let Some(connection) = shared.get(index) {
             if !connection.is_usable(now) {

@@ -27,7 +27,10 @@ pub(super) fn follow<B>(request: &mut Request<Bytes>, response: &Response<B>) ->
         StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND | StatusCode::SEE_OTHER => reads,
         _ => false,
     };
-    let Some(location) = response.headers().get(LOCATION).filter(|_| repeats) else {
+    if !repeats {
+        return Ok(false);
+    }
+    let Some(location) = response.headers().get(LOCATION) else {
         return Ok(false);
     };
     let from = Origin::of(request.uri())?;
