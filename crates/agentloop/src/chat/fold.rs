@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::progress::{Progress, Progresses};
 use super::{
     AudioPart, ChatResponse, Choice, Citation, CodeExecutionPart, CodeResultPart, Cost, FilePart,
     FinishReason, ImagePart, Logprobs, OpaquePart, RawResponse, RedactedThinkingPart, ResponsePart,
@@ -38,18 +39,9 @@ use crate::nesting;
 pub struct Fold {
     response: ChatResponse,
     /// For each choice of `response.choices`.
-    progress: Vec<Progress>,
+    progress: Progresses,
     started: bool,
     done: bool,
-}
-
-/// The state of a choice while it arrives.
-#[derive(Clone, Debug, Default)]
-struct Progress {
-    /// Whether each part of the choice is still open. The arguments of a provider's tool are text while its part is
-    /// open.
-    open: Vec<bool>,
-    finished: bool,
 }
 
 /// The error of events that do not follow the grammar.
@@ -175,17 +167,27 @@ impl Fold {
     pub(crate) fn take(&mut self) -> Result<Box<ChatResponse>, FoldError> {
         let checked = self.check();
         let response = Box::new(std::mem::take(&mut self.response));
-        self.progress.clear();
+        self.progress = Progresses::default();
         self.started = false;
         checked.map(|()| response)
     }
 
-    fn check(&self) -> Result<(), FoldError> {
+    /// Returns the response as it is. Whether it is complete was [checked](Self::check) before.
+    pub(crate) fn into_response(self) -> ChatResponse {
+        self.response
+    }
+
+    /// Checks that the response is complete.
+    ///
+    /// # Errors
+    ///
+    /// As [`finish`](Self::finish).
+    pub(crate) fn check(&self) -> Result<(), FoldError> {
         if !self.started {
             return broken("no message.start");
         }
-        for (choice, progress) in self.response.choices.iter().zip(&self.progress) {
-            if let Some(part) = progress.open.iter().position(|open| *open) {
+        for (choice, progress) in self.response.choices.iter().zip(self.progress.iter()) {
+            if let Some(part) = progress.open.first_open() {
                 return broken(format!("part {part} of choice {} was never closed", choice.index));
             }
             if !progress.finished {
@@ -204,9 +206,9 @@ impl Fold {
     /// Returns the part of the response that has arrived, without copying it.
     pub(crate) fn into_partial(mut self) -> ChatResponse {
         let ChatResponse { choices, provider, model, .. } = &mut self.response;
-        for (choice, progress) in choices.iter_mut().zip(&self.progress) {
-            for (part, open) in choice.content.iter_mut().zip(&progress.open) {
-                if *open {
+        for (choice, progress) in choices.iter_mut().zip(self.progress.iter()) {
+            for (at, part) in choice.content.iter_mut().enumerate() {
+                if progress.open.is_open(at) {
                     read_arguments(part);
                 }
                 part.tag(provider, model);
@@ -250,7 +252,7 @@ impl Fold {
             choice.content.reserve_exact(1);
         }
         choice.content.push(skeleton(start));
-        progress.open.push(true);
+        progress.open.push();
         u32::try_from(part_index).unwrap_or(u32::MAX)
     }
 
@@ -262,7 +264,7 @@ impl Fold {
     ) -> Result<(), FoldError> {
         let (choice, progress) = self.choice(choice_index);
         let at = part_index as usize;
-        if !progress.open.get(at).copied().unwrap_or(false) {
+        if !progress.open.is_open(at) {
             return broken(format!("part {part_index} is extended, but is not open"));
         }
         match (&mut choice.content[at], delta) {
@@ -316,7 +318,7 @@ impl Fold {
     ) -> Result<(), FoldError> {
         let (choice, progress) = self.choice(choice_index);
         let at = part_index as usize;
-        if progress.open.get(at).copied().unwrap_or(false) {
+        if progress.open.is_open(at) {
             if let PartDelta::ProviderState { provider_state } = delta {
                 choice.content[at].set_provider_state(provider_state);
                 return Ok(());
@@ -346,9 +348,8 @@ impl Fold {
     ) -> Result<&mut ResponsePart, FoldError> {
         let (choice, progress) = self.choice(choice_index);
         let at = part_index as usize;
-        match progress.open.get_mut(at) {
-            Some(open) if *open => *open = false,
-            _ => return broken(format!("part {part_index} is closed, but is not open")),
+        if !progress.open.close(at) {
+            return broken(format!("part {part_index} is closed, but is not open"));
         }
         let part = &mut choice.content[at];
         read_arguments(part);
@@ -364,8 +365,8 @@ impl Fold {
     ) -> Result<(), FoldError> {
         let (choice, progress) = self.choice(choice_index);
         let at = part_index as usize;
-        match (choice.content.get_mut(at), progress.open.get(at)) {
-            (Some(ResponsePart::Text(part)), Some(false)) => {
+        match choice.content.get_mut(at) {
+            Some(ResponsePart::Text(part)) if !progress.open.is_open(at) => {
                 part.citations.push(citation);
                 Ok(())
             }
@@ -439,15 +440,14 @@ impl Fold {
     fn choice(&mut self, index: u32) -> (&mut Choice, &mut Progress) {
         let at = self.response.choices.partition_point(|choice| choice.index < index);
         if self.response.choices.get(at).is_none_or(|choice| choice.index != index) {
-            if self.progress.is_empty() {
+            if self.response.choices.is_empty() {
                 // Nearly all responses have one choice.
                 self.response.choices.reserve_exact(1);
-                self.progress.reserve_exact(1);
             }
             self.response.choices.insert(at, Choice { index, ..Choice::default() });
-            self.progress.insert(at, Progress::default());
+            self.progress.insert(at);
         }
-        (&mut self.response.choices[at], &mut self.progress[at])
+        (&mut self.response.choices[at], self.progress.at(at))
     }
 }
 

@@ -66,10 +66,12 @@ impl Reading {
     /// Chooses by the content type of the response. A provider may stream although it was not requested, or send a
     /// complete response to a streaming request.
     pub(crate) fn of(content_type: &str, stream: bool) -> Self {
-        let kind = content_type.split(';').next().unwrap_or_default().trim_ascii();
-        if kind.eq_ignore_ascii_case("text/event-stream") {
+        let bytes = content_type.as_bytes();
+        let end = bytes.iter().position(|byte| *byte == b';').unwrap_or(bytes.len());
+        let kind = bytes[..end].trim_ascii();
+        if kind.eq_ignore_ascii_case(b"text/event-stream") {
             Self::Stream(SseReader::new())
-        } else if stream && !kind.eq_ignore_ascii_case("text/html") {
+        } else if stream && !kind.eq_ignore_ascii_case(b"text/html") {
             Self::Unknown(BytesMut::new(), Guesser::default())
         } else {
             // Includes HTML, for example a login page or the error page of a proxy: no stream looks like that.
@@ -97,7 +99,8 @@ pub(crate) struct Reply {
     has_returned_content: bool,
     idle: Option<Duration>,
     idle_timer: Option<Pin<Box<Sleep>>>,
-    last_received: Instant,
+    /// Since when it waits for the next bytes. A body that has already arrived does not need the time.
+    waits_since: Option<Instant>,
     total: Option<(Duration, Pin<Box<Sleep>>)>,
 }
 
@@ -131,7 +134,7 @@ impl Reply {
             has_returned_content: false,
             idle: None,
             idle_timer: None,
-            last_received: Instant::now(),
+            waits_since: None,
             total: None,
         }
     }
@@ -187,16 +190,13 @@ impl Reply {
     }
 
     /// Returns the queued events.
-    pub(crate) fn into_events(self) -> Vec<ChatStreamEvent> {
+    pub(crate) fn into_events(self: Box<Self>) -> Vec<ChatStreamEvent> {
         self.emitter.into_events()
     }
 
     /// Returns the complete response, after [`read_ahead`](Self::read_ahead) has read all of it.
-    pub(crate) fn into_response(mut self) -> Result<ChatResponse> {
-        match self.emitter.pop_last() {
-            Some(ChatStreamEvent::MessageDone { response }) => Ok(*response),
-            _ => Err(ended_early()),
-        }
+    pub(crate) fn into_response(self: Box<Self>) -> Result<ChatResponse> {
+        self.emitter.into_response().ok_or_else(ended_early)
     }
 
     fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<ChatStreamEvent>>> {
@@ -216,10 +216,10 @@ impl Reply {
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let step = match self.poll_bytes(context) {
             Poll::Ready(Some(Ok(bytes))) => {
-                self.last_received = Instant::now();
+                self.waits_since = None;
                 // The timer itself is only polled when there is nothing to read.
                 match &self.total {
-                    Some((limit, timer)) if self.last_received >= timer.deadline() => {
+                    Some((limit, timer)) if Instant::now() >= timer.deadline() => {
                         Err(timed_out("the complete response", *limit))
                     }
                     _ => self.bytes(bytes),
@@ -358,7 +358,8 @@ impl Reply {
         let Some(limit) = self.idle else {
             return Poll::Pending;
         };
-        let Some(due) = self.last_received.checked_add(limit) else {
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        let Some(due) = since.checked_add(limit) else {
             return Poll::Pending;
         };
         let timer = self.idle_timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(due)));

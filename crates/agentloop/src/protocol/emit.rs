@@ -62,6 +62,8 @@ pub(crate) struct Emitter {
     raw: Option<Box<RawParts>>,
     /// Only the finished response is emitted, because nothing observes the steps.
     quiet: bool,
+    /// Whether the response is complete and stays in the fold, where [`into_response`](Self::into_response) finds it.
+    complete: bool,
     /// Whether two readings of the same bytes are the same, made-up ids included.
     reproducible: bool,
 }
@@ -91,6 +93,7 @@ impl Emitter {
             pricing: None,
             raw: None,
             quiet: false,
+            complete: false,
             reproducible: false,
         }
     }
@@ -98,7 +101,7 @@ impl Emitter {
     /// Emits only the complete response, without a copy of it for every step.
     pub(crate) fn quietly(mut self: Box<Self>, quiet: bool) -> Box<Self> {
         self.quiet = quiet;
-        self.events.reserve_exact(if quiet { 1 } else { 4 });
+        self.events.reserve_exact(if quiet { 0 } else { 4 });
         self
     }
 
@@ -193,24 +196,15 @@ impl Emitter {
         self.events.pop_front()
     }
 
-    /// Returns and removes the last queued event.
-    pub(crate) fn pop_last(&mut self) -> Option<ChatStreamEvent> {
-        self.events.pop_back()
-    }
-
     /// Returns the queued events.
     pub(crate) fn events(&self) -> &VecDeque<ChatStreamEvent> {
         &self.events
     }
 
-    /// Returns the queued events and drops the emitter.
-    pub(crate) fn into_events(self) -> Vec<ChatStreamEvent> {
-        self.events.into()
-    }
-
     /// Drops the queued events.
     pub(crate) fn discard_events(&mut self) {
         self.events.clear();
+        self.complete = false;
     }
 
     /// Returns a value that changes whenever something is emitted, until events are taken.
@@ -565,6 +559,11 @@ impl Emitter {
             self.push(ChatStreamEvent::Usage { usage, cost });
         }
         self.emit_raw(raw);
+        if self.quiet {
+            self.fold.check().map_err(Self::out_of_order)?;
+            self.complete = true;
+            return Ok(());
+        }
         let response = self.fold.take().map_err(Self::out_of_order)?;
         self.events.push_back(ChatStreamEvent::MessageDone { response });
         Ok(())
@@ -585,6 +584,9 @@ impl Emitter {
 fn too_large(message: String) -> Error {
     Error::new(ErrorKind::TooLarge, message)
 }
+
+#[path = "emit_end.rs"]
+mod end;
 
 #[path = "emit_raw.rs"]
 mod raw;
