@@ -42,7 +42,7 @@ impl std::fmt::Display for Contradiction {
 
 impl From<Usage> for Reported {
     fn from(usage: Usage) -> Self {
-        Self { usage, ..Self::default() }
+        Self { usage, reasoning_beside: false, rest_in_prompt: false }
     }
 }
 

@@ -40,7 +40,9 @@ pub struct Usage {
 impl Usage {
     /// Returns whether no number is known.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self { prompt_tokens, completion_tokens, total_tokens, details } = self;
+        [prompt_tokens, completion_tokens, total_tokens].iter().all(|count| count.is_none())
+            && details.is_empty()
     }
 
     /// Returns the sum of both.
@@ -156,6 +158,32 @@ impl UsageDetails {
 
     /// Returns whether no number is known.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        let Self {
+            reasoning_tokens,
+            cached_tokens,
+            cache_write_tokens,
+            cache_write_hour_tokens,
+            audio_prompt_tokens,
+            audio_completion_tokens,
+            accepted_prediction_tokens,
+            rejected_prediction_tokens,
+            prompt_tokens_by_modality,
+            completion_tokens_by_modality,
+            server_tool_requests,
+        } = self;
+        let counts = [
+            reasoning_tokens,
+            cached_tokens,
+            cache_write_tokens,
+            cache_write_hour_tokens,
+            audio_prompt_tokens,
+            audio_completion_tokens,
+            accepted_prediction_tokens,
+            rejected_prediction_tokens,
+        ];
+        counts.iter().all(|count| count.is_none())
+            && prompt_tokens_by_modality.is_empty()
+            && completion_tokens_by_modality.is_empty()
+            && server_tool_requests.is_empty()
     }
 }

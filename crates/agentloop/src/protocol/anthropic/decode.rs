@@ -26,6 +26,13 @@ pub(crate) struct Decoder {
     id: String,
 }
 
+/// Whether a message is the start of a stream or all there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Stream,
+    Whole,
+}
+
 impl Decoder {
     pub(crate) fn new(context: DecodeContext) -> Self {
         Self {
@@ -40,20 +47,29 @@ impl Decoder {
     }
 
     /// Starts the message. A second start is ignored. A stream may start with blocks, like a complete body.
-    pub(super) fn message(&mut self, message: Message<'_>, emitter: &mut Emitter) -> Result<()> {
+    pub(super) fn message(
+        &mut self,
+        message: Message<'_>,
+        mode: Mode,
+        emitter: &mut Emitter,
+    ) -> Result<()> {
         if emitter.is_started() {
             return Ok(());
         }
-        self.id = message.id.non_empty().unwrap_or_default().to_owned();
+        let id = message.id.non_empty().unwrap_or_default();
+        if mode == Mode::Stream {
+            // For the blocks that follow.
+            id.clone_into(&mut self.id);
+        }
         let asked = self.context.model();
-        emitter.start(&self.id, message.model.non_empty().unwrap_or(asked), None);
+        emitter.start(id, message.model.non_empty().unwrap_or(asked), None);
         emitter.ensure_choice(0)?;
         self.rest.keep(&message.rest);
         self.keep_raw("diagnostics", message.diagnostics, emitter)?;
         self.keep_raw("contextManagement", message.context_management, emitter)?;
         self.keep_text("provider", message.provider.non_empty(), emitter)?;
         for block in message.content {
-            self.blocks.complete(block, &self.id, emitter)?;
+            self.blocks.complete(block, id, emitter)?;
         }
         let end = Delta {
             stop_reason: message.stop_reason,

@@ -291,7 +291,10 @@ fn join<'a>(
             message.content.0.splice(at..at, blocks);
             message.results += count;
         } else {
-            message.content.0.extend(blocks);
+            match message.content.0.is_empty() {
+                true => message.content.0 = blocks,
+                false => message.content.0.extend(blocks),
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::decode::Decoder;
+use super::decode::{Decoder, Mode};
 use super::wire::{Event, Message};
 use crate::chat::Warning;
 use crate::error::{Error, ErrorKind, Result};
@@ -91,7 +91,8 @@ impl Decoder {
         let index = event.index.0.unwrap_or(0);
         match event.kind.non_empty().unwrap_or(name) {
             "message_start" => {
-                self.message(event.message.0.take().unwrap_or_default(), emitter)?;
+                let message = event.message.0.take().unwrap_or_default();
+                self.message(message, Mode::Stream, emitter)?;
             }
             "content_block_start" => {
                 if let Some(block) = event.content_block {
@@ -134,7 +135,7 @@ impl Decoder {
                 Error::new(ErrorKind::Protocol, "the response is not a message").with_raw(body)
             );
         }
-        self.message(message, emitter)?;
+        self.message(message, Mode::Whole, emitter)?;
         self.end(true, emitter)
     }
 

@@ -119,6 +119,10 @@ impl Decoder {
         emitter.ensure_choice(index)?;
         let at = self.candidates.partition_point(|state| state.index < index);
         if self.candidates.get(at).is_none_or(|state| state.index != index) {
+            if self.candidates.is_empty() {
+                // Nearly all responses have one candidate.
+                self.candidates.reserve_exact(1);
+            }
             emitter.charge(size_of::<CandidateState>())?;
             self.candidates.insert(at, CandidateState::new(index));
         }

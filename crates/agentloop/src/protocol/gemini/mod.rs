@@ -125,15 +125,16 @@ impl Codec for Gemini {
 
 /// Returns the path of a call to a model. A name that includes the kind of the model (`tunedModels/…`) is kept.
 fn model_path(model: &str, method: &str) -> String {
-    let name = model_name(model);
-    ["/", &percent::encode_path(&name), ":", method].concat()
+    let kind = if has_kind(model) { "" } else { "models/" };
+    ["/", kind, &percent::encode_path(model), ":", method].concat()
+}
+
+/// Returns whether a name includes the kind of the model.
+fn has_kind(model: &str) -> bool {
+    model.starts_with("models/") || model.starts_with("tunedModels/")
 }
 
 /// Returns the model as the API names it.
 fn model_name(model: &str) -> String {
-    if model.starts_with("models/") || model.starts_with("tunedModels/") {
-        model.to_owned()
-    } else {
-        ["models/", model].concat()
-    }
+    if has_kind(model) { model.to_owned() } else { ["models/", model].concat() }
 }

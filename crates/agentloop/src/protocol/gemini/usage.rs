@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::chat::{Usage, UsageDetails};
-use crate::protocol::fill::{FillFields as _, fill};
-use crate::protocol::lenient::{Int, List, Object, Text};
+use crate::protocol::fill::{Fill as _, FillFields as _, fill};
+use crate::protocol::lenient::{Int, List, Text};
 use crate::protocol::rest::Rest;
 
 /// The token counts of a chunk. The entries of a list are read one by one, because skipping a nested value costs
@@ -43,12 +42,13 @@ fill!(Tokens {
     "trafficType" => traffic_type;
 } rest except);
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Share {
-    modality: Value,
+#[derive(Debug, Default)]
+struct Share<'a> {
+    modality: Option<&'a RawValue>,
     token_count: Int,
 }
+
+fill!(Share { "modality" => modality, "tokenCount" => token_count; });
 
 /// The words that some clients of the API write as numbers.
 const MODALITIES: [&str; 6] =
@@ -161,20 +161,31 @@ fn keep_shares(kept: &mut Vec<String>, shares: &List<&RawValue>) {
 }
 
 fn add(sums: &mut BTreeMap<String, u64>, shares: &[String]) {
-    let read = |share: &String| serde_json::from_str::<Object<Share>>(share).ok()?.0;
-    for share in shares.iter().filter_map(read) {
-        let name = match &share.modality {
-            Value::String(name) => name.clone(),
-            Value::Number(number) => {
-                let word = number.as_u64().and_then(|at| MODALITIES.get(usize::try_from(at).ok()?));
-                word.map_or_else(|| number.to_string(), |word| (*word).to_owned())
-            }
-            _ => continue,
-        };
-        if let Some(tokens) = share.token_count.unsigned() {
+    for json in shares {
+        let mut share = Share::default();
+        let read = share.fill(&mut serde_json::Deserializer::from_str(json));
+        if let (Ok(()), Some(name), Some(tokens)) =
+            (read, share.modality.and_then(modality), share.token_count.unsigned())
+        {
             let sum: &mut u64 = sums.entry(name).or_default();
             *sum = sum.saturating_add(tokens);
         }
+    }
+}
+
+fn modality(raw: &RawValue) -> Option<String> {
+    // Nearly always a word of letters, which needs no reader.
+    let plain = raw.get().strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
+    if let Some(word) = plain.filter(|word| !word.contains('\\')) {
+        return Some(word.to_owned());
+    }
+    match serde_json::from_str(raw.get()).ok()? {
+        Value::String(name) => Some(name),
+        Value::Number(number) => {
+            let word = number.as_u64().and_then(|at| MODALITIES.get(usize::try_from(at).ok()?));
+            Some(word.map_or_else(|| number.to_string(), |word| (*word).to_owned()))
+        }
+        _ => None,
     }
 }
 

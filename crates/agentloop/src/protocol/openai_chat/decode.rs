@@ -87,17 +87,28 @@ impl Decoder {
             // azure-stream-text-fcd62e6f, 2026). The message starts with the next one.
             let silent = chunk.choices.is_empty() && chunk.id.non_empty().is_none();
             if mode == Mode::Whole || !silent {
-                self.id = chunk.id.non_empty().unwrap_or_default().to_owned();
+                let id = chunk.id.non_empty().unwrap_or_default();
+                if mode == Mode::Stream {
+                    id.clone_into(&mut self.id);
+                }
                 let asked = self.context.model();
                 let model = chunk.model.non_empty().unwrap_or(asked);
-                emitter.start(&self.id, model, chunk.created.0.filter(|at| *at > 0));
+                emitter.start(id, model, chunk.created.0.filter(|at| *at > 0));
             }
         }
         self.remember(chunk, mode, emitter)?;
-        for choice in chunk.choices.iter_mut() {
-            self.choice(choice, mode, emitter)?;
-        }
-        Ok(())
+        // A complete body has its id at hand, a stream had it in its first chunk.
+        let id = std::mem::take(&mut self.id);
+        let known = match mode {
+            Mode::Whole => chunk.id.non_empty().unwrap_or_default(),
+            Mode::Stream => &id,
+        };
+        let read = chunk
+            .choices
+            .iter_mut()
+            .try_for_each(|choice| self.choice(choice, known, mode, emitter));
+        self.id = id;
+        read
     }
 
     /// Keeps the fields beside the choices.
@@ -177,6 +188,7 @@ impl Decoder {
     fn choice(
         &mut self,
         choice: &mut ChunkChoice<'_>,
+        id: &str,
         mode: Mode,
         emitter: &mut Emitter,
     ) -> Result<()> {
@@ -184,7 +196,7 @@ impl Decoder {
             choice.index.unsigned().and_then(|index| u32::try_from(index).ok()).unwrap_or(0);
         emitter.ensure_choice(index)?;
         let tags = self.think_tags.unwrap_or_default();
-        let made_up = MadeUpIds { id: &self.id, hash: &self.id_hash };
+        let made_up = MadeUpIds { id, hash: &self.id_hash };
         let at = self.choices.partition_point(|state| state.index < index);
         if self.choices.get(at).is_none_or(|state| state.index != index) {
             if self.choices.is_empty() {

@@ -38,7 +38,7 @@ pub(in crate::protocol) struct ParamWriter<'a> {
     /// Objects that several parameters share, written when all of them are known.
     objects: Map<String, Value>,
     /// The names of the fields that were written.
-    written: Vec<Cow<'a, str>>,
+    written: Written<'a>,
     pub(in crate::protocol) warnings: Vec<Warning>,
 }
 
@@ -58,7 +58,7 @@ impl<'a> ParamWriter<'a> {
             fixed,
             out: ObjectWriter::new(),
             objects: Map::new(),
-            written: Vec::new(),
+            written: Written::default(),
             warnings: Vec::new(),
         }
     }
@@ -212,7 +212,7 @@ impl<'a> ParamWriter<'a> {
         self.defaults(&is_wanted);
         self.extras(&is_wanted)?;
         for (name, value) in std::mem::take(&mut self.objects) {
-            if self.written.iter().any(|written| *written == name) {
+            if self.written.contains(&name) {
                 self.drop(&name, "the field is sent already, and is not an object");
             } else {
                 self.write(Cow::Owned(name), &value)?;
@@ -226,7 +226,7 @@ impl<'a> ParamWriter<'a> {
         for rule in self.provider.rules.iter().rev() {
             let Rule::Default(name, value) = rule else { continue };
             let outer = outer(name);
-            let is_set = self.written.iter().any(|written| written == outer)
+            let is_set = self.written.contains(outer)
                 || (self.mode == Extra::Replaces && self.extra.contains_key(outer))
                 || lookup(&self.objects, name);
             if Param::from_name(name).is_none() && !is_set && is_wanted(outer) {
@@ -291,6 +291,26 @@ impl<'a> ParamWriter<'a> {
 
     pub(in crate::protocol) fn finish(self) -> Bytes {
         self.out.finish()
+    }
+}
+
+/// The names of the fields that were written. Most requests have a few, which then need no list.
+#[derive(Default)]
+struct Written<'a> {
+    first: [Option<Cow<'a, str>>; 4],
+    more: Vec<Cow<'a, str>>,
+}
+
+impl<'a> Written<'a> {
+    fn contains(&self, name: &str) -> bool {
+        self.first.iter().flatten().chain(&self.more).any(|known| known == name)
+    }
+
+    fn push(&mut self, name: Cow<'a, str>) {
+        match self.first.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(name),
+            None => self.more.push(name),
+        }
     }
 }
 
