@@ -7,13 +7,15 @@ use http::Uri;
 use super::Inner;
 use crate::chat::{Access, Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
-use crate::provider::{KeySource, Provider};
+use crate::provider::{KeySource, Provider, Target};
 use crate::secret::{Secret, mask};
 
 /// Where a call goes, and with which key.
 pub(crate) struct Route<'a> {
-    pub(crate) base_url: Cow<'a, str>,
-    pub(crate) key: Option<Secret>,
+    pub(crate) base_url: &'a str,
+    pub(crate) key: Option<Cow<'a, Secret>>,
+    /// Whether it is the provider's own key, which neither a derived client nor the request replaces.
+    pub(crate) is_own_key: bool,
     /// Whether the request sets a base URL of another origin than the provider's. Secrets of the client are not sent there.
     pub(crate) is_foreign: bool,
     pub(crate) warning: Option<Warning>,
@@ -21,39 +23,46 @@ pub(crate) struct Route<'a> {
 
 impl Inner {
     /// Returns the client's key for a provider: the one that a derived client sets, else the provider's own.
-    pub(crate) fn key(&self, provider: &Provider) -> Result<Option<Secret>> {
+    pub(crate) fn key<'a>(&'a self, provider: &'a Provider) -> Result<Option<Cow<'a, Secret>>> {
         match self.keys.get(provider.name.as_ref()) {
-            Some(key) => read_key(provider, key),
+            Some(key) => KeySource::read_value(&provider.name, key),
             None => self.registry.key(provider),
         }
     }
 
-    /// Returns where a call to `provider` goes.
+    fn has_own_key(&self, provider: &Provider) -> bool {
+        !self.keys.contains_key(provider.name.as_ref())
+    }
+
+    /// Returns where a call to `target` goes.
     ///
     /// # Errors
     ///
     /// Fails if a key is needed and there is none, if the request names a provider that is not known, or if its base URL is not
     /// usable.
     pub(crate) fn route<'a>(
-        &self,
-        provider: &'a Provider,
+        &'a self,
+        target: &'a Target,
         access: Option<&'a Access>,
     ) -> Result<Route<'a>> {
+        let provider = target.provider.as_ref();
+        let own_url = self.registry.target_base_url(target);
         let Some(access) = access else {
-            let base_url = self.registry.base_url(provider)?;
-            return Ok(Route {
-                base_url,
-                key: self.key(provider)?,
-                is_foreign: false,
-                warning: None,
-            });
+            let (base_url, is_own_key) = (own_url?, self.has_own_key(provider));
+            let key = match &provider.key {
+                KeySource::Value(key) if is_own_key && target.has_known_key(key) => {
+                    Some(Cow::Borrowed(key))
+                }
+                _ => self.key(provider)?,
+            };
+            return Ok(Route { base_url, key, is_own_key, is_foreign: false, warning: None });
         };
         for name in access.providers() {
             let named = self.registry.provider(name)?;
             access.key(name).map_or(Ok(()), |_| takes_key(&named))?;
         }
         let (base_url, is_foreign) = match access.base_url(&provider.name) {
-            None => (self.registry.base_url(provider)?, false),
+            None => (own_url?, false),
             Some(url) => {
                 let origin = origin(url).ok_or_else(|| {
                     let message =
@@ -61,23 +70,18 @@ impl Inner {
                     Error::new(ErrorKind::InvalidRequest, message)
                         .with_hint("write it with its scheme, https://… or http://…")
                 })?;
-                let own = self.registry.base_url(provider).ok();
-                let is_own =
-                    own.and_then(|own| self::origin(&own)).is_some_and(|own| own == origin);
-                (Cow::Borrowed(url), !is_own)
+                let own = own_url.ok().and_then(self::origin);
+                (url, own.is_none_or(|own| own != origin))
             }
         };
         let (key, warning) = match access.key(&provider.name) {
-            Some(key) => (read_key(provider, key)?, None),
+            Some(key) => (KeySource::read_value(&provider.name, key)?, None),
             None if !is_foreign => (self.key(provider)?, None),
-            None => no_key(provider, self.key(provider).ok().flatten().is_some(), &base_url)?,
+            None => no_key(provider, self.key(provider).ok().flatten().is_some(), base_url)?,
         };
-        Ok(Route { base_url, key, is_foreign, warning })
+        let is_own_key = self.has_own_key(provider) && access.key(&provider.name).is_none();
+        Ok(Route { base_url, key, is_own_key, is_foreign, warning })
     }
-}
-
-fn read_key(provider: &Provider, key: &Secret) -> Result<Option<Secret>> {
-    KeySource::Value(key.clone()).read(&provider.name, |_| None)
 }
 
 /// Fails if the provider has no header for a key.
@@ -98,7 +102,7 @@ fn no_key(
     provider: &Provider,
     has_key: bool,
     base_url: &str,
-) -> Result<(Option<Secret>, Option<Warning>)> {
+) -> Result<(Option<Cow<'static, Secret>>, Option<Warning>)> {
     let place = mask::url(base_url);
     match &provider.key {
         KeySource::None if !has_key => Ok((None, None)),

@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Request as HttpRequest, Response as HttpResponse, Uri,
-};
+use http::{HeaderMap, HeaderName, Request as HttpRequest, Response as HttpResponse, Uri};
 use tokio::time::Instant;
 
 use super::limit::{Limit, shorter};
@@ -54,7 +52,7 @@ fn resolve(
         Some(known) => known,
         None => registry.resolve(&request.model)?,
     };
-    let protocol = target.provider.protocol_for(&target.model, request);
+    let protocol = Provider::protocol_for(&target, request);
     codec(protocol)
         .check_compiled()
         .map_err(|error| error.with_provider(target.provider.name.as_ref()))?;
@@ -172,6 +170,7 @@ impl Inner {
             true => None,
             false => Some(Box::pin(self.fetch_media(request, &target.provider, &timeouts)).await?),
         };
+        let has_fetched = fetched.is_some();
         let (request, fetched) = match &fetched {
             None => (request, Vec::new()),
             Some(fetched) => (fetched.0.as_ref(), fetched.1.clone()),
@@ -180,12 +179,13 @@ impl Inner {
             error.with_provider(target.provider.name.as_ref()).with_model(&target.model)
         };
         let left = timeouts.total.map(|total| total.saturating_sub(began.elapsed()));
-        let complete = || Limit::new("the complete response", timeouts.total).since(began);
+        let complete = || Limit::since("the complete response", timeouts.total, began);
+        let starts = if has_fetched { Instant::now() } else { began };
         let limit = match (timeouts.first_content, left) {
             (Some(first), Some(left)) if first >= left => complete(),
             (None, _) => complete(),
-            (first, _) if stream => Limit::new("the first content", first),
-            (first, _) => Limit::new("the response", first),
+            (first, _) if stream => Limit::since("the first content", first, starts),
+            (first, _) => Limit::since("the response", first, starts),
         };
         let (response, emitter, secrets) =
             self.send_chat(&target, request, stream, fetched, &timeouts, limit.deadline())?;
@@ -220,9 +220,9 @@ impl Inner {
         let provider = target.provider.as_ref();
         let (mut encoded, form) = encode_chat(target, request, stream)?;
         encode::prepend(&mut encoded.warnings, fetched);
-        let names = encoded.names.clone();
+        let names = std::mem::take(&mut encoded.names);
         let (http, mut warnings) = self
-            .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
+            .http_request(target, encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(|error| {
                 error.with_provider(provider.name.as_ref()).with_model(&target.model)
             })?;
@@ -241,8 +241,7 @@ impl Inner {
 
     /// Returns the prices that apply to a call.
     pub(super) fn pricing(&self, target: &Target, tier: Option<&str>) -> Pricing {
-        let Target { provider, model, .. } = target;
-        let model = self.prices.model(&provider.catalog, &provider.name, model);
+        let model = target.priced(&self.prices);
         Pricing { model, tier: tier.map(str::to_owned), when: None }
     }
 
@@ -295,7 +294,7 @@ impl Inner {
         }
         let (encoded, _) = encode::encode_chat(Call::Count, &target, request).map_err(named)?;
         let (http, _) = self
-            .http_request(provider, encoded, request.access.as_deref(), &request.extra_headers)
+            .http_request(&target, encoded, request.access.as_deref(), &request.extra_headers)
             .map_err(named)?;
         let secrets = RequestSecrets::of(&http);
         let named = |error: Error| named(secrets.hide(error));
@@ -313,14 +312,14 @@ impl Inner {
     /// the caller adds.
     pub(super) fn http_request(
         &self,
-        provider: &Provider,
+        target: &Target,
         encoded: Encoded,
         access: Option<&Access>,
         extra_headers: &ExtraHeaders,
     ) -> Result<(HttpRequest<Bytes>, Vec<Warning>)> {
-        let route = self.route(provider, access)?;
+        let route = self.route(target, access)?;
         let mut request = HttpRequest::new(encoded.body);
-        let (uri, is_readable) = self.registry.url(&route.base_url, &encoded.path)?;
+        let (uri, is_readable) = self.registry.url(route.base_url, &encoded.path)?;
         *request.uri_mut() = uri;
         *request.method_mut() = encoded.method;
         *request.headers_mut() = encoded.headers;
@@ -329,17 +328,13 @@ impl Inner {
         }
         let mut warnings = encoded.warnings;
         warnings.extend(route.warning);
-        if let Some(name) = provider.auth.header_name()
+        if let Some(name) = target.provider.auth.header_name()
             && let Some(key) = route.key
         {
-            let value = HeaderValue::try_from(provider.auth.value(key.expose()));
-            let mut value = value.map_err(|_| {
-                Error::new(
-                    ErrorKind::MissingKey,
-                    "the key contains characters that are not allowed in an HTTP header",
-                )
-            })?;
-            value.set_sensitive(true);
+            let value = match route.is_own_key {
+                true => target.key_header(&key)?,
+                false => target.provider.auth.header_value(&key)?,
+            };
             request.headers_mut().insert(name, value);
             warnings.extend(is_readable.then(|| warn_unencrypted(request.uri())));
         }

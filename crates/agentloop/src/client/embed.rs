@@ -125,12 +125,8 @@ impl Inner {
         let provider = &target.provider;
         let encoded =
             codec(provider.protocol).encode_embed(provider, &target.model, request, texts)?;
-        let (http, warnings) = self.http_request(
-            provider,
-            encoded,
-            request.access.as_deref(),
-            &request.extra_headers,
-        )?;
+        let (http, warnings) =
+            self.http_request(target, encoded, request.access.as_deref(), &request.extra_headers)?;
         let secrets = RequestSecrets::of(&http);
         let limit = Limit::new("the embeddings", timeouts.first_content);
         let deadline = limit.deadline().min(all.deadline());

@@ -37,8 +37,8 @@ pub(crate) fn encode_chat(
     params::set_defaults(provider, &mut request)?;
     server_tools::resolve(provider, model, &mut request, &mut warnings)?;
     restrict::check_strict(&request, &warnings)?;
-    let restricted = restrict::apply(provider, model, &request)?;
-    let mut shaped = output::shape(provider, model, target.traits(), &restricted)?;
+    let restricted = restrict::apply(target, &request)?;
+    let mut shaped = output::shape(target, &restricted)?;
     let mut ruled = params::apply(provider, &mut shaped.request)?;
     let rules = codec.conversation_rules(provider, model, shaped.order);
     let shows = |part: &ContentPart| codec.shows(part, provider);
@@ -109,7 +109,7 @@ mod tests {
             (anthropic, "/messages/count_tokens", messages),
         ] {
             let encoded = count(&provider, &request.clone().extra("background", true));
-            assert_eq!((encoded.path.as_str(), &encoded.body[..]), (path, body.as_bytes()));
+            assert_eq!((encoded.path.as_ref(), &encoded.body[..]), (path, body.as_bytes()));
             assert!(encoded.warnings.is_empty(), "{:?}", encoded.warnings);
         }
     }
@@ -134,7 +134,7 @@ mod tests {
         let body: Value = serde_json::from_slice(&bare.body).unwrap();
         assert_eq!(body["contents"][0]["parts"][0]["text"], "u");
         let path = "/models/m:countTokens";
-        assert_eq!((wrapped.path.as_str(), bare.path.as_str()), (path, path));
+        assert_eq!((wrapped.path.as_ref(), bare.path.as_ref()), (path, path));
     }
 
     #[test]

@@ -17,12 +17,12 @@ pub(super) struct Limit {
 
 impl Limit {
     pub(super) fn new(stage: &'static str, limit: Option<Duration>) -> Self {
-        Self { stage, began: Instant::now(), limit }
+        Self::since(stage, limit, Instant::now())
     }
 
     /// Returns a limit that began earlier.
-    pub(super) fn since(self, began: Instant) -> Self {
-        Self { began, ..self }
+    pub(super) fn since(stage: &'static str, limit: Option<Duration>, began: Instant) -> Self {
+        Self { stage, began, limit }
     }
 
     /// Returns when the limit ends.

@@ -1,5 +1,7 @@
 //! The list of the models that a provider serves.
 
+use std::sync::Arc;
+
 use super::Inner;
 use super::limit::{Limit, shorter};
 use super::secrets::RequestSecrets;
@@ -9,7 +11,7 @@ use crate::limits::{MAX_MODEL_LIST_BYTES, MAX_MODEL_PAGES, MAX_MODELS, MODEL_LIS
 use crate::models::ModelInfo;
 use crate::pace;
 use crate::protocol::codec;
-use crate::provider::Provider;
+use crate::provider::Target;
 
 impl Inner {
     pub(crate) async fn models(&self, provider: &str) -> Result<Vec<ModelInfo>> {
@@ -23,17 +25,19 @@ impl Inner {
         }
         let all = shorter(self.timeouts.total, Some(MODEL_LIST_TIMEOUT));
         let all = Limit::new("the model list", all);
-        all.within(self.model_pages(&provider, all)).await.map_err(named)
+        let target = Target::new(Arc::clone(&provider), "");
+        all.within(self.model_pages(&target, all)).await.map_err(named)
     }
 
-    async fn model_pages(&self, provider: &Provider, all: Limit) -> Result<Vec<ModelInfo>> {
+    async fn model_pages(&self, target: &Target, all: Limit) -> Result<Vec<ModelInfo>> {
+        let provider = &target.provider;
         let codec = codec(provider.protocol);
         let mut models = Vec::new();
         let mut next: Option<String> = None;
         let mut bytes_left = MAX_MODEL_LIST_BYTES;
         for _ in 0..MAX_MODEL_PAGES {
             let encoded = codec.encode_models(provider, next.as_deref())?;
-            let (http, _) = self.http_request(provider, encoded, None, &ExtraHeaders::default())?;
+            let (http, _) = self.http_request(target, encoded, None, &ExtraHeaders::default())?;
             let secrets = RequestSecrets::of(&http);
             let limit = Limit::new("a page of the model list", self.timeouts.first_content);
             let deadline = limit.deadline().min(all.deadline());

@@ -18,10 +18,9 @@ impl RequestSecrets {
     pub(crate) fn of<B>(request: &Request<B>) -> Self {
         let mut secrets = Self::default();
         for value in request.headers().values().filter(|value| value.is_sensitive()) {
-            match (&secrets.header, value.to_str()) {
-                (None, _) => secrets.header = Some(value.clone()),
-                (Some(_), Ok(text)) => secrets.more.push(text.to_owned()),
-                (Some(_), Err(_)) => {}
+            match &secrets.header {
+                None => secrets.header = Some(value.clone()),
+                Some(_) => secrets.more.extend(value.to_str().ok().map(str::to_owned)),
             }
         }
         let uri = request.uri();

@@ -1,5 +1,6 @@
 //! The interface that every protocol implements.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ pub(crate) enum Call {
 pub(crate) struct Encoded {
     pub(crate) method: Method,
     /// What follows the provider's base URL.
-    pub(crate) path: String,
+    pub(crate) path: Cow<'static, str>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) warnings: Vec<Warning>,

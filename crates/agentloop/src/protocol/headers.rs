@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::chat::{Warning, WarningKind};
 use crate::error::{Error, ErrorKind, Result};
+use crate::protocol::output::Shaped;
 use crate::provider::{AUTH_HEADERS, Provider};
 use crate::secret::mask;
 
@@ -20,10 +21,28 @@ const FIXED: [&str; 4] = ["content-length", "host", "transfer-encoding", "connec
 pub(crate) fn build(
     provider: &Provider,
     extra: &BTreeMap<String, String>,
+    warnings: &mut Vec<Warning>,
+) -> Result<HeaderMap> {
+    let mut headers = without_extra(provider, false)?;
+    add_extra(&mut headers, extra, warnings)?;
+    Ok(headers)
+}
+
+/// Returns the headers of a chat, like [`build`].
+pub(crate) fn of_chat(
+    provider: &Provider,
+    shaped: &Shaped<'_>,
     stream: bool,
     warnings: &mut Vec<Warning>,
 ) -> Result<HeaderMap> {
-    let mut headers = HeaderMap::with_capacity(8 + extra.len());
+    let mut headers = shaped.headers.get(stream, || without_extra(provider, stream))?;
+    add_extra(&mut headers, &shaped.request.extra_headers, warnings)?;
+    Ok(headers)
+}
+
+/// Returns the headers of the library and of the provider.
+fn without_extra(provider: &Provider, stream: bool) -> Result<HeaderMap> {
+    let mut headers = HeaderMap::with_capacity(8);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(USER_AGENT, HeaderValue::from_static(AGENT));
     if stream {
@@ -37,6 +56,14 @@ pub(crate) fn build(
     for (name, value) in &provider.headers {
         headers.insert(header_name(name)?, header_value(name, value)?);
     }
+    Ok(headers)
+}
+
+fn add_extra(
+    headers: &mut HeaderMap,
+    extra: &BTreeMap<String, String>,
+    warnings: &mut Vec<Warning>,
+) -> Result<()> {
     for (name, value) in extra {
         let parsed = header_name(name)?;
         let refused = AUTH_HEADERS.contains(&parsed.as_str()) || FIXED.contains(&parsed.as_str());
@@ -50,7 +77,7 @@ pub(crate) fn build(
         }
         headers.insert(parsed, header_value(name, value)?);
     }
-    Ok(headers)
+    Ok(())
 }
 
 fn header_name(name: &str) -> Result<HeaderName> {

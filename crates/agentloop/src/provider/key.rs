@@ -3,12 +3,16 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use http::HeaderName;
 use http::header::AUTHORIZATION;
+use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::secret::Secret;
+
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+const API_KEY: HeaderName = HeaderName::from_static("api-key");
 
 /// The header that carries the key.
 ///
@@ -52,14 +56,30 @@ impl Auth {
     pub(crate) fn header_name(&self) -> Option<HeaderName> {
         match self {
             Self::Bearer => Some(AUTHORIZATION),
-            Self::XApiKey => Some(HeaderName::from_static("x-api-key")),
-            Self::XGoogApiKey => Some(HeaderName::from_static("x-goog-api-key")),
-            Self::ApiKey => Some(HeaderName::from_static("api-key")),
+            Self::XApiKey => Some(X_API_KEY),
+            Self::XGoogApiKey => Some(X_GOOG_API_KEY),
+            Self::ApiKey => Some(API_KEY),
             Self::None => None,
         }
     }
 
-    /// Returns the value of the header.
+    /// Returns the header of a key. It is marked as a secret.
+    ///
+    /// # Errors
+    ///
+    /// When the key cannot be sent in a header.
+    pub(crate) fn header_value(&self, key: &Secret) -> Result<HeaderValue> {
+        let mut value = HeaderValue::try_from(self.value(key.expose())).map_err(|_| {
+            Error::new(
+                ErrorKind::MissingKey,
+                "the key contains characters that are not allowed in an HTTP header",
+            )
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+
+    /// Returns the text of the header.
     pub(crate) fn value(&self, key: &str) -> String {
         match self {
             Self::Bearer => ["Bearer ", key].concat(),
@@ -118,7 +138,7 @@ impl KeySource {
         &self,
         provider: &str,
         environment: impl Fn(&str) -> Option<String>,
-    ) -> Result<Option<Secret>> {
+    ) -> Result<Option<Cow<'_, Secret>>> {
         let from_environment = |variables: &[Cow<'static, str>]| {
             variables
                 .iter()
@@ -126,11 +146,12 @@ impl KeySource {
                 .map(|value| value.trim().to_owned())
                 .find(|value| !value.is_empty())
         };
+        let owned = |key: String| Cow::Owned(Secret::new(key));
         let key = match self {
             Self::None => None,
-            Self::EnvIfSet(variables) => from_environment(variables).map(Secret::new),
+            Self::EnvIfSet(variables) => from_environment(variables).map(owned),
             Self::Env(variables) => match from_environment(variables) {
-                Some(key) => Some(Secret::new(key)),
+                Some(key) => Some(owned(key)),
                 None => return Err(missing(provider, variables)),
             },
             Self::File(path) => match std::fs::read_to_string(path) {
@@ -144,7 +165,7 @@ impl KeySource {
                         "put the key into the file, or correct `key_file` in agentloop.toml",
                     ));
                 }
-                Ok(text) => Some(Secret::new(text.trim())),
+                Ok(text) => Some(owned(text.trim().to_owned())),
                 Err(error) => {
                     return Err(Error::new(
                         ErrorKind::MissingKey,
@@ -154,23 +175,42 @@ impl KeySource {
                     .with_hint("correct `key_file` in agentloop.toml, or the file's permissions"));
                 }
             },
-            Self::Value(secret) if secret.expose().trim().is_empty() => {
-                return Err(Error::new(ErrorKind::MissingKey, "the key is empty")
-                    .with_provider(provider)
-                    .with_hint("set the key, or no key at all if the provider needs none"));
-            }
-            Self::Value(secret) => Some(secret.clone()),
+            Self::Value(secret) => return Self::read_value(provider, secret),
         };
         match key {
-            Some(key) if !key.expose().bytes().all(|c| c.is_ascii_graphic()) => Err(Error::new(
-                ErrorKind::MissingKey,
-                "the key has characters that no key has (white space inside, or not ASCII)",
-            )
-            .with_provider(provider)
-            .with_hint("copy the key again, without quotes and line breaks")),
-            key => Ok(key),
+            Some(key) => checked(provider, key).map(Some),
+            None => Ok(None),
         }
     }
+
+    /// Reads a key that is given.
+    ///
+    /// # Errors
+    ///
+    /// When it is empty or has characters that are not allowed in a header.
+    pub(crate) fn read_value<'k>(
+        provider: &str,
+        key: &'k Secret,
+    ) -> Result<Option<Cow<'k, Secret>>> {
+        if key.expose().trim().is_empty() {
+            return Err(Error::new(ErrorKind::MissingKey, "the key is empty")
+                .with_provider(provider)
+                .with_hint("set the key, or no key at all if the provider needs none"));
+        }
+        checked(provider, Cow::Borrowed(key)).map(Some)
+    }
+}
+
+fn checked<'k>(provider: &str, key: Cow<'k, Secret>) -> Result<Cow<'k, Secret>> {
+    if key.expose().bytes().all(|c| c.is_ascii_graphic()) {
+        return Ok(key);
+    }
+    Err(Error::new(
+        ErrorKind::MissingKey,
+        "the key has characters that no key has (white space inside, or not ASCII)",
+    )
+    .with_provider(provider)
+    .with_hint("copy the key again, without quotes and line breaks"))
 }
 
 fn missing(provider: &str, variables: &[Cow<'static, str>]) -> Error {
@@ -225,7 +265,8 @@ mod tests {
 
     #[test]
     fn white_space_around_a_key_of_the_environment_is_not_part_of_it() {
-        let key = KeySource::env("K").read("p", |_| Some(" sk-1\n".into())).unwrap().unwrap();
+        let source = KeySource::env("K");
+        let key = source.read("p", |_| Some(" sk-1\n".into())).unwrap().unwrap();
         assert_eq!(key.expose(), "sk-1");
     }
 }

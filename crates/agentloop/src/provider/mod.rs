@@ -13,6 +13,7 @@ pub(crate) mod restrict;
 mod rows;
 pub(crate) mod server_tools;
 mod spoken;
+mod target;
 pub(crate) mod transport;
 pub(crate) mod urls;
 
@@ -35,7 +36,8 @@ pub use param::Rule;
 pub(crate) use param::Ruling;
 pub use quirks::Quirks;
 pub(crate) use registry::Registry;
-pub use registry::Target;
+pub(crate) use target::KnownHeaders;
+pub use target::Target;
 use transport::Transport;
 pub(crate) use urls::join;
 
@@ -63,7 +65,7 @@ use crate::secret::{Secret, mask};
 pub struct Provider {
     /// Its name, which is before the slash in the name of a model.
     pub name: Cow<'static, str>,
-    /// Its URL. `${VARIABLE}` is replaced from the environment when the provider is used.
+    /// Its URL. `${VARIABLE}` is replaced from the environment when a client first uses the provider for a model.
     pub base_url: Cow<'static, str>,
     /// The protocol of requests that do not choose another one.
     pub protocol: Protocol,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use http::Uri;
 
-use super::model::ModelTraits;
+use super::target::Target;
 use super::urls::Urls;
 use crate::chat::Protocol;
 use crate::error::{Error, ErrorKind, Result};
@@ -31,43 +31,6 @@ pub(crate) struct Registry {
     urls: Urls,
     /// The targets of names that were resolved before, so a call does not have to look up its model again.
     targets: Mutex<Vec<(String, Arc<Target>)>>,
-}
-
-/// A provider and one of its models.
-///
-/// ```
-/// use agentloop::AgentLoop;
-///
-/// let target = AgentLoop::from_env().resolve("groq/openai/gpt-oss-20b")?;
-/// assert_eq!((target.provider.name.as_ref(), target.model.as_str()), ("groq", "openai/gpt-oss-20b"));
-/// # Ok::<(), agentloop::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Target {
-    /// The provider.
-    pub provider: Arc<Provider>,
-    /// The model, as the provider names it.
-    pub model: String,
-    traits: OnceLock<ModelTraits>,
-    /// The model in another protocol of the provider, once that was wanted.
-    by_protocol: OnceLock<Arc<Target>>,
-}
-
-impl Target {
-    pub(crate) fn new(provider: Arc<Provider>, model: impl Into<String>) -> Self {
-        Self {
-            provider,
-            model: model.into(),
-            traits: OnceLock::new(),
-            by_protocol: OnceLock::new(),
-        }
-    }
-
-    /// Returns what is known of the model. It is worked out once.
-    pub(crate) fn traits(&self) -> &ModelTraits {
-        self.traits.get_or_init(|| self.provider.model_traits(&self.model))
-    }
 }
 
 impl Registry {
@@ -128,7 +91,7 @@ impl Registry {
             let provider = self.speaking(&target.provider, protocol);
             Arc::new(Target::new(provider, target.model.as_str()))
         };
-        let by_protocol = target.by_protocol.get_or_init(derive);
+        let by_protocol = target.by_protocol(derive);
         if by_protocol.provider.protocol == protocol { Arc::clone(by_protocol) } else { derive() }
     }
 
@@ -137,12 +100,17 @@ impl Registry {
         self.environment.get(name).cloned().or_else(|| std::env::var(name).ok())
     }
 
-    pub(crate) fn key(&self, provider: &Provider) -> Result<Option<Secret>> {
+    pub(crate) fn key<'p>(&self, provider: &'p Provider) -> Result<Option<Cow<'p, Secret>>> {
         provider.key.read(&provider.name, |name| self.variable(name))
     }
 
     pub(crate) fn base_url<'p>(&self, provider: &'p Provider) -> Result<Cow<'p, str>> {
         provider.resolve_base_url(|name| self.variable(name))
+    }
+
+    /// Returns the base URL of a target. It is read from the environment when the target is first used.
+    pub(crate) fn target_base_url<'t>(&self, target: &'t Target) -> Result<&'t str> {
+        target.base_url(|provider| self.base_url(provider))
     }
 
     /// Returns the URL of a call, and whether the connection is not encrypted.

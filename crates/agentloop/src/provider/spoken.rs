@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, server_tools};
+use super::{Auth, Bends, Endpoint, Provider, Quirks, Rule, Target, server_tools};
 use crate::chat::{ChatRequest, Protocol, Role};
 use crate::models::Action;
 
@@ -148,42 +148,42 @@ impl Provider {
 
     /// Returns the protocol in which a request for `model` is sent. The first of these decides: the request, the model's rule about
     /// tools when there are tools, a restriction, the protocol that serves the most server tools of the request, the default.
-    pub(crate) fn protocol_for(&self, model: &str, request: &ChatRequest) -> Protocol {
+    pub(crate) fn protocol_for(target: &Target, request: &ChatRequest) -> Protocol {
+        let Target { provider: this, model, .. } = target;
         let with_tools = || {
             // Also when the request has no tools any more, so the model gets back what it thought between its calls.
             let tools = !request.tools.is_empty()
                 || request.messages.iter().any(|message| message.role == Role::Tool);
-            let rule = tools.then(|| self.ruled_traits(model).tools_in).flatten();
-            rule.filter(|protocol| self.protocols().any(|known| known == *protocol))
+            let rule = tools.then(|| this.ruled_traits(model).tools_in).flatten();
+            rule.filter(|protocol| this.protocols().any(|known| known == *protocol))
         };
         request
             .protocol
             .or_else(with_tools)
-            .or_else(|| self.restricted_to(model, request))
-            .or_else(|| server_tools::better_protocol(self, model, request))
-            .unwrap_or(self.protocol)
+            .or_else(|| restricted_to(target, request))
+            .or_else(|| server_tools::better_protocol(this, model, request))
+            .unwrap_or(this.protocol)
     }
+}
 
-    /// Returns the protocol that a restriction chooses.
-    fn restricted_to(&self, model: &str, request: &ChatRequest) -> Option<Protocol> {
-        let mut chosen = None;
-        let visited = self.each_restriction(model, |row| {
-            if let Action::Speak(protocol) = row.then
-                && row.when.iter().all(|when| when.holds(request, &self.base_url))
-                && row.is_about(model)
-                && self.protocols().any(|known| known == protocol)
-            {
-                chosen = Some(protocol);
-            }
-            Ok(())
-        });
-        debug_assert!(visited.is_ok(), "nothing in it fails");
-        chosen
-    }
+/// Returns the protocol that a restriction chooses. The last one counts.
+fn restricted_to(target: &Target, request: &ChatRequest) -> Option<Protocol> {
+    let provider = &target.provider;
+    target.restrictions().iter().rev().find_map(|row| match row.then {
+        Action::Speak(protocol)
+            if row.when.iter().all(|when| when.holds(request, &provider.base_url))
+                && provider.protocols().any(|known| known == protocol) =>
+        {
+            Some(protocol)
+        }
+        _ => None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::chat::{ChatMessage, ToolDefinition};
     use crate::provider::quirks::StoreForm;
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_model_that_takes_tools_in_one_protocol_is_called_in_it() {
-        let row = lab();
+        let row = Arc::new(lab());
         let plain = ChatRequest::new("m").user("Hi");
         let with_tool = plain.clone().tool(ToolDefinition::function("f", serde_json::json!({})));
         let with_result = plain.clone().message(ChatMessage::tool("1", "yes"));
@@ -237,7 +237,8 @@ mod tests {
             // A protocol that the provider does not support is not chosen.
             ("odd", &with_tool, Protocol::OpenAiChat),
         ] {
-            assert_eq!(row.protocol_for(model, request), protocol, "{model}");
+            let target = Target::new(Arc::clone(&row), model);
+            assert_eq!(Provider::protocol_for(&target, request), protocol, "{model}");
         }
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn of(
 ) -> Result<(CacheKey, Arc<Target>)> {
     let target = next.target(request.model())?;
     let spoken = match request.chat() {
-        Some(chat) => target.provider.protocol_for(&target.model, chat),
+        Some(chat) => Provider::protocol_for(&target, chat),
         None => target.provider.protocol,
     };
     let provider = next.speaking(&target.provider, spoken);

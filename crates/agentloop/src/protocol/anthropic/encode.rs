@@ -109,12 +109,12 @@ pub(super) fn encode(
     // The messages are last, so a conversation that grows only appends to what was sent before.
     params.field("messages", &wire_messages)?;
     let mut warnings = std::mem::take(&mut params.warnings);
-    let mut headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    let mut headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
     beta::add(&mut headers, &prepared.messages, &wire_tools);
     let path = if call == Call::Count { "/messages/count_tokens" } else { "/messages" };
     Ok(Encoded {
         method: Method::POST,
-        path: path.to_owned(),
+        path: path.into(),
         headers,
         body: params.finish(),
         warnings,

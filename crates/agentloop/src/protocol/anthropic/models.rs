@@ -25,8 +25,8 @@ pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded>
     };
     Ok(Encoded {
         method: Method::GET,
-        path,
-        headers: headers::build(provider, &BTreeMap::new(), false, &mut warnings)?,
+        path: path.into(),
+        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
         body: bytes::Bytes::new(),
         warnings,
         names: ToolNames::default(),

@@ -27,10 +27,10 @@ pub(super) fn encode(
         out.field("generateContentRequest", &wrapped)?;
         out.finish()
     };
-    let headers = headers::build(provider, &shaped.request.extra_headers, false, &mut warnings)?;
+    let headers = headers::of_chat(provider, shaped, false, &mut warnings)?;
     Ok(Encoded {
         method: Method::POST,
-        path: model_path(model, "countTokens"),
+        path: model_path(model, "countTokens").into(),
         headers,
         body,
         warnings,

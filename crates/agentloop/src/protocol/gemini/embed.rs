@@ -61,10 +61,10 @@ pub(crate) fn encode(
         out.field("requests", &requests)?;
         "batchEmbedContents"
     };
-    let headers = headers::build(provider, &request.extra_headers, false, &mut warnings)?;
+    let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
     Ok(Encoded {
         method: Method::POST,
-        path: model_path(model, method),
+        path: model_path(model, method).into(),
         headers,
         body: out.finish(),
         warnings,
@@ -79,7 +79,7 @@ mod tests {
 
     fn encoded(provider: &Provider, request: &EmbedRequest) -> (String, Value) {
         let encoded = encode(provider, "e", request, request.input.as_slice()).unwrap();
-        (encoded.path, serde_json::from_slice(&encoded.body).unwrap())
+        (encoded.path.into_owned(), serde_json::from_slice(&encoded.body).unwrap())
     }
 
     #[test]

@@ -30,8 +30,15 @@ pub(super) fn chat(
         path.push_str("?alt=sse");
     }
     let (body, mut warnings, names) = body(provider, model, shaped, prepared)?;
-    let headers = headers::build(provider, &shaped.request.extra_headers, stream, &mut warnings)?;
-    Ok(Encoded { method: Method::POST, path, headers, body: body.finish(), warnings, names })
+    let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
+    Ok(Encoded {
+        method: Method::POST,
+        path: path.into(),
+        headers,
+        body: body.finish(),
+        warnings,
+        names,
+    })
 }
 
 /// Encodes the body. The messages are last, so a conversation that grows only appends to what was sent before.

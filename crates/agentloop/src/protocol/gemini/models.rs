@@ -18,8 +18,8 @@ pub(crate) fn encode(provider: &Provider, next: Option<&str>) -> Result<Encoded>
     let mut warnings = Vec::new();
     Ok(Encoded {
         method: Method::GET,
-        path: format!("/models{}", next.unwrap_or("?pageSize=1000")),
-        headers: headers::build(provider, &BTreeMap::new(), false, &mut warnings)?,
+        path: format!("/models{}", next.unwrap_or("?pageSize=1000")).into(),
+        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
         body: bytes::Bytes::new(),
         warnings,
         names: ToolNames::default(),

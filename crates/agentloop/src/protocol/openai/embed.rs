@@ -51,11 +51,11 @@ pub(in crate::protocol) fn encode(
     }
     body.out.field(texts_name, texts)?;
     let mut warnings = body.warnings;
-    let headers = headers::build(provider, &request.extra_headers, false, &mut warnings)?;
+    let headers = headers::build(provider, &request.extra_headers, &mut warnings)?;
     let path = quirks.path.as_deref().map(|path| format!("/{}", path.trim_start_matches('/')));
     Ok(Encoded {
         method: Method::POST,
-        path: path.unwrap_or_else(|| own_path.to_owned()),
+        path: path.map_or_else(|| own_path.into(), Into::into),
         headers,
         body: body.out.finish(),
         warnings,

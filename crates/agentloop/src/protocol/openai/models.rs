@@ -16,8 +16,8 @@ pub(in crate::protocol) fn encode(provider: &Provider, next: Option<&str>) -> Re
     let mut warnings = Vec::new();
     Ok(Encoded {
         method: Method::GET,
-        path: format!("/models{}", next.unwrap_or_default()),
-        headers: headers::build(provider, &BTreeMap::new(), false, &mut warnings)?,
+        path: format!("/models{}", next.unwrap_or_default()).into(),
+        headers: headers::build(provider, &BTreeMap::new(), &mut warnings)?,
         body: bytes::Bytes::new(),
         warnings,
         names: ToolNames::default(),

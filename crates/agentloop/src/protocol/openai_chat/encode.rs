@@ -59,10 +59,10 @@ pub(crate) fn chat(
             .with_system(system)
             .encode()?;
     params.field("messages", &messages)?;
-    let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
     Ok(Encoded {
         method: Method::POST,
-        path: "/chat/completions".to_owned(),
+        path: "/chat/completions".into(),
         headers,
         body: params.finish(),
         warnings,

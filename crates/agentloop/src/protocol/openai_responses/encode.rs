@@ -59,11 +59,11 @@ pub(super) fn encode(
         .with_system(system_role(shaped))
         .encode(instructions.as_ref())?;
     params.field("input", &items)?;
-    let headers = headers::build(provider, &request.extra_headers, stream, &mut warnings)?;
+    let headers = headers::of_chat(provider, shaped, stream, &mut warnings)?;
     let path = if call == Call::Count { "/responses/input_tokens" } else { "/responses" };
     Ok(Encoded {
         method: Method::POST,
-        path: path.to_owned(),
+        path: path.into(),
         headers,
         body: params.finish(),
         warnings,

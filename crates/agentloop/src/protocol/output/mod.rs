@@ -22,7 +22,7 @@ use crate::chat::{
 use crate::error::{Error, ErrorKind, Result};
 use crate::provider::model::ModelTraits;
 use crate::provider::quirks::JsonSchemaSupport;
-use crate::provider::{ForcedTools, NativeSchema, Param, Provider};
+use crate::provider::{ForcedTools, KnownHeaders, NativeSchema, Param, Provider, Target};
 use crate::schema;
 
 /// A request whose output is requested in a way that its provider supports.
@@ -33,6 +33,8 @@ pub(crate) struct Shaped<'r> {
     pub(crate) model: &'r str,
     /// What is known about the model of the request.
     pub(crate) traits: &'r ModelTraits,
+    /// The headers of every chat to the target.
+    pub(crate) headers: &'r KnownHeaders,
     /// The required order of the conversation.
     pub(crate) order: &'r Order,
     /// Text to add to the instructions of the request.
@@ -49,17 +51,14 @@ const ONE_OBJECT: &str = "Answer with one JSON object only, without any text aro
 /// # Errors
 ///
 /// When the request insists on a way that the provider does not have.
-pub(crate) fn shape<'r>(
-    provider: &Provider,
-    model: &str,
-    traits: &'r ModelTraits,
-    restricted: &'r Restricted<'r>,
-) -> Result<Shaped<'r>> {
+pub(crate) fn shape<'r>(target: &'r Target, restricted: &'r Restricted<'r>) -> Result<Shaped<'r>> {
+    let (provider, model, traits) = (target.provider.as_ref(), &target.model, target.traits());
     let request = &*restricted.request;
     let mut shaped = Shaped {
         request: Draft::new(request),
         model: &restricted.model,
         traits,
+        headers: target.headers(),
         order: &restricted.order,
         instructions: None,
         form: OutputForm::default(),

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -22,13 +24,17 @@ fn anthropic() -> Provider {
     Provider::anthropic_compatible("lab", "http://lab.invalid")
 }
 
-fn restricted<'r>(provider: &Provider, request: &'r ChatRequest) -> Restricted<'r> {
-    crate::protocol::restrict::apply(provider, "m", request).unwrap()
+fn target(provider: Provider) -> Target {
+    Target::new(Arc::new(provider), "m")
+}
+
+fn restricted<'r>(target: &'r Target, request: &'r ChatRequest) -> Restricted<'r> {
+    crate::protocol::restrict::apply(target, request).unwrap()
 }
 
 fn strategy_of(provider: &Provider, request: &ChatRequest) -> OutputStrategy {
-    let traits = provider.model_traits("m");
-    shape(provider, "m", &traits, &restricted(provider, request)).unwrap().form.strategy.unwrap()
+    let target = target(provider.clone());
+    shape(&target, &restricted(&target, request)).unwrap().form.strategy.unwrap()
 }
 
 #[test]
@@ -61,18 +67,17 @@ fn a_model_that_thinks_is_not_made_to_call() {
     let thinking = ChatRequest { reasoning_effort: Some(Effort::High), ..asking(schema()) };
     assert_eq!(strategy_of(&provider, &thinking), OutputStrategy::Prompt);
     let insisting = ChatRequest { output_strategy: Some(OutputStrategy::Tool), ..thinking };
-    let insisting = restricted(&provider, &insisting);
-    let error = shape(&provider, "m", &provider.model_traits("m"), &insisting).unwrap_err();
+    let target = target(provider);
+    let error = shape(&target, &restricted(&target, &insisting)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
 }
 
 #[test]
 fn the_tool_is_named_apart_and_must_be_called_once() {
-    let provider = unschooled(anthropic());
+    let target = target(unschooled(anthropic()));
     let request = asking(schema());
-    let taken = restricted(&provider, &request);
-    let traits = provider.model_traits("m");
-    let shaped = shape(&provider, "m", &traits, &taken).unwrap();
+    let taken = restricted(&target, &request);
+    let shaped = shape(&target, &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::function("cityreport")));
     assert_eq!(shaped.request.parallel_tool_calls, Some(false));
@@ -82,9 +87,8 @@ fn the_tool_is_named_apart_and_must_be_called_once() {
     let mut request = request.clone();
     request.tools.push(ToolDefinition::function("cityreport", json!({})));
     request.output_strategy = Some(OutputStrategy::Tool);
-    let taken = restricted(&provider, &request);
-    let traits = provider.model_traits("m");
-    let shaped = shape(&provider, "m", &traits, &taken).unwrap();
+    let taken = restricted(&target, &request);
+    let shaped = shape(&target, &taken).unwrap();
     assert_eq!(shaped.form.tool.as_deref(), Some("cityreport_answer"));
     assert_eq!(shaped.request.tool_choice, Some(ToolChoice::Required));
     assert!(shaped.warnings.is_empty(), "a strategy that the request sets is not a warning");
@@ -96,10 +100,10 @@ fn a_schema_that_is_not_an_object_is_wrapped_where_the_provider_requires_objects
     let openai = Provider::openai_compatible("lab", "http://lab.invalid");
     let gemini = Provider::gemini_compatible("lab", "http://lab.invalid");
     for (provider, wrapped) in [(openai, true), (anthropic(), true), (gemini, false)] {
+        let target = target(provider);
         let request = asking(list.clone());
-        let taken = restricted(&provider, &request);
-        let traits = provider.model_traits("m");
-        let shaped = shape(&provider, "m", &traits, &taken).unwrap();
+        let taken = restricted(&target, &request);
+        let shaped = shape(&target, &taken).unwrap();
         assert_eq!(shaped.form.wrapped, wrapped);
         let Some(ResponseFormat::JsonSchema { json_schema }) = &shaped.request.response_format
         else {

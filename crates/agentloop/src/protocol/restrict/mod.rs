@@ -16,7 +16,7 @@ use crate::chat::{
 };
 use crate::error::{Error, ErrorKind, Result};
 use crate::protocol::Order;
-use crate::provider::{Action, Provider, Restriction};
+use crate::provider::{Action, Provider, Restriction, Target};
 
 /// A request as its provider takes it for its model.
 #[derive(Debug)]
@@ -33,16 +33,13 @@ pub(crate) struct Restricted<'r> {
     pub(crate) warnings: Vec<Warning>,
 }
 
-/// Applies every restriction for `model`.
+/// Applies every restriction of the model.
 ///
 /// # Errors
 ///
 /// Fails if a part of a message is refused. In strict mode, also fails if a restriction would lose something.
-pub(crate) fn apply<'r>(
-    provider: &Provider,
-    model: &'r str,
-    request: &'r ChatRequest,
-) -> Result<Restricted<'r>> {
+pub(crate) fn apply<'r>(target: &'r Target, request: &'r ChatRequest) -> Result<Restricted<'r>> {
+    let Target { provider, model, .. } = target;
     let mut state = Restricted {
         request: Draft::new(request),
         model: Cow::Borrowed(model),
@@ -51,13 +48,12 @@ pub(crate) fn apply<'r>(
         order: Order::default(),
         warnings: Vec::new(),
     };
-    provider.each_restriction(model, |row| {
+    for row in target.restrictions() {
         let holds = row.when.iter().all(|when| when.holds(&state.request, &provider.base_url));
-        if holds && triggers(&row.then, &state.request, provider) && row.is_about(model) {
+        if holds && triggers(&row.then, &state.request, provider) {
             state.change(row, provider, model)?;
         }
-        Ok(())
-    })?;
+    }
     Ok(state)
 }
 
