@@ -27,7 +27,7 @@ DOCUMENT = ROOT / "docs" / "benchmarks.md"
 HEAD = "## The command line tool"
 RUNS = 20
 # Milliseconds to the first byte.
-TARGET_MS = 20
+TARGET_MS = 15
 ANSWER = json.dumps({
     "id": "c1", "object": "chat.completion", "created": 1, "model": "m",
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}],
@@ -62,7 +62,7 @@ def build():
     subprocess.run(["cargo", "fetch", "--locked"], cwd=ROOT, check=True)
     subprocess.run(["rm", "-rf", TARGET], check=True)
     began, before = time.monotonic(), os.times()
-    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "agentloop-cli"], cwd=ROOT, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(TARGET)})
+    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "agentloop-cli", "--features", "full"], cwd=ROOT, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(TARGET)})
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
     KEPT.write_text(json.dumps({"seconds": time.monotonic() - began, "cpu": used, "load": os.getloadavg()[1]}))

@@ -28,6 +28,7 @@ mod embed;
 mod embed_files;
 mod encode;
 mod extract;
+mod feature_table;
 mod help;
 mod history;
 mod history_terminal;
