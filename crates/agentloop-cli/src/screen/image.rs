@@ -1,7 +1,7 @@
 //! Images on terminals that can show them.
 //!
-//! The terminal is recognized by environment variables: a query would block on a terminal that does not reply. Sixel is not
-//! supported, because it needs a decoder for each format of images.
+//! The terminal is recognized by environment variables: a query would block on a terminal that does not reply, and its reply
+//! could be mixed with what the user types. Sixel needs a decoder for each format of images, and with it the feature `images`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -19,6 +19,9 @@ pub(crate) enum ImageProtocol {
     Kitty,
     /// iTerm2, WezTerm.
     Iterm,
+    /// foot, mlterm, Contour, and others if the user says so.
+    #[cfg(feature = "images")]
+    Sixel,
 }
 
 impl ImageProtocol {
@@ -32,6 +35,15 @@ impl ImageProtocol {
         let is = |name: &str, values: &[&str]| {
             variable(name).is_some_and(|value| values.contains(&value.as_str()))
         };
+        if let Some(name) = variable("AGENTLOOP_IMAGES") {
+            return match name.as_str() {
+                "kitty" => Some(Self::Kitty),
+                "iterm2" => Some(Self::Iterm),
+                #[cfg(feature = "images")]
+                "sixel" => Some(Self::Sixel),
+                _ => None,
+            };
+        }
         // A multiplexer inherits the variables of the terminal, but does not pass images through.
         if is_set("TMUX") || is_set("STY") || is_set("ZELLIJ") {
             return None;
@@ -44,7 +56,17 @@ impl ImageProtocol {
         }
         let is_iterm =
             is("TERM_PROGRAM", &["iTerm.app", "WezTerm"]) || is("LC_TERMINAL", &["iTerm2"]);
-        is_iterm.then_some(Self::Iterm)
+        if is_iterm {
+            return Some(Self::Iterm);
+        }
+        #[cfg(feature = "images")]
+        if is(
+            "TERM",
+            &["foot", "foot-extra", "mlterm", "mlterm-256color", "contour", "yaft-256color"],
+        ) {
+            return Some(Self::Sixel);
+        }
+        None
     }
 
     /// Returns the escape sequences that show an image. Returns `None` if the terminal cannot show its format.
@@ -60,6 +82,8 @@ impl ImageProtocol {
                 let data = STANDARD.encode(image);
                 Some(format!("\x1b]1337;File=inline=1;size={size}:{data}\x07"))
             }
+            #[cfg(feature = "images")]
+            Self::Sixel => super::sixel::encode(image),
             _ => None,
         }
     }
@@ -100,6 +124,11 @@ mod tests {
         assert_eq!(detect(&[("TERM", "xterm-kitty")]), Some(ImageProtocol::Kitty));
         assert_eq!(detect(&[("TERM_PROGRAM", "iTerm.app")]), Some(ImageProtocol::Iterm));
         assert_eq!(detect(&[("TERM_PROGRAM", "iTerm.app"), ("TMUX", "/tmp/x")]), None);
+        let chosen = [("AGENTLOOP_IMAGES", "kitty"), ("TMUX", "/tmp/x")];
+        assert_eq!(detect(&chosen), Some(ImageProtocol::Kitty));
+        assert_eq!(detect(&[("AGENTLOOP_IMAGES", "none"), ("TERM", "xterm-kitty")]), None);
+        #[cfg(feature = "images")]
+        assert_eq!(detect(&[("TERM", "foot")]), Some(ImageProtocol::Sixel));
     }
 
     #[test]
