@@ -125,7 +125,7 @@ fn an_error_before_any_event_is_the_only_event() {
     insta::assert_snapshot!(run, @r#"
     exit 1
     --- stdout
-    {"type":"error","error":{"kind":"not_found","message":"no such model","provider":"openai","model":null,"status":404,"code":"model_not_found","param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"check the model's name; `agentloop models PROVIDER` lists the ones that are served","raw":"{\"error\":{\"message\":\"no such model\",\"type\":\"invalid_request_error\",\"code\":\"model_not_found\"}}","partial":null}}
+    {"type":"error","error":{"kind":"not_found","message":"no such model","provider":"openai","model":null,"status":404,"code":"model_not_found","param":null,"retryable":false,"retryAfterMs":null,"requestId":null,"hint":"check the model's name and the base URL; `agentloop models PROVIDER` lists the models that are served","raw":"{\"error\":{\"message\":\"no such model\",\"type\":\"invalid_request_error\",\"code\":\"model_not_found\"}}","partial":null}}
     --- stderr
     "#);
 }

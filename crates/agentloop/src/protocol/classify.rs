@@ -104,7 +104,7 @@ pub(super) fn hint(kind: ErrorKind, status: Option<u16>) -> Option<&'static str>
             "shorten the conversation, or use a model with a larger context"
         }
         ErrorKind::NotFound => {
-            "check the model's name; `agentloop models PROVIDER` lists the ones that are served"
+            "check the model's name and the base URL; `agentloop models PROVIDER` lists the models that are served"
         }
         // A proxy in front of a provider limits bodies too.
         ErrorKind::InvalidRequest if status == Some(413) => {

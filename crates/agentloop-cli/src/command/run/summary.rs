@@ -22,7 +22,10 @@ pub(in crate::command) fn print_summary(outcome: &Outcome, client: &AgentLoop, n
     match &outcome.response {
         Some(response) if notes.is_terminal() => {
             let line = last_line::describe(response, &outcome.usage, cost, elapsed);
-            notes.print_dimmed(&format!("{stop} · {count} · {line}"));
+            // A response without tools is described like one of `chat`.
+            let is_plain = outcome.stop == StopReason::Finished && outcome.steps.len() == 1;
+            let line = if is_plain { line } else { format!("{stop} · {count} · {line}") };
+            notes.print_dimmed(&line);
         }
         _ => {
             let mut words = vec![count];
