@@ -203,14 +203,13 @@ mod tests {
     #[test]
     fn damaged_and_giant_images_are_not_shown() {
         let image = RgbImage::from_pixel(40, 40, Rgb([1, 2, 3]));
-        let whole = bytes(image, ImageFormat::Png);
+        let mut whole = bytes(image, ImageFormat::Png);
         for end in 0..whole.len() - 12 {
             assert_eq!(encode(&whole[..end]), None, "{end}");
         }
         // A header that claims 60,000 × 60,000 pixels.
-        let mut giant = whole.clone();
-        giant[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
-        assert_eq!(encode(&giant), None);
+        whole[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+        assert_eq!(encode(&whole), None);
         assert_eq!(encode(b"\x1b]0;title\x07"), None);
     }
 }

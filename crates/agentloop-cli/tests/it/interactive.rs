@@ -36,7 +36,7 @@ fn enter(session: &mut Terminal, line: &str, until: &str) {
 fn a_conversation_remembers_and_ctrl_d_leaves() {
     let folder = Folder::with([]);
     let mut session = talk(&folder, &[]);
-    enter(&mut session, "first question", "1 step");
+    enter(&mut session, "first question", " tokens in");
     enter(&mut session, "/cost", "1 response,");
     enter(&mut session, "/undo", "are removed");
     enter(&mut session, "/model", "the model is sim/echo");
@@ -61,7 +61,7 @@ fn a_mistyped_command_is_explained_and_not_sent() {
 fn the_model_changes_in_the_middle_of_a_conversation() {
     let folder = Folder::with([]);
     let mut session = talk(&folder, &[]);
-    enter(&mut session, "remember the word violet", "1 step");
+    enter(&mut session, "remember the word violet", " tokens in");
     enter(&mut session, "/model sim/long-3", "sim/long-3>");
     enter(&mut session, "go on", "word3");
     enter(&mut session, "/model nowhere/model", "`nowhere`");
@@ -91,7 +91,7 @@ fn an_error_leaves_the_conversation_as_it_was() {
     enter(&mut session, "fails", "error: ");
     enter(&mut session, "/retry", "no prompt to send again");
     enter(&mut session, "/model sim/echo", "sim/echo>");
-    enter(&mut session, "works", "1 step");
+    enter(&mut session, "works", " tokens in");
     wait_for_prompt(&mut session);
     session.press("\u{4}");
     assert_eq!(session.finish(), Some(0));
@@ -103,7 +103,7 @@ fn several_lines_are_one_prompt_also_when_they_are_pasted() {
     let mut session = talk(&folder, &[]);
     session.press("one \\\r");
     session.press("two\r");
-    session.wait_for("1 step");
+    session.wait_for(" tokens in");
     wait_for_prompt(&mut session);
     // A terminal marks pasted text, so its line ends do not send it.
     session.press("\u{1b}[200~three\rfour\u{1b}[201~");
@@ -119,8 +119,8 @@ fn several_lines_are_one_prompt_also_when_they_are_pasted() {
 fn a_conversation_is_stored_and_continues_in_another_process() {
     let folder = Folder::with([]);
     let mut session = talk(&folder, &[]);
-    enter(&mut session, "the first prompt", "1 step");
-    enter(&mut session, "a second one", "1 step");
+    enter(&mut session, "the first prompt", " tokens in");
+    enter(&mut session, "a second one", " tokens in");
     enter(&mut session, "/undo", "are removed");
     wait_for_prompt(&mut session);
     session.press("\u{4}");

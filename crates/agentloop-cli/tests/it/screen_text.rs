@@ -1,6 +1,8 @@
 //! Text, thinking and Markdown at a terminal.
 #![cfg(unix)]
 
+use std::io::{Read as _, Write as _};
+
 use crate::common::folder::Folder;
 use crate::common::pty::{Setup, terminal};
 use crate::common::server::{Then, events, json, serve};
@@ -112,6 +114,41 @@ fn a_narrow_terminal_shows_everything() {
     for words in ["Some bold text", "• two", "1 │ 2", "fn main() {}", "https://example"] {
         assert!(screen.contains(words), "{words} in\n{screen}");
     }
+}
+
+#[test]
+fn text_after_a_resize_is_wrapped_to_the_new_width() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (resized, wait) = std::sync::mpsc::channel();
+    let server = std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        let _ = connection.read(&mut [0; 65_536]).unwrap();
+        let words =
+            |word: &str| delta(&serde_json::json!({ "content": word.repeat(20) }).to_string());
+        let first = events(&sse(&[&words("wide ")], false));
+        connection.write_all(first.as_bytes()).unwrap();
+        let () = wait.recv().unwrap();
+        let rest = sse(&[&words("slim "), &finish("stop")], true);
+        connection.write_all(rest.as_bytes()).unwrap();
+    });
+    let folder = Folder::with([]);
+    let config = format!("[providers.lab]\nbase_url = '{url}'\n");
+    std::fs::write(folder.path().join("lab.toml"), config).unwrap();
+    let args = ["--config", "lab.toml", "chat", "-q", "-m", "lab/m", "Hi"];
+    let mut run = terminal(folder.path(), &args).size(80, 24).start();
+    run.wait_for("wide wide");
+    run.resize(30, 24);
+    resized.send(()).unwrap();
+    assert_eq!(run.finish(), Some(0));
+    server.join().unwrap();
+    let bytes = String::from_utf8_lossy(&run.bytes).into_owned();
+    let lines: Vec<&str> = bytes.split("\r\n").collect();
+    assert_eq!(bytes.matches("wide").count(), 20, "{bytes:?}");
+    assert_eq!(bytes.matches("slim").count(), 20, "{bytes:?}");
+    let slim = lines.iter().filter(|line| line.contains("slim") && !line.contains("wide"));
+    assert!(slim.clone().count() >= 3, "{bytes:?}");
+    assert!(slim.clone().all(|line| line.trim_end().len() <= 30), "{bytes:?}");
 }
 
 /// Runs a chat whose response has text and a PNG image.

@@ -133,6 +133,13 @@ impl Terminal {
         self.parser.process(bytes);
     }
 
+    /// Changes the size of the terminal, as the user does with the edge of a window.
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&self.controller, size).unwrap();
+        self.parser.screen_mut().set_size(non_zero(rows), non_zero(columns));
+    }
+
     /// Types on the keyboard of the terminal.
     pub(crate) fn press(&mut self, keys: &str) {
         self.controller.write_all(keys.as_bytes()).unwrap();
