@@ -25,7 +25,7 @@ pub struct Timeouts {
     pub connect: Option<Duration>,
     /// The time from sending the request to the first content of the response. For a complete response, to its end.
     pub first_content: Option<Duration>,
-    /// The time between two pieces of a stream. A keep-alive comment counts as one.
+    /// The time between two pieces of a stream, while its reader waits. A keep-alive comment counts as a piece.
     pub idle: Option<Duration>,
     /// The time of the whole call.
     pub total: Option<Duration>,

@@ -145,7 +145,7 @@ fn a_prompt_that_starts_with_the_word_is_still_a_prompt() {
 }
 
 #[test]
-fn names_and_descriptions_of_a_server_cannot_control_the_output() {
+fn names_of_the_configuration_cannot_control_the_output() {
     // Names of the configuration are checked when it is read.
     let run = agentloop(["tools"])
         .config("[tools.\"a\\u001b[2Jb\"]\ncommand = 'x'\ndescription = 'x'\n")
