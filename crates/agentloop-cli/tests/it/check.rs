@@ -36,6 +36,8 @@ fn the_simulator_passes_in_every_protocol() {
         assert_eq!(run.code, Some(0), "{protocol}: {run}");
         let document = run.json();
         assert_eq!(document["protocol"], protocol);
+        assert_eq!(document["costUsd"], Value::Null, "the simulator has no price");
+        assert!(run.stderr.contains(" skipped, cost unknown"), "{run}");
         // The Responses API has no stop sequences.
         let stop = if protocol == "openai_responses" { "skipped" } else { "pass" };
         assert_eq!(result(&document, "stop").0, stop, "{protocol}: {run}");

@@ -56,7 +56,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for rule in Rule::ALL {
         setup.notes.show_wait(&format!("checking {}", rule.name()));
-        let is_over = args.max_cost.is_some_and(|limit| subject.spent > limit);
+        let is_over = args.max_cost.is_some_and(|limit| subject.spent > Some(limit));
         let verdict = match rule.reason_to_skip(&subject) {
             Some(why) => Verdict::Skipped(why),
             None if is_over => Verdict::Skipped("the limit of --max-cost is reached".to_owned()),
@@ -106,8 +106,7 @@ async fn prepare(
     let client = setup.build_client_with(provider.clone())?;
     let known = known.unwrap_or_else(|| ModelData::new(&model));
     let protocol = args.protocol;
-    let spent = Usd::default();
-    Ok(Subject { client, model, provider, embedding_model, known, protocol, spent })
+    Ok(Subject { client, model, provider, embedding_model, known, protocol, spent: None })
 }
 
 /// Returns the highest cost of the checks that are not skipped. `None` if the price is not known.
@@ -194,9 +193,9 @@ fn show(args: &Args, subject: &Subject, rows: &[Row], setup: &Setup) -> Result<(
     output.flush()?;
     let (passed, failed, skipped) = (count("pass"), count("fail"), count("skipped"));
     setup.notes.print_note(&format!(
-        "{}: {passed} passed, {failed} failed, {skipped} skipped, ${}",
+        "{}: {passed} passed, {failed} failed, {skipped} skipped, {}",
         subject.model,
-        format_usd(subject.spent)
+        subject.spent.map_or("cost unknown".to_owned(), |usd| format!("${}", format_usd(usd)))
     ));
     match failed {
         0 => Ok(()),

@@ -343,7 +343,7 @@ pub(super) async fn embeddings(subject: &mut Subject) -> Outcome {
     request.cache = Some(CacheMode::Bypass);
     let response = subject.client.embed(request).await?;
     if let Some(cost) = &response.cost {
-        subject.spent = subject.spent + cost.usd;
+        subject.spend(cost.usd);
     }
     let vectors = &response.embeddings;
     let lengths: Vec<usize> = vectors.iter().map(Vec::len).collect();

@@ -57,8 +57,8 @@ pub(super) struct Subject {
     pub(super) embedding_model: Option<String>,
     pub(super) known: ModelData,
     pub(super) protocol: Option<Protocol>,
-    /// What was spent so far.
-    pub(super) spent: Usd,
+    /// The cost so far. `None` if no response had a known cost.
+    pub(super) spent: Option<Usd>,
 }
 
 /// The result of a check, or the error of a request that should not fail.
@@ -215,7 +215,11 @@ impl Subject {
 
     pub(super) fn count(&mut self, response: &ChatResponse) {
         if let Some(cost) = crate::screen::last_line::cost_of(response, self.client.catalog()) {
-            self.spent = self.spent + cost.usd;
+            self.spend(cost.usd);
         }
+    }
+
+    pub(super) fn spend(&mut self, usd: Usd) {
+        self.spent = Some(self.spent.unwrap_or_default() + usd);
     }
 }
