@@ -27,7 +27,7 @@ fn result<'a>(document: &'a Value, name: &str) -> (&'a str, &'a str) {
 fn the_simulator_passes_in_every_protocol() {
     let server = Server::start(&[]);
     for protocol in ["openai_chat", "openai_responses", "anthropic", "gemini"] {
-        // OpenAI and Gemini list models at the same path, so the simulator tells them apart by the version.
+        // OpenAI and Gemini list models at the same path, so the simulator distinguishes them by the version.
         let url = match protocol {
             "gemini" => server.url.replace("/v1", "/v1beta"),
             _ => server.url.clone(),
