@@ -8,7 +8,9 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 
 use super::{Protocol, codec};
-use crate::chat::{ChatRequest, ChatResponse, ChatStreamEvent, EmbedRequest, EmbedResponse};
+use crate::chat::{
+    ChatRequest, ChatResponse, ChatStreamEvent, EmbedRequest, EmbedResponse, Warning,
+};
 use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 
@@ -37,6 +39,8 @@ pub(crate) trait Serve: Sync {
 
     fn write_models(&self, models: &[ModelInfo]) -> Bytes;
 
+    fn write_model(&self, model: &ModelInfo) -> Bytes;
+
     fn write_count(&self, _tokens: u64) -> Bytes {
         Bytes::new()
     }
@@ -60,6 +64,21 @@ pub struct ServedChat {
     pub stream: bool,
     /// Whether a stream is to end with the usage.
     pub include_usage: bool,
+    /// How a stream is to be framed.
+    pub framing: StreamFraming,
+    /// What the reader changed or left out, because a [`ChatRequest`] has no place for it.
+    pub warnings: Vec<Warning>,
+}
+
+/// How the events of a stream are framed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StreamFraming {
+    /// As server-sent events.
+    #[default]
+    Events,
+    /// As the elements of one JSON array. Gemini streams this way without `alt=sse`.
+    Array,
 }
 
 /// An embeddings request that a server received.
@@ -81,6 +100,8 @@ pub enum Operation {
     Embed,
     /// To list the models.
     Models,
+    /// To describe one model, which the end of the path names.
+    Model,
     /// To count the tokens of a conversation.
     Count,
 }
@@ -203,6 +224,19 @@ pub fn write_embed(response: &EmbedResponse, form: VectorForm) -> Bytes {
 /// ```
 pub fn write_models(protocol: Protocol, models: &[ModelInfo]) -> Bytes {
     codec(protocol).server().write_models(models)
+}
+
+/// Writes the description of one model.
+///
+/// ```
+/// use agentloop::protocol::serve::write_model;
+/// use agentloop::{ModelInfo, Protocol};
+///
+/// let body = write_model(Protocol::OpenAiChat, &ModelInfo::new("lab", "m"));
+/// assert!(String::from_utf8_lossy(&body).contains("\"m\""));
+/// ```
+pub fn write_model(protocol: Protocol, model: &ModelInfo) -> Bytes {
+    codec(protocol).server().write_model(model)
 }
 
 /// Writes a number of tokens. The body is empty if the protocol has no such call.

@@ -30,6 +30,10 @@ impl Serve for Missing {
         Bytes::new()
     }
 
+    fn write_model(&self, _: &ModelInfo) -> Bytes {
+        Bytes::new()
+    }
+
     fn stream_writer(&self, _: bool) -> Box<dyn WriteStream> {
         Box::new(Self(self.0))
     }

@@ -61,14 +61,18 @@ pub(in crate::protocol) fn write_error(error: &Error) -> Bytes {
 
 /// Writes a list of models.
 pub(in crate::protocol) fn write_models(models: &[ModelInfo]) -> Bytes {
-    let data: Vec<Value> = models
-        .iter()
-        .map(|model| {
-            json!({ "id": model.id, "object": "model", "created": model.created.unwrap_or(0),
-                    "owned_by": model.owned_by.as_deref().unwrap_or("agentloop") })
-        })
-        .collect();
+    let data: Vec<Value> = models.iter().map(model_object).collect();
     to_bytes(&json!({ "object": "list", "data": data }))
+}
+
+/// Writes the description of one model.
+pub(in crate::protocol) fn write_model(model: &ModelInfo) -> Bytes {
+    to_bytes(&model_object(model))
+}
+
+fn model_object(model: &ModelInfo) -> Value {
+    json!({ "id": model.id, "object": "model", "created": model.created.unwrap_or(0),
+            "owned_by": model.owned_by.as_deref().unwrap_or("agentloop") })
 }
 
 fn to_bytes(value: &Value) -> Bytes {

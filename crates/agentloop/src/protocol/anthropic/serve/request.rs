@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::ChatRequest;
 use crate::error::Result;
-use crate::protocol::serve::{Operation, ServedChat, refused};
+use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
 const CHAT_FIELDS: [&str; 6] =
@@ -77,7 +77,13 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     // The protocol always reports usage.
-    Ok(ServedChat { request, stream, include_usage: true })
+    Ok(ServedChat {
+        request,
+        stream,
+        include_usage: true,
+        framing: StreamFraming::Events,
+        warnings: Vec::new(),
+    })
 }
 
 /// Effort, thinking and the form of the text.

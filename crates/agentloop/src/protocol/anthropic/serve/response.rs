@@ -205,32 +205,36 @@ pub(super) fn write_error(error: &Error) -> Bytes {
 
 /// Writes the body of a list of models.
 pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
-    let data: Vec<Value> = models
-        .iter()
-        .map(|model| {
-            let mut wire = json!({
-                "type": "model",
-                "id": model.id,
-                "display_name": model.name.as_deref().unwrap_or(&model.id),
-            });
-            if let Some(tokens) = model.context_window {
-                wire["max_input_tokens"] = json!(tokens);
-            }
-            if let Some(tokens) = model.max_output_tokens {
-                wire["max_tokens"] = json!(tokens);
-            }
-            if let Some(owner) = &model.owned_by {
-                wire["owned_by"] = json!(owner);
-            }
-            if let Some(created) = model.created {
-                wire["created"] = json!(created);
-            }
-            wire
-        })
-        .collect();
+    let data: Vec<Value> = models.iter().map(model_object).collect();
     let first = models.first().map(|model| model.id.as_str());
     let last = models.last().map(|model| model.id.as_str());
     bytes(&json!({ "data": data, "has_more": false, "first_id": first, "last_id": last }))
+}
+
+/// Writes the description of one model.
+pub(super) fn write_model(model: &ModelInfo) -> Bytes {
+    bytes(&model_object(model))
+}
+
+fn model_object(model: &ModelInfo) -> Value {
+    let mut wire = json!({
+        "type": "model",
+        "id": model.id,
+        "display_name": model.name.as_deref().unwrap_or(&model.id),
+    });
+    if let Some(tokens) = model.context_window {
+        wire["max_input_tokens"] = json!(tokens);
+    }
+    if let Some(tokens) = model.max_output_tokens {
+        wire["max_tokens"] = json!(tokens);
+    }
+    if let Some(owner) = &model.owned_by {
+        wire["owned_by"] = json!(owner);
+    }
+    if let Some(created) = model.created {
+        wire["created"] = json!(created);
+    }
+    wire
 }
 
 /// Writes the body of a token count.

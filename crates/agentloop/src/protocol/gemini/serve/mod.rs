@@ -40,6 +40,10 @@ impl Serve for Server {
         response::write_models(models)
     }
 
+    fn write_model(&self, model: &ModelInfo) -> Bytes {
+        response::write_model(model)
+    }
+
     fn write_count(&self, tokens: u64) -> Bytes {
         response::write_count(tokens)
     }

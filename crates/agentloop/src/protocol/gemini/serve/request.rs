@@ -6,7 +6,9 @@ use serde_json::{Map, Value, json};
 use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::percent;
-use crate::protocol::serve::{Operation, ServedChat, ServedEmbed, VectorForm, refused};
+use crate::protocol::serve::{
+    Operation, ServedChat, ServedEmbed, StreamFraming, VectorForm, refused,
+};
 
 /// Returns what a call asks for, by its method and the end of its path. The list of models shares its path with other
 /// protocols: it is this one's under the API's version, or with a key in this protocol's header.
@@ -73,7 +75,13 @@ pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
     fields.remove("model");
     let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
-    Ok(ServedChat { request, stream: method == "streamGenerateContent", include_usage: true })
+    Ok(ServedChat {
+        request,
+        stream: method == "streamGenerateContent",
+        include_usage: true,
+        framing: StreamFraming::Events,
+        warnings: Vec::new(),
+    })
 }
 
 fn list<'a>(value: &'a Value, name: &str) -> &'a [Value] {

@@ -256,21 +256,25 @@ pub(super) fn write_error(error: &Error) -> Bytes {
 
 /// Writes the body of a list of models.
 pub(super) fn write_models(models: &[ModelInfo]) -> Bytes {
-    let list: Vec<Value> = models
-        .iter()
-        .map(|model| {
-            let mut fields = json!({ "name": format!("models/{}", model.id) });
-            fields["displayName"] = model.name.as_deref().unwrap_or(&model.id).into();
-            if let Some(tokens) = model.context_window {
-                fields["inputTokenLimit"] = tokens.into();
-            }
-            if let Some(tokens) = model.max_output_tokens {
-                fields["outputTokenLimit"] = tokens.into();
-            }
-            fields
-        })
-        .collect();
+    let list: Vec<Value> = models.iter().map(model_object).collect();
     bytes(&json!({ "models": list }))
+}
+
+/// Writes the description of one model.
+pub(super) fn write_model(model: &ModelInfo) -> Bytes {
+    bytes(&model_object(model))
+}
+
+fn model_object(model: &ModelInfo) -> Value {
+    let mut fields = json!({ "name": format!("models/{}", model.id) });
+    fields["displayName"] = model.name.as_deref().unwrap_or(&model.id).into();
+    if let Some(tokens) = model.context_window {
+        fields["inputTokenLimit"] = tokens.into();
+    }
+    if let Some(tokens) = model.max_output_tokens {
+        fields["outputTokenLimit"] = tokens.into();
+    }
+    fields
 }
 
 /// Writes the body of a token count.

@@ -41,6 +41,10 @@ impl Serve for Server {
         serve::write_models(models)
     }
 
+    fn write_model(&self, model: &ModelInfo) -> Bytes {
+        serve::write_model(model)
+    }
+
     fn stream_writer(&self, include_usage: bool) -> Box<dyn WriteStream> {
         Box::new(stream::StreamWriter::new(include_usage))
     }

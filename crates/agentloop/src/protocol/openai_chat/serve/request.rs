@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::chat::ChatRequest;
 use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::{Operation, ServedChat, refused};
+use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
 
 /// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
 const CHAT_FIELDS: [&str; 24] = [
@@ -79,7 +79,13 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     });
     let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
-    Ok(ServedChat { request, stream, include_usage })
+    Ok(ServedChat {
+        request,
+        stream,
+        include_usage,
+        framing: StreamFraming::Events,
+        warnings: Vec::new(),
+    })
 }
 
 /// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.

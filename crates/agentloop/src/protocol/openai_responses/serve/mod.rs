@@ -41,6 +41,10 @@ impl Serve for Server {
         serve::write_models(models)
     }
 
+    fn write_model(&self, model: &ModelInfo) -> Bytes {
+        serve::write_model(model)
+    }
+
     fn write_count(&self, tokens: u64) -> Bytes {
         response::write_count(tokens)
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::chat::ChatRequest;
 use crate::error::Result;
 use crate::protocol::is_item;
-use crate::protocol::serve::{Operation, ServedChat, refused};
+use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
 
 /// Fields of the body that a [`ChatRequest`] has too, and their names there.
 const CHAT_FIELDS: [(&str, &str); 12] = [
@@ -99,7 +99,13 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
     request.extra_body = fields;
     // The protocol always reports usage.
-    Ok(ServedChat { request, stream, include_usage: true })
+    Ok(ServedChat {
+        request,
+        stream,
+        include_usage: true,
+        framing: StreamFraming::Events,
+        warnings: Vec::new(),
+    })
 }
 
 /// Moves the fields beside the kind into an object of the kind's name, if it is of that `kind`.
