@@ -80,6 +80,8 @@ pub mod agent;
 pub mod blocking;
 mod calendar;
 mod canonical;
+#[cfg(feature = "serve")]
+pub mod carry;
 mod chat;
 mod client;
 #[cfg(feature = "config")]

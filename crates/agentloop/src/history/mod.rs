@@ -145,7 +145,7 @@ fn empty(warnings: &[Warning]) -> Error {
 }
 
 /// Moves tool calls beside the content (OpenAI's form) into the content.
-fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
+pub(crate) fn gather(message: &ChatMessage) -> Cow<'_, ChatMessage> {
     if message.role != Role::Assistant || message.tool_calls.is_empty() {
         return Cow::Borrowed(message);
     }

@@ -26,6 +26,7 @@ const ORDER: &[&str] = &[
     "provider",
     "protocol",
     "history",
+    "carry",
     "framing",
     "transport",
     "middleware",
