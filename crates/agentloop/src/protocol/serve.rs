@@ -2,6 +2,8 @@
 //!
 //! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
+mod reply;
+
 use std::fmt;
 
 use bytes::Bytes;
@@ -15,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::models::ModelInfo;
 
 pub use super::embed::VectorForm;
+pub use reply::Reply;
 
 /// Returns the error of a request that is not one of the protocol's.
 pub(super) fn refused(why: impl fmt::Display) -> Error {
@@ -35,6 +38,11 @@ pub(crate) trait Serve: Sync {
 
     fn write_body(&self, response: &ChatResponse) -> Bytes;
 
+    /// Writes the response to a request of which something was remembered.
+    fn write_body_for(&self, response: &ChatResponse, _reply: &Reply) -> Bytes {
+        self.write_body(response)
+    }
+
     fn write_error(&self, error: &Error) -> Bytes;
 
     fn write_models(&self, models: &[ModelInfo]) -> Bytes;
@@ -46,6 +54,11 @@ pub(crate) trait Serve: Sync {
     }
 
     fn stream_writer(&self, include_usage: bool) -> Box<dyn WriteStream>;
+
+    /// Returns a writer of the response to a request of which something was remembered.
+    fn stream_writer_for(&self, include_usage: bool, _reply: &Reply) -> Box<dyn WriteStream> {
+        self.stream_writer(include_usage)
+    }
 }
 
 /// Writes a stream in the wire format of one protocol.
@@ -68,6 +81,8 @@ pub struct ServedChat {
     pub framing: StreamFraming,
     /// What the reader changed or left out, because a [`ChatRequest`] has no place for it.
     pub warnings: Vec<Warning>,
+    /// What the writer of the response needs to know of the request.
+    pub reply: Reply,
 }
 
 /// How the events of a stream are framed.
@@ -195,6 +210,23 @@ pub fn write_body(protocol: Protocol, response: &ChatResponse) -> Bytes {
     codec(protocol).server().write_body(response)
 }
 
+/// Writes the complete response to a request, in the form in which the request declared its tools, and with the settings
+/// that the response repeats.
+///
+/// ```
+/// use agentloop::protocol::serve::{read_chat, write_body_for};
+/// use agentloop::{ChatResponse, Protocol};
+///
+/// let body = br#"{"model":"m","input":"Hi"}"#;
+/// let served = read_chat(Protocol::OpenAiResponses, "/v1/responses", body)?;
+/// let response = ChatResponse::from_parts("lab/m", ["Hello"]);
+/// assert!(write_body_for(Protocol::OpenAiResponses, &response, &served.reply).starts_with(b"{"));
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+pub fn write_body_for(protocol: Protocol, response: &ChatResponse, reply: &Reply) -> Bytes {
+    codec(protocol).server().write_body_for(response, reply)
+}
+
 /// Writes the body of a failed call. Its status is the error's, or 500.
 ///
 /// ```
@@ -270,6 +302,24 @@ impl StreamWriter {
     /// caller.
     pub fn new(protocol: Protocol, include_usage: bool) -> Self {
         Self(codec(protocol).server().stream_writer(include_usage))
+    }
+
+    /// Creates a writer of the response to a request, in the form in which the request declared its tools, and with the
+    /// settings that the response repeats.
+    ///
+    /// ```
+    /// use agentloop::protocol::serve::{StreamWriter, read_chat};
+    /// use agentloop::{ChatResponse, Protocol};
+    ///
+    /// let body = br#"{"model":"m","input":"Hi","stream":true}"#;
+    /// let served = read_chat(Protocol::OpenAiResponses, "/v1/responses", body)?;
+    /// let mut writer = StreamWriter::for_reply(Protocol::OpenAiResponses, served.include_usage, &served.reply);
+    /// let events = ChatResponse::from_parts("lab/m", ["Hello"]).unfold();
+    /// assert!(writer.write(&events[0]).starts_with(b"event: response.created"));
+    /// # Ok::<(), agentloop::Error>(())
+    /// ```
+    pub fn for_reply(protocol: Protocol, include_usage: bool, reply: &Reply) -> Self {
+        Self(codec(protocol).server().stream_writer_for(include_usage, reply))
     }
 
     /// Returns the bytes of an event; none if the protocol has no such event.

@@ -81,6 +81,7 @@ pub(super) fn read_chat(path: &str, body: &[u8]) -> Result<ServedChat> {
         include_usage: true,
         framing: StreamFraming::Events,
         warnings: Vec::new(),
+        reply: crate::protocol::serve::Reply::default(),
     })
 }
 

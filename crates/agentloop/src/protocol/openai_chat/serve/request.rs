@@ -85,6 +85,7 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
         include_usage,
         framing: StreamFraming::Events,
         warnings: Vec::new(),
+        reply: crate::protocol::serve::Reply::default(),
     })
 }
 

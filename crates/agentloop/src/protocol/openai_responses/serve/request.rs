@@ -105,6 +105,7 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
         include_usage: true,
         framing: StreamFraming::Events,
         warnings: Vec::new(),
+        reply: crate::protocol::serve::Reply::default(),
     })
 }
 
