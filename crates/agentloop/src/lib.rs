@@ -157,6 +157,8 @@ pub use chat::{
     ThinkingPart, TokenLogprob, ToolCall, ToolCallPart, ToolChoice, ToolDefinition, UrlCitation,
     Usage, UsageDetails, Usd, UserLocation, Warning, WarningKind, WebFetchTool, WebSearchTool,
 };
+#[cfg(feature = "serve")]
+pub use client::relay;
 pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
 #[cfg(feature = "config")]
 pub use config::{

@@ -8,6 +8,8 @@ mod embed;
 mod encode;
 mod limit;
 mod models;
+#[cfg(feature = "serve")]
+pub mod relay;
 mod reply;
 mod secrets;
 mod shared;

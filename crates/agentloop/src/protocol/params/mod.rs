@@ -7,10 +7,14 @@
 //!    caller, a stripped parameter is cleared, a number is clamped. All warnings are written here, so a rule that counts is never silent.
 //! 2. [`ParamWriter`] writes each parameter at its place, or under the name that a rule gives it.
 
+#[cfg(feature = "serve")]
+mod json;
 mod writer;
 
 use std::borrow::Cow;
 
+#[cfg(feature = "serve")]
+pub(crate) use json::{apply_to_body, has_rules};
 pub(in crate::protocol) use writer::{Extra, ParamWriter};
 
 use super::codec;

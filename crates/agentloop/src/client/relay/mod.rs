@@ -1,0 +1,325 @@
+//! Sends a request that is already in the protocol of its provider, and returns the response as it is.
+
+mod body;
+mod edge;
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
+use http::{Request as HttpRequest, Response as HttpResponse, StatusCode};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+pub use body::{RelayBody, RelayReport};
+
+use super::limit::Limit;
+use super::secrets::RequestSecrets;
+use super::{AgentLoop, Inner, Reading, Reply, encode};
+use crate::chat::{ChatRequest, EmbedRequest, ExtraHeaders, Protocol, Warning};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::{ERROR_BODY_WAIT, MAX_BODY_BYTES, MAX_ERROR_BODY_BYTES};
+use crate::protocol::serve::Operation;
+use crate::protocol::{
+    self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, codec, params,
+};
+use crate::provider::Target;
+use crate::timeouts::Timeouts;
+use crate::transport::{Body, SendOptions};
+
+/// A request in the protocol of its provider.
+///
+/// ```
+/// use agentloop::protocol::serve::Operation;
+/// use agentloop::relay::RelayRequest;
+/// use agentloop::Protocol;
+///
+/// let body = r#"{"model":"gpt-5","messages":[]}"#;
+/// let request = RelayRequest::new("openai/gpt-5", Protocol::OpenAiChat, Operation::Chat, body);
+/// assert!(!request.stream);
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RelayRequest {
+    /// The model, as `provider/model` or an alias.
+    pub model: String,
+    /// The protocol of the body. The provider must speak it.
+    pub protocol: Protocol,
+    /// What is called.
+    pub operation: Operation,
+    /// Whether the response is streamed.
+    pub stream: bool,
+    /// The path after the provider's base URL, if it is not the usual one of the operation.
+    pub path: Option<String>,
+    /// Headers that are added to those of the provider, and replace them. A key among them is ignored.
+    pub headers: HeaderMap,
+    /// The body, with the provider's name of the model.
+    pub body: Bytes,
+    /// The timeouts, in place of the client's.
+    pub timeouts: Option<Timeouts>,
+}
+
+impl RelayRequest {
+    /// Creates a request that is not streamed.
+    pub fn new(
+        model: impl Into<String>,
+        protocol: Protocol,
+        operation: Operation,
+        body: impl Into<Bytes>,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            protocol,
+            operation,
+            stream: false,
+            path: None,
+            headers: HeaderMap::new(),
+            body: body.into(),
+            timeouts: None,
+        }
+    }
+}
+
+/// The response to a relayed request.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Relayed {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers, as the provider sent them.
+    pub headers: HeaderMap,
+    /// What the provider's rules changed in the request.
+    pub warnings: Vec<Warning>,
+    /// The body.
+    pub body: RelayBody,
+}
+
+/// Why a relayed request failed before the first content of its response.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RelayError {
+    /// The error.
+    pub error: Error,
+    /// The headers and the body of the provider's response, if there was one whose status reports an error.
+    pub response: Option<Box<(HeaderMap, Bytes)>>,
+}
+
+impl From<Error> for RelayError {
+    fn from(error: Error) -> Self {
+        Self { error, response: None }
+    }
+}
+
+impl AgentLoop {
+    /// Sends a request that is in the protocol of its provider already, and returns the response byte for byte.
+    ///
+    /// Returns when the first content of a stream has arrived, or all of a complete response, so an error before that fails
+    /// the call. A decoder reads a copy, so [`RelayBody::report`] has the usage and the end of the stream. The rules of the
+    /// provider are applied to the body; middleware is not called.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the provider does not speak the protocol, cannot be reached, or reports an error before the first content.
+    pub async fn relay(&self, request: RelayRequest) -> std::result::Result<Relayed, RelayError> {
+        Box::pin(self.inner().relay(request)).await
+    }
+
+    /// Returns whether the provider of a model speaks a protocol, so requests in it can be relayed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name of the model cannot be resolved.
+    pub fn speaks(&self, model: &str, protocol: Protocol) -> Result<bool> {
+        let target = self.inner().registry.resolve(model)?;
+        Ok(target.provider.protocols().any(|known| known == protocol))
+    }
+}
+
+/// A request that is ready to be sent.
+struct Ready {
+    target: Arc<Target>,
+    http: HttpRequest<Bytes>,
+    warnings: Vec<Warning>,
+}
+
+impl Inner {
+    async fn relay(&self, request: RelayRequest) -> std::result::Result<Relayed, RelayError> {
+        let timeouts = request.timeouts.unwrap_or(self.timeouts);
+        let began = Instant::now();
+        let limit = match (timeouts.first_content, timeouts.total) {
+            (Some(first), Some(total)) if first >= total => {
+                Limit::since("the complete response", Some(total), began)
+            }
+            (None, total) => Limit::since("the complete response", total, began),
+            (first, _) if request.stream => Limit::since("the first content", first, began),
+            (first, _) => Limit::since("the response", first, began),
+        };
+        let (stream, operation) = (request.stream, request.operation);
+        let Ready { target, http, warnings } = self.prepare_relay(request)?;
+        let secrets = RequestSecrets::of(&http);
+        let named = |error: Error| {
+            let error = error.with_provider(target.provider.name.as_ref());
+            secrets.hide(error.with_model(&target.model))
+        };
+        let transport = target.provider.transport.as_ref().unwrap_or(&self.transport);
+        let options = SendOptions { connect_timeout: timeouts.connect };
+        let sending = transport.send(http, options);
+        let failed = Mutex::new(None);
+        let opened = std::pin::pin!(async {
+            let response = sending.await?;
+            if !response.status().is_success() {
+                let wait = timeouts.idle.unwrap_or(ERROR_BODY_WAIT).min(ERROR_BODY_WAIT);
+                let (error, found) = read_failure(&target, response, wait).await;
+                *crate::lock::lock(&failed) = Some(found);
+                return Err(error);
+            }
+            let (head, body) = response.into_parts();
+            let body = match operation {
+                Operation::Chat => {
+                    let tap = edge::Tap::default();
+                    let reply = self.relay_reply(&target, &head, stream, body, &tap);
+                    let mut reply =
+                        reply.with_timeouts(&timeouts, began).with_secrets(secrets.clone());
+                    reply.read_ahead(!stream).await?;
+                    RelayBody::of_reply(reply, tap, stream)
+                }
+                _ => RelayBody::whole(body.collect(MAX_BODY_BYTES).await?),
+            };
+            Ok((head, body))
+        });
+        match limit.within(opened).await {
+            Ok((head, body)) => {
+                Ok(Relayed { status: head.status, headers: head.headers, warnings, body })
+            }
+            Err(error) => {
+                let response = crate::lock::lock(&failed).take();
+                Err(RelayError { error: named(error), response })
+            }
+        }
+    }
+
+    fn prepare_relay(&self, request: RelayRequest) -> Result<Ready> {
+        let target = self.registry.resolve(&request.model)?;
+        let provider = target.provider.as_ref();
+        if !provider.protocols().any(|known| known == request.protocol) {
+            let message = format!("{} does not speak {}", provider.name, request.protocol.name());
+            return Err(Error::new(ErrorKind::Unsupported, message));
+        }
+        let target = match provider.protocol == request.protocol {
+            true => target,
+            false => self.registry.target_speaking(&target, request.protocol),
+        };
+        let named = |error: Error| error.with_provider(target.provider.name.as_ref());
+        let mut encoded = encode_shape(&target, &request).map_err(named)?;
+        if let Some(path) = request.path {
+            encoded.path = path.into();
+        }
+        (encoded.body, encoded.warnings) = apply_rules(&target, request.body)?;
+        let auth = target.provider.auth.header_name();
+        for (name, value) in &request.headers {
+            if Some(name) != auth.as_ref() {
+                encoded.headers.insert(name.clone(), value.clone());
+            }
+        }
+        let (http, warnings) =
+            self.http_request(&target, encoded, None, &ExtraHeaders::default()).map_err(named)?;
+        Ok(Ready { target, http, warnings })
+    }
+
+    fn relay_reply(
+        &self,
+        target: &Arc<Target>,
+        head: &http::response::Parts,
+        stream: bool,
+        body: Body,
+        tap: &edge::Tap,
+    ) -> Box<Reply> {
+        let content_type =
+            head.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let reading = Reading::of(content_type, stream);
+        tap.set_framed(matches!(reading, Reading::Stream(_)));
+        let context = DecodeContext {
+            provider: Arc::clone(&target.provider),
+            target: Some(Arc::clone(target)),
+            audio_format: None,
+        };
+        let emitter = Box::new(Emitter::new(target.provider.name.clone(), None, Vec::new()))
+            .quietly(!stream)
+            .with_pricing(self.pricing(target, None))
+            .with_form(OutputForm::default())
+            .with_request_id(protocol::request_id(&head.headers));
+        let model = stream.then_some(target.model.as_str());
+        let reply = Reply::new(tap.wrap(body), reading, ChatDecoder::new(context), emitter);
+        Box::new(reply).with_model(model)
+    }
+}
+
+/// Encodes a small request of the same kind, for its path and its headers.
+fn encode_shape(target: &Target, request: &RelayRequest) -> Result<Encoded> {
+    let call = match request.operation {
+        Operation::Chat if request.stream => Call::Stream,
+        Operation::Count => Call::Count,
+        Operation::Embed => {
+            let codec = codec(target.provider.protocol);
+            let shape = EmbedRequest::new(target.model.as_str(), ["-"]);
+            return codec.encode_embed(&target.provider, &target.model, &shape, &["-".to_owned()]);
+        }
+        _ => Call::Chat,
+    };
+    let shape = ChatRequest::new(target.model.as_str()).user("-");
+    Ok(encode::encode_chat(call, target, &shape)?.0)
+}
+
+/// Applies the provider's rules. A body of a provider without rules stays as it is.
+fn apply_rules(target: &Target, body: Bytes) -> Result<(Bytes, Vec<Warning>)> {
+    if !params::has_rules(&target.provider) {
+        return Ok((body, Vec::new()));
+    }
+    let mut fields: Map<String, Value> = match serde_json::from_slice(&body) {
+        Ok(fields) => fields,
+        // The provider reports what is wrong with it.
+        Err(_) => return Ok((body, Vec::new())),
+    };
+    let warnings = params::apply_to_body(&target.provider, &mut fields);
+    match warnings.is_empty() {
+        true => Ok((body, warnings)),
+        false => Ok((Bytes::from(Value::Object(fields).to_string()), warnings)),
+    }
+}
+
+/// Reads a response whose status reports an error.
+async fn read_failure(
+    target: &Target,
+    response: HttpResponse<Body>,
+    wait: std::time::Duration,
+) -> (Error, Box<(HeaderMap, Bytes)>) {
+    let (head, body) = response.into_parts();
+    let body = body.head(MAX_ERROR_BODY_BYTES, Instant::now() + wait).await;
+    let provider = &target.provider;
+    let status = head.status.as_u16();
+    let error = codec(provider.protocol).decode_error(&provider.name, status, &head.headers, &body);
+    (error, Box::new((head.headers, body)))
+}
+
+/// Returns whether a header of a response describes the connection or the encoding, and not the response.
+///
+/// ```
+/// use http::header;
+///
+/// assert!(agentloop::relay::is_hop_header(&header::TRANSFER_ENCODING));
+/// assert!(!agentloop::relay::is_hop_header(&header::RETRY_AFTER));
+/// ```
+pub fn is_hop_header(name: &HeaderName) -> bool {
+    const NAMES: [&str; 9] = [
+        "connection",
+        "content-encoding",
+        "content-length",
+        "keep-alive",
+        "proxy-authenticate",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    NAMES.contains(&name.as_str())
+}
