@@ -1,0 +1,129 @@
+"""What the protocols have in common: a request as the script sees it, and a response as the script writes it."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class Call:
+    """A tool call that the model makes."""
+
+    name: str
+    arguments: Any  # a dict, or a string for a free-text tool
+    id: str = ""
+    signature: str = ""
+    custom: bool = False
+    namespace: str = ""
+
+    def text(self):
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
+
+
+@dataclass
+class Turn:
+    """A response of the model."""
+
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    calls: list[Call] = field(default_factory=list)
+    finish: str = ""  # "", "length"
+    after: str = ""  # what happens after the content of a stream: "", "error", "cut", "slow"
+
+    def reason(self):
+        return self.finish or ("tool_calls" if self.calls else "stop")
+
+
+@dataclass
+class Failure(Exception):
+    """A response with an HTTP error."""
+
+    status: int
+    message: str
+    headers: dict = field(default_factory=dict)
+    details: dict = field(default_factory=dict)
+
+
+@dataclass
+class Tool:
+    name: str
+    schema: dict
+    custom: bool = False
+    namespace: str = ""
+
+
+@dataclass
+class SeenCall:
+    """A tool call in the history of a request."""
+
+    id: str
+    name: str
+    arguments: Any
+    signature: str = ""
+
+
+@dataclass
+class Step:
+    """One response of the model, as the history of a request has it."""
+
+    thinking: list = field(default_factory=list)  # (text, signature)
+    text: str = ""
+    signature: str = ""  # of a text part
+    calls: list[SeenCall] = field(default_factory=list)
+    order: list[str] = field(default_factory=list)  # "thinking", "text", "call"
+
+
+@dataclass
+class View:
+    """A request, read from any of the protocols."""
+
+    api: str
+    model: str = ""
+    stream: bool = False
+    system: Any = None
+    items: list = field(default_factory=list)
+    tools: dict[str, Tool] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    results: list = field(default_factory=list)  # (call id, text)
+    user_texts: list[str] = field(default_factory=list)
+    images: list = field(default_factory=list)  # (media type, bytes) or (media type, url)
+    schema: Any = None
+    forced: str = ""  # the tool that must be called
+    include_usage: bool = True
+    encrypted: bool = True  # Responses: whether encrypted reasoning was asked for
+    problems: list[str] = field(default_factory=list)
+    body: dict = field(default_factory=dict)
+
+    def new_step(self):
+        self.steps.append(Step())
+        return self.steps[-1]
+
+
+# What every response reports: 100 tokens in, of which 10 were cached; 20 out, of which 5 were reasoning.
+INPUT, CACHED, OUTPUT, REASONING = 100, 10, 20, 5
+
+
+def canonical(value):
+    """JSON with sorted keys and without cache markers, which move from message to message."""
+    return json.dumps(strip(value), sort_keys=True, separators=(",", ":"))
+
+
+def strip(value):
+    if isinstance(value, dict):
+        return {k: strip(v) for k, v in value.items() if k != "cache_control"}
+    if isinstance(value, list):
+        return [strip(v) for v in value]
+    return value
+
+
+def pieces(text, size=9):
+    """The deltas of a text."""
+    return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def loads(text):
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return text
