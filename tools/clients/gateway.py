@@ -20,15 +20,14 @@ def free_port():
 class Gateway:
     """One provider per protocol, named `up-chat`, `up-responses`, `up-anthropic` and `up-gemini`."""
 
-    def __init__(self, program, folder, upstream, model="m"):
+    def __init__(self, program, folder, upstream):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.models = {name: f"up-{name}/{model}" for name in PROTOCOLS}
+        self.models = {name: f"up-{name}/m" for name in PROTOCOLS}
         self.log = folder / "gateway.log"
         config = folder / "agentloop.toml"
         config.write_text("".join(
             f'[providers.up-{name}]\nbase_url = "{upstream}{path}"\nprotocol = "{protocol}"\nkey_env = "UPSTREAM_KEY"\n\n'
-            + (f'[models."up-{name}/{model}"]\ncontext_window = 200000\nmax_output_tokens = 64000\n\n')
             for name, (protocol, path) in PROTOCOLS.items()))
         environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
         environment.update(UPSTREAM_KEY="upstream-key", HOME=str(folder), XDG_DATA_HOME=str(folder / "data"), XDG_CONFIG_HOME=str(folder / "config"))

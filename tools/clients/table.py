@@ -22,3 +22,15 @@ def cell(checks):
     passed = sum(word == "PASS" for word, _ in checks)
     total = sum(word != "SKIP" for word, _ in checks)
     return f"{passed}/{total}" + (f" ({', '.join(failed)})" if failed else "")
+
+
+def markdown_of_agents(lines):
+    """A row per agent and a column per upstream."""
+    cells = {}
+    for line in lines:
+        word, agent, upstream, *_ = line.split(" ", 3)
+        cells.setdefault(agent, {})[upstream] = {"PASS": "yes", "FAIL": "no"}[word]
+    rows = ["| agent | " + " | ".join(UPSTREAMS) + " |", "|---|" + "---|" * len(UPSTREAMS)]
+    for agent, by_upstream in cells.items():
+        rows.append(f"| {agent} | " + " | ".join(by_upstream.get(u, "–") for u in UPSTREAMS) + " |")
+    return "\n".join(rows)

@@ -1,13 +1,14 @@
 """The task of a coding agent: read two files at once, edit one, finish. The tools are chosen from those that the agent declares."""
 
+import json
 import re
 
 from .model import Call, Turn
 
 OLD, NEW = "alpha", "alpha and beta"
 THOUGHTS = ["I must know both files first. I read them together.", "Both files are known. Now I edit a.txt.", "The edit is done. I report it."]
-READERS = ["Read", "read_file", "exec_command", "shell_command", "shell", "run_shell_command", "Bash"]
-EDITORS = ["apply_patch", "Edit", "replace", "edit", "exec_command", "shell_command", "shell"]
+READERS = ["Read", "read_file", "exec_command", "shell_command", "shell", "run_shell_command", "Bash", "exec"]
+EDITORS = ["apply_patch", "Edit", "replace", "edit", "exec_command", "shell_command", "shell", "exec"]
 
 
 def is_main(view):
@@ -20,8 +21,9 @@ def is_aider(view):
 
 def find(view, names):
     for name in names:
-        for key, tool in view.tools.items():
-            if tool.name == name:
+        for tool in view.tools.values():
+            # A gateway may write the namespace of a tool in front of its name.
+            if tool.name == name or tool.name.endswith(f"__{name}"):
                 return tool
     return None
 
@@ -57,22 +59,28 @@ def folder_of(view):
 def make(tool, folder, name):
     """A call that reads a file, with a shell if the agent has no tool for it."""
     values = {"file_path": f"{folder}/{name}", "absolute_path": f"{folder}/{name}", "path": f"{folder}/{name}"}
-    return call(tool, values, f"cat {folder}/{name}")
+    command = f"cat {folder}/{name}"
+    return call(tool, values, command, f'text(await tools.exec_command({{"cmd": "{command}"}}));')
 
 
 def edit(view, folder):
-    tool = find(view, EDITORS)
     patch = f"*** Begin Patch\n*** Update File: a.txt\n@@\n-{OLD}\n+{NEW}\n*** End Patch\n"
+    values = {"file_path": f"{folder}/a.txt", "old_string": OLD, "new_string": NEW, "patch": patch,
+              # Claude Code adds this default to the call that it sends back.
+              "replace_all": False, "instruction": "Add a word to a.txt."}
+    tool = find(view, EDITORS)
+    free = patch if tool.name.endswith("apply_patch") else f"text(await tools.apply_patch({json.dumps(patch)}));"
+    return call(tool, values, f"cd {folder} && printf '{NEW}\\n' > a.txt", free)
+
+
+def call(tool, values, command, free):
+    """`free` is the input of a tool that takes free text. A gateway may declare it as a function with one string."""
     if tool.custom:
-        return Call(tool.name, patch, custom=True, namespace=tool.namespace)
-    values = {"file_path": f"{folder}/a.txt", "old_string": OLD, "new_string": NEW, "input": patch, "patch": patch,
-              "instruction": "Add a word to a.txt."}
-    return call(tool, values, f"cd {folder} && printf '{NEW}\\n' > a.txt")
-
-
-def call(tool, values, command):
+        return Call(tool.name, free, custom=True, namespace=tool.namespace)
     properties = tool.schema.get("properties") or {}
     required = tool.schema.get("required") or []
+    if tool.name.endswith(("apply_patch", "exec")) and len(properties) == 1:
+        return Call(tool.name, {name: free for name in properties}, namespace=tool.namespace)
     arguments = {}
     for name, schema in properties.items():
         kind = str(schema.get("type", "")).lower()

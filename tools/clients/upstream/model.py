@@ -105,7 +105,10 @@ INPUT, CACHED, OUTPUT, REASONING = 100, 10, 20, 5
 
 
 def canonical(value):
-    """JSON with sorted keys and without cache markers, which move from message to message."""
+    """JSON with sorted keys, without what a client changes when it moves its cache marker: the marker itself, and a text that is a
+    list of one block while it has the marker and a string otherwise (Claude Code)."""
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        value = {**value, "content": [{"type": "text", "text": value["content"]}]}
     return json.dumps(strip(value), sort_keys=True, separators=(",", ":"))
 
 
