@@ -17,11 +17,12 @@ class Run:
     key: str
     model: str
     prompt: str
+    resume: bool = False  # whether to go on with the last session of this home
 
 
 def codex(run):
     folder = run.home / ".codex"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(f"""
 model = "{run.model}"
 model_provider = "gateway"
@@ -37,7 +38,8 @@ base_url = "{run.base}/v1"
 env_key = "GATEWAY_KEY"
 wire_api = "responses"
 """)
-    command = [node_program(run, "codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", run.prompt]
+    resume = ["resume", "--last"] if run.resume else []
+    command = [node_program(run, "codex"), "exec", *resume, "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", run.prompt]
     return command, {"GATEWAY_KEY": run.key, "CODEX_HOME": str(folder)}
 
 
@@ -48,21 +50,24 @@ def claude(run):
         "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "IS_SANDBOX": "1", "MAX_THINKING_TOKENS": "4000",
     }
-    return [node_program(run, "claude"), "-p", run.prompt, "--dangerously-skip-permissions"], environment
+    resume = ["--continue"] if run.resume else []
+    return [node_program(run, "claude"), "-p", run.prompt, "--dangerously-skip-permissions", *resume], environment
 
 
 def gemini(run):
     settings(run.home / ".gemini", {"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
                                     "telemetry": {"enabled": False}, "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False}})
     environment = {"GEMINI_API_KEY": run.key, "GOOGLE_GEMINI_BASE_URL": run.base, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    return [node_program(run, "gemini"), "-p", run.prompt, "-m", run.model, "--approval-mode", "yolo"], environment
+    resume = ["--resume", "latest"] if run.resume else []
+    return [node_program(run, "gemini"), "-p", run.prompt, "-m", run.model, "--approval-mode", "yolo", *resume], environment
 
 
 def qwen(run):
     settings(run.home / ".qwen", {"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False},
                                   "telemetry": {"enabled": False}, "general": {"enableAutoUpdate": False, "disableAutoUpdate": True}})
     environment = {"OPENAI_API_KEY": run.key, "OPENAI_BASE_URL": f"{run.base}/v1", "OPENAI_MODEL": run.model}
-    return [node_program(run, "qwen"), "-p", run.prompt, "--approval-mode", "yolo"], environment
+    resume = ["--continue"] if run.resume else []
+    return [node_program(run, "qwen"), "-p", run.prompt, "--approval-mode", "yolo", *resume], environment
 
 
 def aider(run):
@@ -80,13 +85,17 @@ AGENTS = {
     "gemini": (gemini, "gemini", "m"), "claude": (claude, "anthropic", "m"), "qwen": (qwen, "chat", "m"), "aider": (aider, "chat", "m"),
 }
 
+# Agents whose resumed session begins with the same requests. The others change their history themselves: Gemini CLI 0.61 loses its signatures and
+# repeats every function response, Qwen Code 0.24 writes a new git status into its system prompt.
+RESUMABLE = {"codex", "codex-gpt-5.5", "codex-gpt-6-sol", "claude"}
+
 
 def node_program(run, name):
     return str(run.cache / "agents/node_modules/.bin" / name)
 
 
 def settings(folder, value):
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "settings.json").write_text(json.dumps(value))
 
 
@@ -96,7 +105,7 @@ def execute(agent, run, log, limit):
     keep = {k: os.environ[k] for k in ("LANG", "TERM", "TMPDIR") if k in os.environ}
     path = f"{run.cache}/node/bin:{os.environ['PATH']}"
     environment = {**keep, **environment, "PATH": path, "HOME": str(run.home), "NO_PROXY": "*", "NO_COLOR": "1", "CI": "1"}
-    with log.open("w") as out:
+    with log.open("a") as out:
         process = subprocess.Popen(command, cwd=run.repo, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                    start_new_session=True)
         try:

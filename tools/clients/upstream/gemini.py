@@ -2,11 +2,27 @@
 
 import base64
 import json
+import re
 
 from .model import CACHED, INPUT, OUTPUT, REASONING, SeenCall, Tool, View, pieces
 
 
+# What a client names itself: keys inside are not the API's.
+FREE = ("args", "response", "parameters", "parametersJsonSchema", "responseSchema", "responseJsonSchema")
+
+
+def camel(value):
+    """The API takes its fields in either case. The Python SDK mixes them, LiteLLM sends snake_case."""
+    if isinstance(value, list):
+        return [camel(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    named = {re.sub(r"_(\w)", lambda found: found[1].upper(), k): v for k, v in value.items()}
+    return {k: v if k in FREE else camel(v) for k, v in named.items()}
+
+
 def read(path, body):
+    body = camel(body)
     name, _, method = path.split("?")[0].rpartition("/models/")[2].rpartition(":")
     view = View("gemini", model=name, stream=method.startswith("stream"), body=body)
     view.system = body.get("systemInstruction")
@@ -41,9 +57,9 @@ def read_part(view, step, part):
             view.user_texts.append(part["text"])
         if "inlineData" in part:
             blob = part["inlineData"]
-            # Either case and either alphabet: the Python SDK sends `mime_type` and URL-safe base64.
+            # The Python SDK sends URL-safe base64.
             data = blob["data"].replace("-", "+").replace("_", "/")
-            view.images.append((blob.get("mimeType") or blob["mime_type"], base64.b64decode(data, validate=True)))
+            view.images.append((blob["mimeType"], base64.b64decode(data, validate=True)))
         if "fileData" in part:
             view.images.append((part["fileData"].get("mimeType", ""), part["fileData"]["fileUri"]))
         if "functionResponse" in part:
