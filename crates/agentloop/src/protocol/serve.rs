@@ -2,6 +2,10 @@
 //!
 //! A server that calls these functions supports all protocols without naming any of them. The simulator is one.
 
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(super) mod known;
+#[cfg(any(feature = "anthropic", feature = "gemini"))]
+pub(super) mod notes;
 mod reply;
 
 use std::fmt;

@@ -1,7 +1,5 @@
 //! Sources of text, on the way in and on the way back.
 
-#[cfg(feature = "serve")]
-use serde_json::Map;
 use serde_json::{Value, json};
 
 #[cfg(feature = "serve")]
@@ -123,17 +121,12 @@ pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Opti
 pub(super) fn serve(citation: &Citation) -> Value {
     match citation {
         Citation::Url(url) => {
-            let mut fields = Map::new();
-            fields.insert("type".to_owned(), json!("web_search_result_location"));
-            fields.insert("url".to_owned(), json!(url.url));
-            fields.insert("title".to_owned(), json!(url.title));
-            fields.insert("cited_text".to_owned(), json!(url.cited_text));
-            if let Some(state) = &url.provider_state
-                && let Some(index) = state.data.get("encrypted_index")
-            {
-                fields.insert("encrypted_index".to_owned(), index.clone());
-            }
-            Value::Object(fields)
+            let state = url.provider_state.as_deref();
+            let index = state.and_then(|state| state.data.get("encrypted_index")?.as_str());
+            // The texts are required.
+            json!({ "type": "web_search_result_location", "url": url.url, "title": url.title,
+                    "cited_text": url.cited_text.as_deref().unwrap_or_default(),
+                    "encrypted_index": index.unwrap_or_default() })
         }
         Citation::File(file) => file_citation::served(file),
         Citation::Opaque(opaque) => opaque.data.clone(),

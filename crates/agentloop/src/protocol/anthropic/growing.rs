@@ -9,7 +9,7 @@ use std::mem::{size_of, take};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use complete::{image, language, whole};
+pub(super) use complete::{image, language, whole};
 
 use super::citations;
 use super::wire::Delta;

@@ -8,7 +8,7 @@ use crate::chat::{
 };
 
 /// Returns the language of the provider's own tools that run code.
-pub(super) fn language(tool: &str) -> Option<&'static str> {
+pub(in crate::protocol::anthropic) fn language(tool: &str) -> Option<&'static str> {
     match tool {
         "code_execution" => Some("python"),
         "bash_code_execution" => Some("bash"),
@@ -18,7 +18,7 @@ pub(super) fn language(tool: &str) -> Option<&'static str> {
 }
 
 /// Returns an image, in the form that requests have for it: no model of today draws, gateways do.
-pub(super) fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
+pub(in crate::protocol::anthropic) fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
     let source = fields.get("source")?;
     let text = |name: &str| source.get(name).and_then(Value::as_str).map(str::to_owned);
     match (text("media_type"), text("data"), text("url")) {
@@ -36,7 +36,10 @@ pub(super) fn image(fields: &Map<String, Value>) -> Option<ImagePart> {
 }
 
 /// Returns a block that has no deltas.
-pub(super) fn whole(mut fields: Map<String, Value>, provider: &str) -> ResponsePart {
+pub(in crate::protocol::anthropic) fn whole(
+    mut fields: Map<String, Value>,
+    provider: &str,
+) -> ResponsePart {
     let word = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let kind = word("type").to_owned();
     if kind == "redacted_thinking" {

@@ -1,8 +1,15 @@
 //! The server's side: reads requests and writes responses.
 
+mod blocks;
+mod client_tools;
+mod media;
+mod messages;
 mod request;
 mod response;
+mod server_tools;
+mod settings;
 mod stream;
+mod tools;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};

@@ -1,10 +1,15 @@
 //! Writes complete responses.
 
+use std::borrow::Cow;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::super::citations;
-use crate::chat::{ChatResponse, CodeOutcome, FinishReason, ProviderState, ResponsePart, Usage};
+use super::server_tools;
+use crate::calendar;
+use crate::chat::{ChatResponse, FinishReason, ResponsePart, ToolCallPart, Usage};
 use crate::error::{Error, ErrorKind};
 use crate::models::ModelInfo;
 
@@ -16,40 +21,65 @@ fn bytes(value: &Value) -> Bytes {
 pub(super) fn write_body(response: &ChatResponse) -> Bytes {
     let choice = response.choices.first().cloned().unwrap_or_default();
     let content: Vec<Value> = choice.content.iter().flat_map(block).collect();
-    let reason = stop_reason(choice.raw_finish_reason.as_deref(), &choice.finish_reason);
+    let stop = Stop::of(&choice.finish_reason, choice.raw_finish_reason.as_deref(), response);
     bytes(&json!({
-        "id": response.id,
+        "id": message_id(&response.id),
         "type": "message",
         "role": "assistant",
         "model": response.model,
         "content": content,
-        "stop_reason": reason,
-        "stop_sequence": null,
+        "stop_reason": stop.reason,
+        "stop_sequence": stop.sequence,
         "usage": usage(&response.usage),
     }))
 }
 
-/// The wire's word for why a response ended: the response's own if it is one, else the one of the same meaning.
-pub(super) fn stop_reason(raw: Option<&str>, reason: &FinishReason) -> String {
-    const WORDS: [&str; 8] = [
-        "end_turn",
-        "stop_sequence",
-        "max_tokens",
-        "tool_use",
-        "pause_turn",
-        "refusal",
-        "model_context_window_exceeded",
-        "compaction",
-    ];
-    let word = match reason {
-        _ if raw.is_some_and(|raw| WORDS.contains(&raw)) => raw.unwrap_or_default(),
-        FinishReason::Stop => "end_turn",
-        FinishReason::Length => "max_tokens",
-        FinishReason::ToolCalls => "tool_use",
-        FinishReason::ContentFilter => "refusal",
-        other => raw.unwrap_or(other.as_str()),
-    };
-    word.to_owned()
+/// Returns the id of a message. Clients tell messages apart by it, so a response without one gets one.
+pub(super) fn message_id(id: &str) -> Cow<'_, str> {
+    if !id.is_empty() {
+        return Cow::Borrowed(id);
+    }
+    let number = RandomState::new().build_hasher().finish();
+    Cow::Owned(format!("msg_{number:016x}"))
+}
+
+/// Why a response ended, in the words of the wire.
+pub(super) struct Stop<'a> {
+    pub(super) reason: &'static str,
+    pub(super) sequence: Option<&'a str>,
+}
+
+impl<'a> Stop<'a> {
+    /// Returns the response's own word if it is one of the wire's, else the one of the same meaning. The word of another API
+    /// never reaches the client.
+    pub(super) fn of(reason: &FinishReason, raw: Option<&str>, response: &'a ChatResponse) -> Self {
+        const WORDS: [&str; 8] = [
+            "end_turn",
+            "stop_sequence",
+            "pause_turn",
+            "compaction",
+            "max_tokens",
+            "model_context_window_exceeded",
+            "tool_use",
+            "refusal",
+        ];
+        let metadata = &response.provider_metadata;
+        let sequence = metadata.get("stopSequence").and_then(Value::as_str);
+        let raw = raw.unwrap_or(reason.as_str());
+        let own = WORDS.iter().find(|word| **word == raw);
+        let reason = match (own, reason) {
+            (Some(word), _) => word,
+            (None, FinishReason::Stop) if sequence.is_some() => "stop_sequence",
+            (None, FinishReason::Length) => "max_tokens",
+            (None, FinishReason::ToolCalls) => "tool_use",
+            (None, FinishReason::ContentFilter) => "refusal",
+            // The API has no word for a response that failed: it reports an error. A body is complete, and must not pass
+            // for a good one.
+            (None, FinishReason::Error) => "error",
+            (None, _) => "end_turn",
+        };
+        Self { reason, sequence: sequence.filter(|_| reason == "stop_sequence") }
+    }
 }
 
 /// Returns a part as a block; none for what the wire has no block for.
@@ -64,12 +94,12 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
             block
         }
         ResponsePart::ToolCall(call) => {
-            let input = call.parse().unwrap_or_else(|_| json!(call.arguments));
-            let mut block = extras(call.provider_state.as_deref());
+            let mut block = Map::new();
             block.insert("type".to_owned(), json!("tool_use"));
             block.insert("id".to_owned(), json!(call.id));
             block.insert("name".to_owned(), json!(call.name));
-            block.insert("input".to_owned(), input);
+            block.insert("input".to_owned(), input_object(call));
+            block.extend(call_state(part));
             Value::Object(block)
         }
         ResponsePart::Thinking(part) => json!({
@@ -80,49 +110,6 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
         ResponsePart::RedactedThinking(part) => {
             json!({ "type": "redacted_thinking", "data": part.data })
         }
-        ResponsePart::CodeExecution(code) => {
-            let (name, field) = match code.language.as_str() {
-                "bash" => ("bash_code_execution", "command"),
-                _ => ("code_execution", "code"),
-            };
-            json!({ "type": "server_tool_use", "id": code.id.as_deref().unwrap_or_default(),
-                    "name": name, "input": { field: code.code } })
-        }
-        ResponsePart::CodeResult(result) => {
-            let failed = i64::from(result.outcome != CodeOutcome::Ok);
-            let files: Vec<Value> = result
-                .files
-                .iter()
-                .map(|file| json!({ "type": "code_execution_output", "file_id": file }))
-                .collect();
-            let stderr = result.stderr.as_deref().unwrap_or_default();
-            json!({
-                "type": "code_execution_tool_result",
-                "tool_use_id": result.id.as_deref().unwrap_or_default(),
-                "content": {
-                    "type": "code_execution_result",
-                    "stdout": if failed == 0 { result.output.as_str() } else { "" },
-                    "stderr": if failed == 0 { stderr } else { result.output.as_str() },
-                    "return_code": result.exit_code.unwrap_or(failed),
-                    "content": files,
-                },
-            })
-        }
-        ResponsePart::ServerToolCall(call) => {
-            let mut block = extras(call.provider_state.as_deref());
-            block.entry("type").or_insert_with(|| json!("server_tool_use"));
-            block.insert("id".to_owned(), json!(call.id));
-            block.insert("name".to_owned(), json!(call.name));
-            block.insert("input".to_owned(), call.arguments.clone());
-            Value::Object(block)
-        }
-        ResponsePart::ServerToolResult(result) => {
-            let mut block = extras(result.provider_state.as_deref());
-            block.entry("type").or_insert_with(|| json!("web_search_tool_result"));
-            block.insert("tool_use_id".to_owned(), json!(result.tool_call_id));
-            block.insert("content".to_owned(), result.content.clone());
-            Value::Object(block)
-        }
         ResponsePart::Image(image) => {
             let source = match &image.url {
                 Some(url) if image.data.is_empty() => json!({ "type": "url", "url": url }),
@@ -130,56 +117,74 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
             };
             json!({ "type": "image", "source": source })
         }
-        ResponsePart::Opaque(opaque) => opaque.data.clone(),
-        _ => return None,
+        // The wire has no audio, but it has text.
+        ResponsePart::Audio(audio) => {
+            json!({ "type": "text", "text": audio.transcript.as_deref().filter(|text| !text.is_empty())? })
+        }
+        ResponsePart::File(_) => return None,
+        other => return server_tools::block(other),
     })
 }
 
-fn extras(state: Option<&ProviderState>) -> Map<String, Value> {
-    state.and_then(|state| state.data.as_object()).cloned().unwrap_or_default()
+/// Returns the arguments of a call as the object that the wire requires. Anything else is put into a field, as in requests.
+fn input_object(call: &ToolCallPart) -> Value {
+    match call.parse::<Value>() {
+        Ok(Value::Object(input)) => Value::Object(input),
+        Ok(Value::Null) => json!({}),
+        Ok(other) => json!({ "_raw": other }),
+        Err(_) => json!({ "_raw": call.arguments }),
+    }
 }
 
-/// Returns the usage. What was read from or written to a cache is beside the other input.
+/// Returns the fields beside those of every call, which the caller sends back with it. State of another API stays out.
+pub(super) fn call_state(part: &ResponsePart) -> Map<String, Value> {
+    const KNOWN: [&str; 2] = ["caller", "toolset_name"];
+    let state = part.provider_state().and_then(|state| state.data.as_object());
+    let fields = state.into_iter().flatten().filter(|(name, _)| KNOWN.contains(&name.as_str()));
+    fields.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Returns the usage. What was read from or written to a cache is beside the other input. The numbers of input and output are
+/// required: they are 0 if the provider reported none.
 pub(super) fn usage(usage: &Usage) -> Value {
     let details = &usage.details;
     let cached = details.cached_tokens.unwrap_or(0);
     let written = details.cache_write_tokens.unwrap_or(0);
-    let mut wire = Map::new();
-    if let Some(prompt) = usage.prompt_tokens {
-        let input = prompt.saturating_sub(cached).saturating_sub(written);
-        wire.insert("input_tokens".to_owned(), json!(input));
-    }
-    for (name, tokens) in [
-        ("output_tokens", usage.completion_tokens),
-        ("cache_read_input_tokens", details.cached_tokens),
-        ("cache_creation_input_tokens", details.cache_write_tokens),
-    ] {
-        if let Some(tokens) = tokens {
-            wire.insert(name.to_owned(), json!(tokens));
-        }
-    }
+    let input = usage.prompt_tokens.unwrap_or(0).saturating_sub(cached).saturating_sub(written);
+    let mut wire = json!({
+        "input_tokens": input,
+        "cache_creation_input_tokens": details.cache_write_tokens,
+        "cache_read_input_tokens": details.cached_tokens,
+        "output_tokens": usage.completion_tokens.unwrap_or(0),
+    });
     if let Some(hour) = details.cache_write_hour_tokens {
         let short = written.saturating_sub(hour);
-        wire.insert(
-            "cache_creation".to_owned(),
-            json!({ "ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": hour }),
-        );
+        wire["cache_creation"] =
+            json!({ "ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": hour });
     }
     if let Some(tokens) = details.reasoning_tokens {
-        let details = json!({ "thinking_tokens": tokens });
-        wire.insert("output_tokens_details".to_owned(), details);
+        wire["output_tokens_details"] = json!({ "thinking_tokens": tokens });
     }
-    if !details.server_tool_requests.is_empty() {
-        wire.insert("server_tool_use".to_owned(), json!(details.server_tool_requests));
+    let mut requests = Map::new();
+    for (name, count) in &details.server_tool_requests {
+        if name.ends_with("_requests") {
+            requests.insert(name.clone(), json!(count));
+        }
     }
-    Value::Object(wire)
+    if !requests.is_empty() {
+        for name in ["web_search_requests", "web_fetch_requests"] {
+            requests.entry(name).or_insert(json!(0));
+        }
+        wire["server_tool_use"] = Value::Object(requests);
+    }
+    wire
 }
 
 pub(super) fn error_object(error: &Error) -> Value {
     let kind = match (error.kind(), error.status()) {
-        (ErrorKind::Auth, Some(403)) => "permission_error",
-        (ErrorKind::Auth, _) => "authentication_error",
-        (ErrorKind::Quota, _) => "billing_error",
+        (_, Some(403)) => "permission_error",
+        (ErrorKind::Auth, _) | (_, Some(401)) => "authentication_error",
+        (ErrorKind::Quota, _) | (_, Some(402)) => "billing_error",
         (ErrorKind::NotFound, _) => "not_found_error",
         (ErrorKind::Conflict, _) => "conflict_error",
         (ErrorKind::RateLimit, _) => "rate_limit_error",
@@ -190,12 +195,11 @@ pub(super) fn error_object(error: &Error) -> Value {
         (ErrorKind::InvalidRequest | ErrorKind::ContextLength, None) => "invalid_request_error",
         _ => "api_error",
     };
-    let mut body =
-        json!({ "type": "error", "error": { "type": kind, "message": error.message() } });
-    if let Some(id) = error.request_id() {
-        body["request_id"] = json!(id);
+    let mut object = json!({ "type": kind, "message": error.message() });
+    if let Some(code) = error.code() {
+        object["code"] = json!(code);
     }
-    body
+    json!({ "type": "error", "error": object, "request_id": error.request_id() })
 }
 
 /// Writes the body of a failed call.
@@ -217,24 +221,17 @@ pub(super) fn write_model(model: &ModelInfo) -> Bytes {
 }
 
 fn model_object(model: &ModelInfo) -> Value {
-    let mut wire = json!({
+    // The API documents 1970 for a date that is not known.
+    let created = model.created.and_then(|seconds| u64::try_from(seconds).ok()).unwrap_or(0);
+    json!({
         "type": "model",
         "id": model.id,
         "display_name": model.name.as_deref().unwrap_or(&model.id),
-    });
-    if let Some(tokens) = model.context_window {
-        wire["max_input_tokens"] = json!(tokens);
-    }
-    if let Some(tokens) = model.max_output_tokens {
-        wire["max_tokens"] = json!(tokens);
-    }
-    if let Some(owner) = &model.owned_by {
-        wire["owned_by"] = json!(owner);
-    }
-    if let Some(created) = model.created {
-        wire["created"] = json!(created);
-    }
-    wire
+        "created_at": calendar::write_rfc3339(created),
+        "lifecycle": "active",
+        "max_input_tokens": model.context_window,
+        "max_tokens": model.max_output_tokens,
+    })
 }
 
 /// Writes the body of a token count.

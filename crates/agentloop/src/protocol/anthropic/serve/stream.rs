@@ -1,122 +1,257 @@
 //! Writes a stream of named events, block by block.
+//!
+//! The API opens a block only after it has closed the one before. Calls that grow at the same time are therefore written one after the
+//! other: what arrives for a later one waits until the earlier one is complete.
+
+use std::collections::VecDeque;
+use std::io::Write as _;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::super::citations;
-use super::response::{block, error_object, stop_reason, usage};
-use crate::chat::{ChatStreamEvent, FinishReason, PartDelta, PartStart, Usage};
-use crate::error::Error;
+use super::response::{Stop, block, error_object, message_id, usage};
+use crate::chat::{ChatStreamEvent, FinishReason, PartDelta, PartStart, ResponsePart, Usage};
+use crate::error::{Error, ErrorKind};
 use crate::protocol::serve::WriteStream;
 
 /// Writes a stream, event by event. The wire has one response: that of the first choice.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
-    /// The blocks that have begun: part and index.
-    blocks: Vec<(u32, usize)>,
+    /// The parts that have started and are not closed.
+    open: Vec<Open>,
+    /// The index of the next block.
+    next: usize,
+    /// The part whose block is open on the wire.
+    current: Option<u32>,
+    waiting: VecDeque<Waiting>,
     reason: Option<(FinishReason, Option<String>)>,
     usage: Box<Usage>,
 }
 
+/// A part that is not closed.
+#[derive(Debug)]
+struct Open {
+    part: u32,
+    /// The index of its block.
+    index: usize,
+    has_content: bool,
+    is_signed: bool,
+}
+
+/// A block that waits for another one to end.
+#[derive(Debug)]
+struct Waiting {
+    part: u32,
+    bytes: Vec<u8>,
+    is_closed: bool,
+}
+
 impl WriteStream for StreamWriter {
     fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        match event {
+        let out = match event {
             ChatStreamEvent::MessageStart { id, model, .. } => frame(
                 "message_start",
-                &json!({ "message": {
-                    "id": id, "type": "message", "role": "assistant", "model": model, "content": [],
-                    "stop_reason": null, "stop_sequence": null,
-                    "usage": { "input_tokens": 0, "output_tokens": 0 },
+                &json!({ "type": "message_start", "message": {
+                    "id": message_id(id), "type": "message", "role": "assistant", "model": model,
+                    "content": [], "stop_reason": null, "stop_sequence": null,
+                    "usage": { "input_tokens": 0, "cache_creation_input_tokens": null,
+                               "cache_read_input_tokens": null, "output_tokens": 0 },
                 } }),
             ),
             ChatStreamEvent::ContentStart { choice_index: 0, part_index, part } => {
-                let block = match part {
-                    PartStart::Text {} => json!({ "type": "text", "text": "" }),
-                    PartStart::Thinking {} => {
-                        json!({ "type": "thinking", "thinking": "", "signature": "" })
-                    }
-                    PartStart::ToolCall { id, name } => {
-                        json!({ "type": "tool_use", "id": id, "name": name, "input": {} })
-                    }
-                    // The others come whole.
-                    _ => return Bytes::new(),
-                };
-                self.start(*part_index, &block)
+                self.start_part(*part_index, part)
             }
             ChatStreamEvent::ContentDelta { choice_index: 0, part_index, delta } => {
-                let delta = match delta {
-                    PartDelta::Text { text } => json!({ "type": "text_delta", "text": text }),
-                    PartDelta::Thinking { thinking } => {
-                        json!({ "type": "thinking_delta", "thinking": thinking })
-                    }
-                    PartDelta::ThinkingSignature { signature } => {
-                        json!({ "type": "signature_delta", "signature": signature })
-                    }
-                    PartDelta::ToolCallArguments { arguments } => {
-                        json!({ "type": "input_json_delta", "partial_json": arguments })
-                    }
-                    PartDelta::Citation { citation } => {
-                        json!({ "type": "citations_delta", "citation": citations::serve(citation) })
-                    }
-                    _ => return Bytes::new(),
-                };
-                match self.index(*part_index) {
-                    Some(index) => {
-                        let event = json!({ "index": index, "delta": delta });
-                        frame("content_block_delta", &event)
-                    }
-                    None => Bytes::new(),
-                }
+                self.delta(*part_index, delta)
             }
             ChatStreamEvent::ContentDone { choice_index: 0, part_index, part } => {
-                if let Some(index) = self.index(*part_index) {
-                    return frame("content_block_stop", &json!({ "index": index }));
-                }
-                let Some(block) = block(part) else { return Bytes::new() };
-                let start = self.start(*part_index, &block);
-                let index = self.blocks.len() - 1;
-                let stop = frame("content_block_stop", &json!({ "index": index }));
-                Bytes::from([start, stop].concat())
+                self.done(*part_index, part)
             }
             ChatStreamEvent::MessageDelta { choice_index: 0, finish_reason, raw_finish_reason } => {
                 // Reported at the end, with the usage.
                 self.reason = Some((finish_reason.clone(), raw_finish_reason.clone()));
-                Bytes::new()
+                Vec::new()
             }
             ChatStreamEvent::Usage { usage, .. } => {
                 *self.usage = usage.clone();
-                Bytes::new()
+                Vec::new()
             }
-            ChatStreamEvent::MessageDone { .. } => {
+            ChatStreamEvent::MessageDone { response } => {
                 let (reason, raw) = self.reason.take().unwrap_or((FinishReason::Stop, None));
-                let delta = json!({ "stop_reason": stop_reason(raw.as_deref(), &reason),
-                                    "stop_sequence": null });
-                let end = json!({ "delta": delta, "usage": usage(&self.usage) });
-                let stop = frame("message_stop", &json!({}));
-                Bytes::from([frame("message_delta", &end), stop].concat())
+                if reason == FinishReason::Error {
+                    // The API reports it as an error, without the end of a message.
+                    let message = "the provider reports that the response failed";
+                    let error = Error::new(ErrorKind::Server, message);
+                    return Bytes::from(frame("error", &error_object(&error)));
+                }
+                let stop = Stop::of(&reason, raw.as_deref(), response);
+                let mut out = self.flush();
+                out.extend(frame(
+                    "message_delta",
+                    &json!({
+                        "type": "message_delta",
+                        "delta": { "stop_reason": stop.reason, "stop_sequence": stop.sequence },
+                        "usage": usage(&self.usage),
+                    }),
+                ));
+                out.extend(frame("message_stop", &json!({ "type": "message_stop" })));
+                out
             }
             ChatStreamEvent::Error { error } => {
                 frame("error", &error_object(&Error::from((**error).clone())))
             }
-            _ => Bytes::new(),
-        }
+            _ => Vec::new(),
+        };
+        Bytes::from(out)
     }
 }
 
 impl StreamWriter {
-    fn index(&self, part: u32) -> Option<usize> {
-        self.blocks.iter().find(|(known, _)| *known == part).map(|(_, index)| *index)
+    fn start_part(&mut self, part: u32, start: &PartStart) -> Vec<u8> {
+        let block = match start {
+            PartStart::Text {} => json!({ "type": "text", "text": "" }),
+            PartStart::Thinking {} => {
+                json!({ "type": "thinking", "thinking": "", "signature": "" })
+            }
+            PartStart::ToolCall { id, name } => {
+                json!({ "type": "tool_use", "id": id, "name": name, "input": {} })
+            }
+            // The others are written when they are complete.
+            _ => return Vec::new(),
+        };
+        let open = Open { part, index: self.next, has_content: false, is_signed: false };
+        self.open.push(open);
+        self.start(part, &block)
     }
 
-    fn start(&mut self, part: u32, block: &Value) -> Bytes {
-        let index = self.blocks.len();
-        self.blocks.push((part, index));
-        frame("content_block_start", &json!({ "index": index, "content_block": block }))
+    /// Starts the next block.
+    fn start(&mut self, part: u32, block: &Value) -> Vec<u8> {
+        let index = self.next;
+        self.next += 1;
+        let event =
+            json!({ "type": "content_block_start", "index": index, "content_block": block });
+        self.put(part, frame("content_block_start", &event))
+    }
+
+    fn delta(&mut self, part: u32, delta: &PartDelta) -> Vec<u8> {
+        let Some(open) = self.open.iter_mut().find(|open| open.part == part) else {
+            return Vec::new();
+        };
+        let index = open.index;
+        let (kind, field, text) = match delta {
+            PartDelta::Text { text } => ("text_delta", "text", text),
+            PartDelta::Thinking { thinking } => ("thinking_delta", "thinking", thinking),
+            PartDelta::ToolCallArguments { arguments } => {
+                ("input_json_delta", "partial_json", arguments)
+            }
+            PartDelta::ThinkingSignature { signature } => {
+                open.is_signed = true;
+                ("signature_delta", "signature", signature)
+            }
+            PartDelta::Citation { citation } => {
+                let event = json!({ "type": "content_block_delta", "index": index, "delta": {
+                    "type": "citations_delta", "citation": citations::serve(citation),
+                } });
+                return self.put(part, frame("content_block_delta", &event));
+            }
+            _ => return Vec::new(),
+        };
+        if text.is_empty() {
+            return Vec::new();
+        }
+        open.has_content |= kind != "signature_delta";
+        self.put(part, delta_frame(index, kind, field, text))
+    }
+
+    /// Ends the block of a part, after what was not in its deltas.
+    fn done(&mut self, part: u32, whole: &ResponsePart) -> Vec<u8> {
+        let Some(at) = self.open.iter().position(|open| open.part == part) else {
+            let Some(block) = block(whole) else { return Vec::new() };
+            let mut out = self.start(part, &block);
+            out.extend(self.close(part, self.next - 1));
+            return out;
+        };
+        let (has_content, is_signed) = (self.open[at].has_content, self.open[at].is_signed);
+        let rest = match whole {
+            ResponsePart::Text(text) if !has_content => {
+                Some(PartDelta::Text { text: text.text.clone() })
+            }
+            ResponsePart::Thinking(thinking) if !has_content => {
+                Some(PartDelta::Thinking { thinking: thinking.thinking.clone() })
+            }
+            ResponsePart::ToolCall(call) if !has_content => {
+                Some(PartDelta::ToolCallArguments { arguments: call.arguments.clone() })
+            }
+            _ => None,
+        };
+        let mut out = rest.map(|delta| self.delta(part, &delta)).unwrap_or_default();
+        if let ResponsePart::Thinking(thinking) = whole
+            && let Some(signature) = thinking.signature.clone().filter(|_| !is_signed)
+        {
+            out.extend(self.delta(part, &PartDelta::ThinkingSignature { signature }));
+        }
+        let index = self.open.swap_remove(at).index;
+        out.extend(self.close(part, index));
+        out
+    }
+
+    fn close(&mut self, part: u32, index: usize) -> Vec<u8> {
+        let mut stop = Vec::with_capacity(96);
+        let _ = write!(
+            stop,
+            "event: content_block_stop\ndata: {{\"type\":\"content_block_stop\",\"index\":{index}}}\n\n"
+        );
+        let mut out = self.put(part, stop);
+        if self.current != Some(part) {
+            if let Some(waiting) = self.waiting.iter_mut().rev().find(|it| it.part == part) {
+                waiting.is_closed = true;
+            }
+            return out;
+        }
+        self.current = None;
+        while let Some(next) = self.waiting.pop_front() {
+            out.extend(next.bytes);
+            if !next.is_closed {
+                self.current = Some(next.part);
+                break;
+            }
+        }
+        out
+    }
+
+    /// Writes bytes of a block, or keeps them if another block is open.
+    fn put(&mut self, part: u32, bytes: Vec<u8>) -> Vec<u8> {
+        if *self.current.get_or_insert(part) == part {
+            return bytes;
+        }
+        match self.waiting.iter_mut().rev().find(|waiting| waiting.part == part) {
+            Some(waiting) => waiting.bytes.extend(bytes),
+            None => self.waiting.push_back(Waiting { part, bytes, is_closed: false }),
+        }
+        Vec::new()
+    }
+
+    /// Returns what still waits at the end of the message.
+    fn flush(&mut self) -> Vec<u8> {
+        self.current = None;
+        self.waiting.drain(..).flat_map(|waiting| waiting.bytes).collect()
     }
 }
 
-fn frame(name: &str, event: &Value) -> Bytes {
-    let mut event = event.clone();
-    event["type"] = json!(name);
-    Bytes::from(format!("event: {name}\ndata: {event}\n\n"))
+/// Writes a delta. This is most of a stream, so it is written without a value in between.
+fn delta_frame(index: usize, kind: &str, field: &str, text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 144);
+    let _ = write!(
+        out,
+        "event: content_block_delta\ndata: {{\"type\":\"content_block_delta\",\"index\":{index},\
+         \"delta\":{{\"type\":\"{kind}\",\"{field}\":"
+    );
+    let _ = serde_json::to_writer(&mut out, text);
+    out.extend_from_slice(b"}}\n\n");
+    out
+}
+
+fn frame(name: &str, event: &Value) -> Vec<u8> {
+    format!("event: {name}\ndata: {event}\n\n").into_bytes()
 }
