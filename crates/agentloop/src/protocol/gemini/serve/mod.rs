@@ -1,8 +1,16 @@
 //! The server's side: reads requests and writes responses.
 
+mod config;
+mod contents;
+mod embed;
+mod names;
+mod parts;
 mod request;
 mod response;
+mod schema;
 mod stream;
+mod tools;
+mod written;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -25,7 +33,7 @@ impl Serve for Server {
     }
 
     fn read_embed(&self, path: &str, body: &[u8]) -> Result<ServedEmbed> {
-        request::read_embed(path, body)
+        embed::read_embed(path, body)
     }
 
     fn write_body(&self, response: &ChatResponse) -> Bytes {

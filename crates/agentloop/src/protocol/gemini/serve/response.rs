@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+use super::written::part;
 use crate::chat::{
-    ChatResponse, Choice, Citation, CodeOutcome, FileCitation, FinishReason, Logprobs,
-    ResponsePart, Usage,
+    ChatResponse, Choice, Citation, FileCitation, FinishReason, Logprobs, ResponsePart,
+    TokenLogprob, Usage,
 };
 use crate::error::{Error, ErrorKind};
 use crate::models::ModelInfo;
@@ -33,11 +34,12 @@ pub(super) fn write_body(response: &ChatResponse) -> Bytes {
 fn candidate(choice: &Choice) -> Value {
     let mut sources = Sources::default();
     let mut parts = Vec::new();
-    for (at, content) in choice.content.iter().enumerate() {
+    for content in &choice.content {
+        let Some(part) = part(content) else { continue };
         if let ResponsePart::Text(text) = content {
-            sources.add(at, &text.text, &text.citations);
+            sources.add(parts.len(), &text.text, &text.citations);
         }
-        parts.push(part(content));
+        parts.push(part);
     }
     let mut fields = json!({
         "content": { "parts": parts, "role": "model" },
@@ -51,59 +53,6 @@ fn candidate(choice: &Choice) -> Value {
         fields["groundingMetadata"] = metadata;
     }
     fields
-}
-
-pub(super) fn part(part: &ResponsePart) -> Value {
-    let mut fields = match part {
-        ResponsePart::Text(text) => json!({ "text": text.text }),
-        ResponsePart::Thinking(thoughts) => json!({ "text": thoughts.thinking, "thought": true }),
-        ResponsePart::ToolCall(call) => {
-            let args: Value = call.parse().unwrap_or_else(|_| json!({}));
-            let id = part.provider_state().and_then(|state| state.data.get("id"));
-            let mut fields = json!({ "name": call.name, "args": args });
-            fields["id"] = id.cloned().unwrap_or_else(|| call.id.as_str().into());
-            json!({ "functionCall": fields })
-        }
-        ResponsePart::Image(image) => blob(&image.mime_type, &image.data, image.url.as_deref()),
-        ResponsePart::Audio(audio) => blob(&audio.mime_type, &audio.data, None),
-        ResponsePart::File(file) => blob(&file.mime_type, &file.data, file.url.as_deref()),
-        ResponsePart::CodeExecution(code) => json!({ "executableCode": {
-            "id": code.id, "language": code.language.to_ascii_uppercase(), "code": code.code,
-        } }),
-        ResponsePart::CodeResult(result) => {
-            let outcome = match result.outcome {
-                CodeOutcome::Ok => "OUTCOME_OK",
-                CodeOutcome::Error => "OUTCOME_FAILED",
-                CodeOutcome::Timeout => "OUTCOME_DEADLINE_EXCEEDED",
-                CodeOutcome::Unknown => "OUTCOME_UNSPECIFIED",
-            };
-            json!({ "codeExecutionResult": {
-                "id": result.id, "outcome": outcome, "output": result.output,
-            } })
-        }
-        ResponsePart::ServerToolCall(call) => json!({ "toolCall": {
-            "id": call.id, "toolType": call.name, "args": call.arguments,
-        } }),
-        ResponsePart::ServerToolResult(result) => json!({ "toolResponse": {
-            "id": result.tool_call_id, "response": result.content,
-        } }),
-        ResponsePart::Opaque(opaque) => opaque.data.clone(),
-        ResponsePart::RedactedThinking(_) => json!({ "text": "", "thought": true }),
-    };
-    let signature = part.provider_state().and_then(|state| state.data.get("thoughtSignature"));
-    if let Some(signature) = signature {
-        fields["thoughtSignature"] = signature.clone();
-    }
-    fields
-}
-
-fn blob(mime_type: &str, data: &str, url: Option<&str>) -> Value {
-    match url {
-        Some(url) if data.is_empty() => {
-            json!({ "fileData": { "mimeType": mime_type, "fileUri": url } })
-        }
-        _ => json!({ "inlineData": { "mimeType": mime_type, "data": data } }),
-    }
 }
 
 /// The sources of a response's texts.
@@ -174,62 +123,115 @@ fn document(file: &FileCitation) -> Value {
     json!({ "retrievedContext": source })
 }
 
-/// Returns the provider's own word if it is one of this wire's, which are all in capitals.
-pub(super) fn finish_word(raw: Option<&str>, reason: &FinishReason) -> String {
-    let is_ours = |word: &&str| word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-    if let Some(raw) = raw.filter(is_ours) {
-        return raw.to_owned();
+/// Returns the response's own word if it is one of the wire's, else the one of the same meaning. The word of another API
+/// never reaches the client.
+pub(super) fn finish_word(raw: Option<&str>, reason: &FinishReason) -> &'static str {
+    const WORDS: [&str; 19] = [
+        "STOP",
+        "MAX_TOKENS",
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "OTHER",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MALFORMED_FUNCTION_CALL",
+        "IMAGE_SAFETY",
+        "UNEXPECTED_TOOL_CALL",
+        "TOO_MANY_TOOL_CALLS",
+        "IMAGE_PROHIBITED_CONTENT",
+        "NO_IMAGE",
+        "IMAGE_RECITATION",
+        "IMAGE_OTHER",
+        "CONTINUATION",
+        "MALFORMED_RESPONSE",
+    ];
+    let raw = raw.unwrap_or(reason.as_str());
+    if let Some(word) = WORDS.iter().find(|word| **word == raw) {
+        return word;
     }
     match reason {
-        FinishReason::Stop | FinishReason::ToolCalls => "STOP".to_owned(),
-        FinishReason::Length => "MAX_TOKENS".to_owned(),
-        FinishReason::ContentFilter => "SAFETY".to_owned(),
-        FinishReason::Error => "MALFORMED_RESPONSE".to_owned(),
-        FinishReason::Other(word) => word.clone(),
+        FinishReason::Stop | FinishReason::ToolCalls => "STOP",
+        FinishReason::Length => "MAX_TOKENS",
+        FinishReason::ContentFilter => "SAFETY",
+        FinishReason::Error => "MALFORMED_RESPONSE",
+        FinishReason::Other(_) => "OTHER",
     }
 }
 
 pub(super) fn write_logprobs(logprobs: &Logprobs) -> Value {
-    let chosen: Vec<Value> = logprobs
-        .content
-        .iter()
-        .map(|token| json!({ "token": token.token, "logProbability": token.logprob }))
-        .collect();
-    json!({ "chosenCandidates": chosen })
+    let token =
+        |token: &TokenLogprob| json!({ "token": token.token, "logProbability": token.logprob });
+    let chosen: Vec<Value> = logprobs.content.iter().map(token).collect();
+    let mut fields = json!({ "chosenCandidates": chosen });
+    if logprobs.content.iter().any(|token| !token.top_logprobs.is_empty()) {
+        let tops = logprobs.content.iter().map(|chosen| {
+            let candidates: Vec<Value> = chosen.top_logprobs.iter().map(token).collect();
+            json!({ "candidates": candidates })
+        });
+        fields["topCandidates"] = tops.collect();
+    }
+    fields
 }
 
+/// Returns the tokens. Thoughts are beside the other output.
 pub(super) fn usage(usage: &Usage) -> Value {
-    let thoughts = usage.details.reasoning_tokens;
+    let details = &usage.details;
+    let thoughts = details.reasoning_tokens;
     let mut fields = Map::new();
+    let sum = || Some(usage.prompt_tokens?.saturating_add(usage.completion_tokens?));
     let numbers = [
         ("promptTokenCount", usage.prompt_tokens),
         (
             "candidatesTokenCount",
             usage.completion_tokens.map(|all| all.saturating_sub(thoughts.unwrap_or(0))),
         ),
+        ("totalTokenCount", usage.total_tokens.or_else(sum)),
+        ("cachedContentTokenCount", details.cached_tokens),
         ("thoughtsTokenCount", thoughts),
-        ("cachedContentTokenCount", usage.details.cached_tokens),
-        ("totalTokenCount", usage.total_tokens),
     ];
     for (name, number) in numbers {
         if let Some(number) = number {
             fields.insert(name.to_owned(), number.into());
         }
     }
+    for (name, shares) in [
+        ("promptTokensDetails", &details.prompt_tokens_by_modality),
+        ("candidatesTokensDetails", &details.completion_tokens_by_modality),
+    ] {
+        let shares: Vec<Value> = shares
+            .iter()
+            .map(|(modality, tokens)| json!({ "modality": modality, "tokenCount": tokens }))
+            .collect();
+        if !shares.is_empty() {
+            fields.insert(name.to_owned(), Value::Array(shares));
+        }
+    }
     Value::Object(fields)
 }
 
 pub(super) fn error_object(error: &Error) -> Value {
-    let status = error.status().unwrap_or(500);
+    let status = error.status().filter(|status| *status >= 400).unwrap_or(match error.kind() {
+        ErrorKind::InvalidRequest | ErrorKind::ContextLength => 400,
+        ErrorKind::Auth => 401,
+        ErrorKind::NotFound => 404,
+        ErrorKind::RateLimit | ErrorKind::Quota => 429,
+        ErrorKind::Overloaded => 503,
+        ErrorKind::Timeout => 504,
+        _ => 500,
+    });
     let word = match status {
-        400 => "INVALID_ARGUMENT",
+        400 | 405 | 413 | 422 => "INVALID_ARGUMENT",
         401 => "UNAUTHENTICATED",
         403 => "PERMISSION_DENIED",
         404 => "NOT_FOUND",
         409 => "ABORTED",
         429 => "RESOURCE_EXHAUSTED",
-        503 => "UNAVAILABLE",
-        504 => "DEADLINE_EXCEEDED",
+        499 => "CANCELLED",
+        501 => "UNIMPLEMENTED",
+        503 | 529 => "UNAVAILABLE",
+        408 | 504 => "DEADLINE_EXCEEDED",
         500.. => "INTERNAL",
         _ => "FAILED_PRECONDITION",
     };
@@ -237,6 +239,10 @@ pub(super) fn error_object(error: &Error) -> Value {
     if error.kind() == ErrorKind::Auth && status == 400 {
         details.push(json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                              "reason": "API_KEY_INVALID" }));
+    }
+    if let Some(code) = error.code().filter(|code| *code != word) {
+        details.push(json!({ "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                             "reason": code }));
     }
     if let Some(wait) = error.retry_after() {
         details.push(json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo",
@@ -266,8 +272,13 @@ pub(super) fn write_model(model: &ModelInfo) -> Bytes {
 }
 
 fn model_object(model: &ModelInfo) -> Value {
-    let mut fields = json!({ "name": format!("models/{}", model.id) });
-    fields["displayName"] = model.name.as_deref().unwrap_or(&model.id).into();
+    let mut fields = json!({
+        "name": format!("models/{}", model.id),
+        "displayName": model.name.as_deref().unwrap_or(&model.id),
+        "version": "",
+        "description": "",
+        "supportedGenerationMethods": ["generateContent", "countTokens"],
+    });
     if let Some(tokens) = model.context_window {
         fields["inputTokenLimit"] = tokens.into();
     }

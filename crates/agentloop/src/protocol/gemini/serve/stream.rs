@@ -1,114 +1,178 @@
 //! Writes a stream of unnamed events.
+//!
+//! The writer always frames chunks as server-sent events. For a client that did not ask for `alt=sse`
+//! ([`StreamFraming::Array`](crate::protocol::serve::StreamFraming::Array)) the server strips `data: ` and the blank line
+//! of each frame and writes the chunks as the elements of one array.
+
+use std::io::Write as _;
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::response::{Sources, error_object, finish_word, part, usage, write_logprobs};
-use crate::chat::{ChatStreamEvent, PartDelta, ResponsePart};
+use super::response::{Sources, error_object, finish_word, usage, write_logprobs};
+use super::written::{part, signature};
+use crate::chat::{ChatStreamEvent, PartDelta, ResponsePart, Usage};
 use crate::error::Error;
 use crate::protocol::serve::WriteStream;
 
-/// Writes a stream, event by event. A part that does not grow is written when it is complete.
+/// Writes a stream, event by event. A part that does not grow is written when it is complete. The last chunk has the
+/// finish reasons and the usage, as that of the API does: clients look for both in one chunk.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
-    id: String,
-    model: String,
-    /// By choice.
-    sources: Vec<(u32, Sources)>,
+    /// The end of every chunk: the model and the id.
+    tail: Vec<u8>,
+    choices: Vec<State>,
+    usage: Option<Box<Usage>>,
+}
+
+/// What is known of a choice.
+#[derive(Debug, Default)]
+struct State {
+    index: u32,
+    sources: Sources,
+    finish: Option<&'static str>,
+    /// The last part that a delta was written of.
+    grown: Option<u32>,
 }
 
 impl WriteStream for StreamWriter {
     fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        match event {
+        let out = match event {
             ChatStreamEvent::MessageStart { id, model, .. } => {
-                self.id.clone_from(id);
-                self.model.clone_from(model);
-                Bytes::new()
+                self.tail.clear();
+                self.tail.extend_from_slice(b"\"modelVersion\":");
+                let _ = serde_json::to_writer(&mut self.tail, model);
+                self.tail.extend_from_slice(b",\"responseId\":");
+                let _ = serde_json::to_writer(&mut self.tail, id);
+                self.tail.extend_from_slice(b"}\n\n");
+                Vec::new()
             }
-            ChatStreamEvent::ContentDelta { choice_index, delta, .. } => match delta {
-                PartDelta::Text { text } => self.part(*choice_index, &json!({ "text": text })),
-                PartDelta::Thinking { thinking } => {
-                    self.part(*choice_index, &json!({ "text": thinking, "thought": true }))
+            ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
+                let (text, is_thought) = match delta {
+                    PartDelta::Text { text } => (text, false),
+                    PartDelta::Thinking { thinking } => (thinking, true),
+                    _ => return Bytes::new(),
+                };
+                if text.is_empty() {
+                    return Bytes::new();
                 }
-                _ => Bytes::new(),
-            },
-            ChatStreamEvent::ContentDone { choice_index, part_index, part: whole } => {
-                if let ResponsePart::Text(text) = whole {
-                    let sources = self.sources_of(*choice_index);
-                    sources.add(*part_index as usize, &text.text, &text.citations);
-                    sources.texts.insert(*part_index, text.text.clone());
-                }
-                let signed = whole
-                    .provider_state()
-                    .is_some_and(|state| state.data.get("thoughtSignature").is_some());
-                match whole {
-                    ResponsePart::Text(_) | ResponsePart::Thinking(_) if !signed => Bytes::new(),
-                    ResponsePart::Text(_) | ResponsePart::Thinking(_) => {
-                        let mut fields = part(whole);
-                        fields["text"] = "".into();
-                        self.part(*choice_index, &fields)
-                    }
-                    _ => self.part(*choice_index, &part(whole)),
-                }
+                self.choice(*choice_index).grown = Some(*part_index);
+                self.text(*choice_index, text, is_thought)
+            }
+            ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
+                self.done(*choice_index, *part_index, part)
             }
             ChatStreamEvent::ContentCitation { choice_index, part_index, citation } => {
-                let sources = self.sources_of(*choice_index);
+                let sources = &mut self.choice(*choice_index).sources;
                 if let Some(text) = sources.texts.remove(part_index) {
                     sources.add(*part_index as usize, &text, [citation]);
                     sources.texts.insert(*part_index, text);
                 }
-                Bytes::new()
+                Vec::new()
             }
             ChatStreamEvent::Logprobs { choice_index, logprobs } => {
-                let logprobs = write_logprobs(logprobs);
-                self.candidate(&json!({ "index": choice_index, "logprobsResult": logprobs }))
+                let mut candidate = candidate(*choice_index, &json!({ "text": "" }));
+                candidate["logprobsResult"] = write_logprobs(logprobs);
+                self.chunk(&json!([candidate]), None)
             }
             ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
                 let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
-                let mut fields = json!({ "index": choice_index, "finishReason": word });
-                if let Some(metadata) = self.sources_of(*choice_index).metadata() {
-                    fields["groundingMetadata"] = metadata;
-                }
-                self.candidate(&fields)
+                self.choice(*choice_index).finish = Some(word);
+                Vec::new()
             }
-            ChatStreamEvent::Usage { usage: tokens, .. } => {
-                let mut chunk = self.chunk();
-                chunk["usageMetadata"] = usage(tokens);
-                frame(&chunk)
+            ChatStreamEvent::Usage { usage, .. } => {
+                self.usage = Some(Box::new(usage.clone()));
+                Vec::new()
             }
+            ChatStreamEvent::MessageDone { .. } => self.end(),
             ChatStreamEvent::Error { error } => {
-                frame(&error_object(&Error::from((**error).clone())))
+                let error = error_object(&Error::from((**error).clone()));
+                format!("data: {error}\n\n").into_bytes()
             }
-            _ => Bytes::new(),
-        }
+            _ => Vec::new(),
+        };
+        Bytes::from(out)
     }
 }
 
 impl StreamWriter {
-    fn sources_of(&mut self, choice: u32) -> &mut Sources {
-        let at = self.sources.partition_point(|(of, _)| *of < choice);
-        if self.sources.get(at).is_none_or(|(of, _)| *of != choice) {
-            self.sources.insert(at, (choice, Sources::default()));
+    fn choice(&mut self, index: u32) -> &mut State {
+        let at = self.choices.partition_point(|state| state.index < index);
+        if self.choices.get(at).is_none_or(|state| state.index != index) {
+            self.choices.insert(at, State { index, ..State::default() });
         }
-        &mut self.sources[at].1
+        &mut self.choices[at]
     }
 
-    fn chunk(&self) -> Value {
-        json!({ "modelVersion": self.model, "responseId": self.id })
+    /// Writes a piece of text. This is most of a stream, so it is written without a value in between.
+    fn text(&self, choice: u32, text: &str, is_thought: bool) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + self.tail.len() + 112);
+        out.extend_from_slice(b"data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":");
+        let _ = serde_json::to_writer(&mut out, text);
+        let thought = if is_thought { ",\"thought\":true" } else { "" };
+        let _ = write!(out, "{thought}}}],\"role\":\"model\"}},\"index\":{choice}}}],");
+        out.extend_from_slice(&self.tail);
+        out
     }
 
-    fn candidate(&self, candidate: &Value) -> Bytes {
-        let mut chunk = self.chunk();
-        chunk["candidates"] = json!([candidate]);
-        frame(&chunk)
+    fn chunk(&self, candidates: &Value, usage: Option<&Value>) -> Vec<u8> {
+        let mut out = format!("data: {{\"candidates\":{candidates},").into_bytes();
+        if let Some(usage) = usage {
+            let _ = write!(out, "\"usageMetadata\":{usage},");
+        }
+        out.extend_from_slice(&self.tail);
+        out
     }
 
-    fn part(&self, choice: u32, part: &Value) -> Bytes {
-        let content = json!({ "parts": [part], "role": "model" });
-        self.candidate(&json!({ "index": choice, "content": content }))
+    /// Writes what the deltas of a part did not have. The signature of a text is on an empty text after it, where Gemini 3
+    /// has it too.
+    fn done(&mut self, choice: u32, index: u32, whole: &ResponsePart) -> Vec<u8> {
+        let (text, is_thought) = match whole {
+            ResponsePart::Text(text) => {
+                let sources = &mut self.choice(choice).sources;
+                sources.add(index as usize, &text.text, &text.citations);
+                sources.texts.insert(index, text.text.clone());
+                (&text.text, false)
+            }
+            ResponsePart::Thinking(thinking) => (&thinking.thinking, true),
+            _ => {
+                let Some(part) = part(whole) else { return Vec::new() };
+                return self.chunk(&json!([candidate(choice, &part)]), None);
+            }
+        };
+        let is_written = self.choice(choice).grown == Some(index);
+        let mut out = match is_written || text.is_empty() {
+            true => Vec::new(),
+            false => self.text(choice, text, is_thought),
+        };
+        if let Some(signature) = signature(whole) {
+            let mut part = json!({ "text": "", "thoughtSignature": signature });
+            if is_thought {
+                part["thought"] = true.into();
+            }
+            out.extend(self.chunk(&json!([candidate(choice, &part)]), None));
+        }
+        out
+    }
+
+    /// Writes the last chunk.
+    fn end(&mut self) -> Vec<u8> {
+        // A response without choices still ends.
+        self.choice(0);
+        let mut candidates = Vec::with_capacity(self.choices.len());
+        for state in &self.choices {
+            let mut fields = candidate(state.index, &json!({ "text": "" }));
+            fields["finishReason"] = state.finish.unwrap_or("STOP").into();
+            if let Some(metadata) = state.sources.metadata() {
+                fields["groundingMetadata"] = metadata;
+            }
+            candidates.push(fields);
+        }
+        let tokens = self.usage.take().map(|tokens| usage(&tokens));
+        self.chunk(&Value::Array(candidates), tokens.as_ref())
     }
 }
 
-fn frame(value: &Value) -> Bytes {
-    Bytes::from(format!("data: {value}\n\n"))
+fn candidate(choice: u32, part: &Value) -> Value {
+    json!({ "content": { "parts": [part], "role": "model" }, "index": choice })
 }
