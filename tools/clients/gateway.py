@@ -1,7 +1,7 @@
 """Starts `agentloop serve` in front of the scripted upstream."""
 
 import os
-import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -23,29 +23,34 @@ class Gateway:
     def __init__(self, program, folder, upstream):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.key = f"sk-clients-{secrets.token_hex(16)}"
         self.models = {name: f"up-{name}/m" for name in PROTOCOLS}
         self.log = folder / "gateway.log"
         config = folder / "agentloop.toml"
-        config.write_text("".join(
-            f'[providers.up-{name}]\nbase_url = "{upstream}{path}"\nprotocol = "{protocol}"\nkey_env = "UPSTREAM_KEY"\n\n'
-            for name, (protocol, path) in PROTOCOLS.items()))
+        config.write_text(self.config(upstream))
         environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
-        environment.update(UPSTREAM_KEY="upstream-key", HOME=str(folder), XDG_DATA_HOME=str(folder / "data"), XDG_CONFIG_HOME=str(folder / "config"))
-        self.process = subprocess.Popen([program, "serve", "--config", str(config), "--listen", f"127.0.0.1:{self.port}"],
-                                        env=environment, stdout=self.log.open("w"), stderr=subprocess.STDOUT)
-        self.key = self.wait()
+        environment.update(UPSTREAM_KEY="upstream-key", CLIENT_KEY=self.key, HOME=str(folder), XDG_DATA_HOME=str(folder / "data"),
+                           XDG_CONFIG_HOME=str(folder / "config"))
+        self.process = subprocess.Popen([program, "serve", "--config", str(config)], env=environment, stdout=self.log.open("w"),
+                                        stderr=subprocess.STDOUT)
+        self.wait()
+
+    def config(self, upstream):
+        # Errors of the upstream are to reach the client at once.
+        text = f'[gateway]\nlisten = "127.0.0.1:{self.port}"\nadmin_listen = "off"\n\n[gateway.keys.clients]\nkey_env = "CLIENT_KEY"\n\n[retry]\nmax_retries = 0\n'
+        for name, (protocol, path) in PROTOCOLS.items():
+            text += f'\n[providers.up-{name}]\nbase_url = "{upstream}{path}"\nprotocol = "{protocol}"\nkey_env = "UPSTREAM_KEY"\n'
+        return text
 
     def wait(self):
-        """Waits until the gateway is ready and returns the key that it printed."""
         for _ in range(100):
-            text = self.log.read_text()
             if self.process.poll() is not None:
-                raise SystemExit(f"the gateway ended:\n{text}")
-            found = re.search(r"\b(?:sk-|al-|agentloop[-_])[A-Za-z0-9_-]{16,}", text)
-            if found and self.is_ready():
-                return found[0]
+                raise SystemExit(f"the gateway ended:\n{self.log.read_text()}")
+            if self.is_ready():
+                return
             time.sleep(0.1)
-        raise SystemExit(f"the gateway printed no key within 10 s:\n{self.log.read_text()}")
+        self.stop()
+        raise SystemExit(f"the gateway was not ready within 10 s:\n{self.log.read_text()}")
 
     def is_ready(self):
         try:

@@ -54,7 +54,29 @@ function checksOf(name, sdk, wrong) {
     throw new Error(`a failed stream ended without an error; its finish reason is ${finish}`);
   }
 
+  async function tools(model, scenario) {
+    const text = prompt(scenario);
+    const result = await generateText(call(model, user(text), { tools: weather(), stopWhen: isStepCount(3) }));
+    has(result.text, ...DONE);
+    const messages = [...user(text), ...(result.responseMessages ?? result.response.messages), ...user(follow(text, scenario))];
+    has((await generateText(call(model, messages, { tools: weather() }))).text, "again: checks: ok");
+  }
+
+  async function toolsStream(model, scenario) {
+    const text = prompt(scenario);
+    const result = streamText(call(model, user(text), { tools: weather(), stopWhen: isStepCount(3) }));
+    has(await result.text, ...DONE);
+    const messages = [...user(text), ...((await result.responseMessages) ?? (await result.response).messages), ...user(follow(text, scenario))];
+    has(await streamText(call(model, messages, { tools: weather() })).text, "again: checks: ok");
+  }
+
   const checks = {
+    tools: (model) => tools(model, "tools"),
+    "tools-silent": (model) => tools(model, "silent"),
+    "tools-interleaved": (model) => tools(model, "interleaved"),
+    "tools-stream": (model) => toolsStream(model, "tools"),
+    "stream-silent": (model) => toolsStream(model, "silent"),
+    "stream-interleaved": (model) => toolsStream(model, "interleaved"),
     async plain(model, upstream) {
       const result = await ask(model, "hello");
       has(result.text, `Hello from ${upstream}`, "checks: ok");
@@ -65,20 +87,6 @@ function checksOf(name, sdk, wrong) {
       has(await result.text, `Hello from ${upstream}`, "checks: ok");
       const usage = await result.usage;
       equal([await result.finishReason, usage.inputTokens, usage.outputTokens], ["stop", 100, 20]);
-    },
-    async tools(model) {
-      const text = prompt("tools");
-      const result = await generateText(call(model, user(text), { tools: weather(), stopWhen: isStepCount(3) }));
-      has(result.text, ...DONE);
-      const messages = [...user(text), ...(result.responseMessages ?? result.response.messages), ...user(follow(text, "tools"))];
-      has((await generateText(call(model, messages, { tools: weather() }))).text, "again: checks: ok");
-    },
-    async "tools-stream"(model) {
-      const text = prompt("tools");
-      const result = streamText(call(model, user(text), { tools: weather(), stopWhen: isStepCount(3) }));
-      has(await result.text, ...DONE);
-      const messages = [...user(text), ...((await result.responseMessages) ?? (await result.response).messages), ...user(follow(text, "tools"))];
-      has(await streamText(call(model, messages, { tools: weather() })).text, "again: checks: ok");
     },
     async thinking(model, upstream) {
       const text = prompt("think");

@@ -2,6 +2,7 @@
 
 import base64
 import time
+from functools import partial
 
 import anthropic
 from pydantic import BaseModel
@@ -74,29 +75,29 @@ def sent(message):
     return {"role": "assistant", "content": [b.model_dump(exclude_none=True, exclude={"parsed_output"}) for b in message.content]}
 
 
-def round_trip(model, first, options):
-    messages = user(prompt("tools"))
+def round_trip(model, first, scenario="tools"):
+    messages = user(prompt(scenario))
     message = first(messages)
     calls = [b for b in message.content if b.type == "tool_use"]
     equal([c.input["city"] for c in calls], ["Paris", "London"])
     assert len({c.id for c in calls}) == 2, "the ids are not distinct"
     equal(message.stop_reason, "tool_use")
     messages += [sent(message), results(message)]
-    second = create(model, messages, tools=TOOLS, **options)
+    second = create(model, messages, tools=TOOLS, **THINKING)
     has(text_of(second), "Paris=", "21", "London=", "15", "checks: ok")
-    messages += [sent(second), *user(follow(messages[0]["content"], "tools"))]
-    has(text_of(create(model, messages, tools=TOOLS, **options)), "again: checks: ok")
+    messages += [sent(second), *user(follow(messages[0]["content"], scenario))]
+    has(text_of(create(model, messages, tools=TOOLS, **THINKING)), "again: checks: ok")
 
 
-def tools(model, upstream):
-    round_trip(model, lambda messages: create(model, messages, tools=TOOLS, **THINKING), THINKING)
+def tools(model, upstream, scenario="tools"):
+    round_trip(model, lambda messages: create(model, messages, tools=TOOLS, **THINKING), scenario)
 
 
-def tools_stream(model, upstream):
+def tools_stream(model, upstream, scenario="tools"):
     def first(messages):
         with client.messages.stream(model=model, max_tokens=4096, messages=messages, tools=TOOLS, **THINKING) as events:
             return events.get_final_message()
-    round_trip(model, first, THINKING)
+    round_trip(model, first, scenario)
 
 
 def tools_runner(model, upstream):
@@ -217,6 +218,9 @@ def disconnect(model, upstream):
 
 run("py-anthropic", "anthropic", {
     "plain": plain, "length": length, "stream": stream, "stream-helper": stream_helper, "tools": tools, "tools-stream": tools_stream,
+    **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
+       for name, check in (("tools", tools), ("stream", tools_stream))},
+   
     "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "structured": structured,
     "count": count, "models": models, "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid,
     "midstream": midstream, "cut": cut, "disconnect": disconnect,

@@ -1,6 +1,7 @@
 """The Google Gen AI SDK for Python."""
 
 import time
+from functools import partial
 
 from google import genai
 from google.genai import errors, types
@@ -73,8 +74,8 @@ def generate(model, contents):
     return client.models.generate_content(model=model, contents=contents, config=config)
 
 
-def round_trip(model, first):
-    text = prompt("tools")
+def round_trip(model, first, scenario="tools"):
+    text = prompt(scenario)
     contents = [types.Content(role="user", parts=[types.Part(text=text)])]
     content = first(contents)
     calls = [p.function_call for p in content.parts if p.function_call]
@@ -82,22 +83,22 @@ def round_trip(model, first):
     contents += [content, results(content)]
     second = generate(model, contents)
     has(second.text, "Paris=", "21", "London=", "15", "checks: ok")
-    contents += [second.candidates[0].content, types.Content(role="user", parts=[types.Part(text=follow(text, "tools"))])]
+    contents += [second.candidates[0].content, types.Content(role="user", parts=[types.Part(text=follow(text, scenario))])]
     has(generate(model, contents).text, "again: checks: ok")
 
 
-def tools(model, upstream):
-    round_trip(model, lambda contents: generate(model, contents).candidates[0].content)
+def tools(model, upstream, scenario="tools"):
+    round_trip(model, lambda contents: generate(model, contents).candidates[0].content, scenario)
 
 
-def tools_stream(model, upstream):
+def tools_stream(model, upstream, scenario="tools"):
     def first(contents):
         config = types.GenerateContentConfig(tools=TOOLS, thinking_config=THINKING)
         parts = []
         for chunk in client.models.generate_content_stream(model=model, contents=contents, config=config):
             parts += (chunk.candidates[0].content.parts or []) if chunk.candidates[0].content else []
         return types.Content(role="model", parts=parts)
-    round_trip(model, first)
+    round_trip(model, first, scenario)
 
 
 def tools_bare(model, upstream):
@@ -232,6 +233,9 @@ def disconnect(model, upstream):
 
 run("py-genai", "gemini", {
     "plain": plain, "length": length, "stream": stream, "chat-helper": chat_helper, "tools": tools, "tools-stream": tools_stream,
+    **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
+       for name, check in (("tools", tools), ("stream", tools_stream))},
+   
     "tools-bare": tools_bare, "tools-automatic": tools_automatic, "thinking": thinking, "thinking-back": thinking_back, "image": image,
     "structured": structured, "embeddings": embeddings, "count": count, "models": models, "401": wrong_key, "404": unknown_model,
     "429": rate, "400": bad, "midstream": midstream, "cut": cut, "disconnect": disconnect,

@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from functools import partial
 
 import openai
 from pydantic import BaseModel
@@ -73,32 +74,32 @@ def answer(message):
     return [sent, *results]
 
 
-def round_trip(model, first):
-    messages = user(prompt("tools"))
+def round_trip(model, first, scenario="tools"):
+    messages = user(prompt(scenario))
     message = first(messages)
     equal([json.loads(c.function.arguments)["city"] for c in message.tool_calls], ["Paris", "London"])
     assert len({c.id for c in message.tool_calls}) == 2, "the ids are not distinct"
     messages += answer(message)
     second = client.chat.completions.create(model=model, messages=messages, tools=TOOLS).choices[0].message
     has(second.content, "Paris=", "21", "London=", "15", "checks: ok")
-    messages += [second.model_dump(exclude_none=True), *user(follow(messages[0]["content"], "tools"))]
+    messages += [second.model_dump(exclude_none=True), *user(follow(messages[0]["content"], scenario))]
     third = client.chat.completions.create(model=model, messages=messages, tools=TOOLS).choices[0].message
     has(third.content, "again: checks: ok")
 
 
-def tools(model, upstream):
+def tools(model, upstream, scenario="tools"):
     def first(messages):
         choice = client.chat.completions.create(model=model, messages=messages, tools=TOOLS).choices[0]
         equal(choice.finish_reason, "tool_calls")
         return choice.message
-    round_trip(model, first)
+    round_trip(model, first, scenario)
 
 
-def tools_stream(model, upstream):
+def tools_stream(model, upstream, scenario="tools"):
     def first(messages):
         with client.chat.completions.stream(model=model, messages=messages, tools=TOOLS) as events:
             return events.get_final_completion().choices[0].message
-    round_trip(model, first)
+    round_trip(model, first, scenario)
 
 
 def tools_bare(model, upstream):
@@ -232,6 +233,9 @@ def disconnect(model, upstream):
 
 run("py-openai-chat", "chat", {
     "plain": plain, "length": length, "stream": stream, "stream-helper": stream_helper, "tools": tools, "tools-stream": tools_stream,
+    **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
+       for name, check in (("tools", tools), ("stream", tools_stream))},
+   
     "tools-bare": tools_bare, "thinking": thinking, "thinking-back": thinking_back, "image": image, "structured": structured,
     "embeddings": without_embeddings(embeddings), "embeddings-float": without_embeddings(embeddings_float), "models": models,
     "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid, "midstream": midstream, "cut": cut,

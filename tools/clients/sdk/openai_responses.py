@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from functools import partial
 
 import openai
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
@@ -72,8 +73,8 @@ def answer(output):
     return items
 
 
-def round_trip(model, first):
-    items = user(prompt("tools"))
+def round_trip(model, first, scenario="tools"):
+    items = user(prompt(scenario))
     output = first(items)
     calls = [i for i in output if i.type == "function_call"]
     equal([json.loads(c.arguments)["city"] for c in calls], ["Paris", "London"])
@@ -81,22 +82,22 @@ def round_trip(model, first):
     items += answer(output)
     second = client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS)
     has(second.output_text, "Paris=", "21", "London=", "15", "checks: ok")
-    items += answer(second.output) + user(follow(items[0]["content"], "tools"))
+    items += answer(second.output) + user(follow(items[0]["content"], scenario))
     third = client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS)
     has(third.output_text, "again: checks: ok")
 
 
-def tools(model, upstream):
-    round_trip(model, lambda items: client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS).output)
+def tools(model, upstream, scenario="tools"):
+    round_trip(model, lambda items: client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS).output, scenario)
 
 
-def tools_stream(model, upstream):
+def tools_stream(model, upstream, scenario="tools"):
     def first(items):
         with client.responses.stream(model=model, input=items, tools=TOOLS, **STATELESS) as events:
             for _ in events:
                 pass
             return events.get_final_response().output
-    round_trip(model, first)
+    round_trip(model, first, scenario)
 
 
 def tools_bare(model, upstream):
@@ -225,6 +226,9 @@ def disconnect(model, upstream):
 
 run("py-openai-responses", "responses", {
     "plain": plain, "length": length, "stream": stream, "stream-helper": stream_helper, "tools": tools, "tools-stream": tools_stream,
+    **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
+       for name, check in (("tools", tools), ("stream", tools_stream))},
+   
     "tools-bare": tools_bare, "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "structured": structured,
     "count": count, "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid, "midstream": midstream,
     "cut": cut, "disconnect": disconnect,

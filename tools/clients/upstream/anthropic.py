@@ -111,6 +111,8 @@ def content(turn):
     if turn.text:
         parts.append({"type": "text", "text": turn.text, "citations": None})
     for call in turn.calls:
+        if call.thinking:
+            parts.append({"type": "thinking", "thinking": call.thinking, "signature": call.signature})
         parts.append({"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments, "caller": {"type": "direct"}})
     return parts
 

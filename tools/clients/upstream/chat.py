@@ -101,8 +101,9 @@ def call_json(call):
 
 def write(view, turn, number):
     message = {"role": "assistant", "content": turn.text or None, "refusal": None, "annotations": []}
-    if turn.thinking:
-        message["reasoning_content"] = turn.thinking
+    thinking = "".join(text for text, _ in turn.thoughts()[0])
+    if thinking:
+        message["reasoning_content"] = thinking
     if turn.calls:
         message["tool_calls"] = [call_json(c) for c in turn.calls]
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": turn.reason()}
@@ -122,7 +123,7 @@ def stream(view, turn, number):
         return data(value)
 
     yield chunk({"role": "assistant", "content": "", "refusal": None})
-    for piece in pieces(turn.thinking):
+    for piece in pieces("".join(text for text, _ in turn.thoughts()[0])):
         yield chunk({"reasoning_content": piece})
     for piece in pieces(turn.text):
         yield chunk({"content": piece})

@@ -131,7 +131,9 @@ def write(view, turn, number):
         parts.append({"text": turn.text})
         if turn.signature and not turn.calls:
             parts[-1]["thoughtSignature"] = turn.signature
-    parts += [call_part(c) for c in turn.calls]
+    for call in turn.calls:
+        parts += [{"text": call.thinking, "thought": True}] if call.thinking else []
+        parts.append(call_part(call))
     return response(view, number, parts, finish_reason(turn))
 
 
@@ -149,6 +151,8 @@ def stream(view, turn, number):
     if turn.after == "cut":
         return
     for call in turn.calls:
+        if call.thinking:
+            yield response(view, number, [{"text": call.thinking, "thought": True}])
         yield response(view, number, [call_part(call)])
     last = {"text": ""}
     if turn.signature and not turn.calls:

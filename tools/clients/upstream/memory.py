@@ -27,14 +27,16 @@ class Memory:
         with self.lock:
             self.count += 1
             number = f"{int(time.time())}{self.count:04}"
-            if turn.thinking:
+            if turn.thinking or turn.silent:
                 turn.signature = signature(api, number)
             for index, call in enumerate(turn.calls):
                 digest = hashlib.sha256(f"{number}.{index}".encode()).hexdigest()
                 call.id = {"anthropic": "toolu_01" + digest[:22], "gemini": digest[:8]}.get(api, "call_" + digest[:24])
                 self.by_call[call.id] = turn
-                # Gemini signs the first of several parallel calls only.
-                if api == "gemini" and index == 0:
+                # Gemini signs the first of several parallel calls, and each that has thinking of its own.
+                if call.thinking:
+                    call.signature = signature(api, f"{number}.{index}")
+                elif api == "gemini" and index == 0:
                     call.signature = turn.signature
             if turn.text and not turn.calls:
                 self.by_text[turn.text] = turn
@@ -121,26 +123,31 @@ def compare(view, step, turn):
 
 def compare_state(view, step, turn):
     """Compares the thinking of a step with what the model made: Anthropic and Responses require it back unchanged."""
-    if not turn.thinking:
+    expected, order = turn.thoughts()
+    if not expected:
         return [f"thinking was invented: {step.thinking!r:.200}"] if any(s for _, s in step.thinking) else []
     if view.api == "gemini":
         if turn.calls:
-            return []  # the signature of the call was compared
+            return []  # the signatures of the calls were compared
         return [] if same(step.signature, turn.signature) else [f"text has the signature {step.signature[:40]!r} instead of {turn.signature[:40]!r}"]
     if view.api == "chat":
-        if step.thinking and step.thinking[0][0] != turn.thinking:
-            return [f"reasoning_content is {step.thinking[0][0]!r:.100} instead of {turn.thinking!r:.100}"]
+        text = "".join(text for text, _ in expected)
+        if step.thinking and step.thinking[0][0] != text:
+            return [f"reasoning_content is {step.thinking[0][0]!r:.100} instead of {text!r:.100}"]
         return []
-    if not step.thinking:
-        return ["the thinking is missing"]
+    if not view.encrypted:
+        expected = [(text, "") for text, _ in expected]
     problems = []
-    if len(step.thinking) > 1:
-        problems.append("the thinking is there more than once")
-    text, mark = step.thinking[0]
-    if mark != (turn.signature if view.encrypted else ""):
-        problems.append(f"the thinking has the signature {mark[:40]!r} instead of {turn.signature[:40]!r}")
-    if text != turn.thinking:
-        problems.append(f"the thinking is {text!r:.100} instead of {turn.thinking!r:.100}")
+    if len(step.thinking) != len(expected):
+        problems.append(f"the thinking is there {len(step.thinking)} times instead of {len(expected)}: {step.thinking!r:.200}")
+    for (text, mark), (made, signed) in zip(step.thinking, expected):
+        if mark != signed:
+            problems.append(f"the thinking has the signature {mark[:40]!r} instead of {signed[:40]!r}")
+        if text != made:
+            problems.append(f"the thinking is {text!r:.100} instead of {made!r:.100}")
+    seen = [kind for kind in step.order if kind in ("thinking", "call")]
+    if not problems and seen != order:
+        problems.append(f"the order is {seen} instead of {order}")
     if step.order and step.order[0] != "thinking":
         problems.append(f"the thinking is not first: {step.order}")
     return problems

@@ -12,7 +12,8 @@ class Call:
     name: str
     arguments: Any  # a dict, or a string for a free-text tool
     id: str = ""
-    signature: str = ""
+    signature: str = ""  # of the thinking before this call; on the call itself with Gemini
+    thinking: str = ""  # further thinking between the calls of a response
     custom: bool = False
     namespace: str = ""
 
@@ -27,9 +28,21 @@ class Turn:
     text: str = ""
     thinking: str = ""
     signature: str = ""
+    silent: bool = False  # thinking of which only the signature is shown
     calls: list[Call] = field(default_factory=list)
     finish: str = ""  # "", "length"
     after: str = ""  # what happens after the content of a stream: "", "error", "cut", "slow"
+
+    def thoughts(self):
+        """The thinking with its signatures, and the order of thinking and calls."""
+        found = [(self.thinking, self.signature)] if self.thinking or self.silent else []
+        order = ["thinking"] * len(found)
+        for call in self.calls:
+            if call.thinking:
+                found.append((call.thinking, call.signature))
+                order.append("thinking")
+            order.append("call")
+        return found, order
 
     def reason(self):
         return self.finish or ("tool_calls" if self.calls else "stop")

@@ -105,14 +105,20 @@ def usage():
 
 def output(view, turn, number):
     items = []
-    if turn.thinking or turn.signature:
-        items.append({"type": "reasoning", "id": f"rs_{number}", "summary": [{"type": "summary_text", "text": turn.thinking}]})
+
+    def reasoning(id, text, mark):
+        items.append({"type": "reasoning", "id": id, "summary": [{"type": "summary_text", "text": text}] if text else []})
         if view.encrypted:
-            items[-1]["encrypted_content"] = turn.signature
+            items[-1]["encrypted_content"] = mark
+
+    if turn.thinking or turn.silent:
+        reasoning(f"rs_{number}", turn.thinking, turn.signature)
     if turn.text:
         part = {"type": "output_text", "text": turn.text, "annotations": [], "logprobs": []}
         items.append({"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": [part]})
     for index, call in enumerate(turn.calls):
+        if call.thinking:
+            reasoning(f"rs_{number}_{index}", call.thinking, call.signature)
         kind, field = ("custom_tool_call", "input") if call.custom else ("function_call", "arguments")
         item = {"type": kind, "id": f"fc_{number}_{index}", "call_id": call.id, "name": call.name, field: call.text(), "status": "completed"}
         if call.namespace:
@@ -161,12 +167,13 @@ def stream(view, turn, number):
             if "encrypted_content" in empty:
                 empty["encrypted_content"] = "gAAA-not-final"
             yield event("response.output_item.added", output_index=index, item=empty)
-            part = {"summary_index": 0, **here}
-            yield event("response.reasoning_summary_part.added", **part, part={"type": "summary_text", "text": ""})
-            for piece in pieces(turn.thinking):
-                yield event("response.reasoning_summary_text.delta", **part, delta=piece, obfuscation="x")
-            yield event("response.reasoning_summary_text.done", **part, text=turn.thinking)
-            yield event("response.reasoning_summary_part.done", **part, part=item["summary"][0])
+            for at, summary in enumerate(item["summary"]):
+                part = {"summary_index": at, **here}
+                yield event("response.reasoning_summary_part.added", **part, part={"type": "summary_text", "text": ""})
+                for piece in pieces(summary["text"]):
+                    yield event("response.reasoning_summary_text.delta", **part, delta=piece, obfuscation="x")
+                yield event("response.reasoning_summary_text.done", **part, text=summary["text"])
+                yield event("response.reasoning_summary_part.done", **part, part=summary)
         elif item["type"] == "message":
             yield event("response.output_item.added", output_index=index, item={**item, "content": [], "status": "in_progress"})
             part = {"content_index": 0, **here}

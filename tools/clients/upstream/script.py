@@ -62,21 +62,32 @@ def again(view, problems):
     return Turn(text=f"state: {'present' if has_state else 'absent'}; thinking: {'present' if has_text else 'absent'}; {verdict(problems)}")
 
 
-def tools(view, problems):
+def tools(view, problems, thinking=THOUGHT, between="", silent=False):
     """Two parallel calls; then reports their results."""
     results = dict(view.results)
     if not results:
         name = view.forced or next(iter(view.tools), "")
         if not name:
             return Turn(text=f"no tools were declared; {verdict(problems)}")
-        calls = [Call(name, {"city": "Paris", "unit": "°C"}), Call(name, {"city": "London", "unit": "°C"})]
-        return Turn(text="I look both up.", thinking=THOUGHT, calls=calls)
+        calls = [Call(name, {"city": "Paris", "unit": "°C"}), Call(name, {"city": "London", "unit": "°C"}, thinking=between)]
+        return Turn(text="I look both up.", thinking=thinking, silent=silent, calls=calls)
     if len(view.steps) > 1:
         return Turn(text=f"again: {verdict(problems)}")
     cities = []
     for call in view.steps[-1].calls:
         cities.append(f"{call.arguments.get('city')}={results.get(call.id, 'nothing')}")
-    return Turn(text=f"Results: {', '.join(cities)}. {verdict(problems)}", thinking=THOUGHT + " Now I know.")
+    thinking = thinking and thinking + " Now I know."
+    return Turn(text=f"Results: {', '.join(cities)}. {verdict(problems)}", thinking=thinking, silent=silent)
+
+
+def silent(view, problems):
+    """Thinking of which only the signature is shown, as most models do unless they are asked for a summary."""
+    return tools(view, problems, "", silent=True)
+
+
+def interleaved(view, problems):
+    """Thinking before each of the two calls."""
+    return tools(view, problems, between="And the second one, too.")
 
 
 def image(view, problems):
@@ -113,7 +124,7 @@ def broken(view, problems):
 
 
 SCENARIOS = {
-    "hello": hello, "think": think, "again": again, "tools": tools, "image": image, "json": structured, "settings": settings,
+    "hello": hello, "think": think, "again": again, "tools": tools, "silent": silent, "interleaved": interleaved, "image": image, "json": structured, "settings": settings,
     "rate": rate, "bad": bad, "broken": broken,
     "length": lambda view, problems: Turn(text="This is cut", finish="length"),
     "midstream": lambda view, problems: Turn(text="This is the beginning of a text", after="error"),
