@@ -1,4 +1,7 @@
-"""The task of a coding agent: read two files at once, edit one, finish. The tools are chosen from those that the agent declares."""
+"""The task of a coding agent: read two files at once, edit one, finish. The tools are chosen from those that the agent declares.
+
+The model thinks before each of the two calls (Anthropic's only before the first: Claude Code moves all thinking to the front), shows only the signature of its thinking before the edit, and thinks before its last text.
+"""
 
 import json
 import re
@@ -6,7 +9,7 @@ import re
 from .model import Call, Turn
 
 OLD, NEW = "alpha", "alpha and beta"
-THOUGHTS = ["I must know both files first. I read them together.", "Both files are known. Now I edit a.txt.", "The edit is done. I report it."]
+THOUGHTS = ["I must know both files first. I read them together.", "The edit is done. I report it."]
 READERS = ["Read", "read_file", "exec_command", "shell_command", "shell", "run_shell_command", "Bash", "exec"]
 EDITORS = ["apply_patch", "Edit", "replace", "edit", "exec_command", "shell_command", "shell", "exec"]
 
@@ -38,14 +41,16 @@ def respond(view, memory, conversation):
     if not done:
         reader = find(view, READERS)
         calls = [make(reader, folder, "a.txt"), make(reader, folder, "b.txt")]
+        if view.api != "anthropic":
+            calls[1].thinking = "b.txt is needed as well."
         return Turn(text="I read both files.", thinking=THOUGHTS[0], calls=calls), []
     problems = []
     for call, word in zip(done[0].calls, ("alpha", "beta")):
         if word not in results.get(call.id, ""):
             problems.append(f"the result of {call.id[:40]} has no {word!r}: {results.get(call.id)!r:.300}")
     if len(done) == 1:
-        return Turn(thinking=THOUGHTS[1], calls=[edit(view, folder)]), problems
-    return Turn(text="The task is complete.", thinking=THOUGHTS[2]), problems
+        return Turn(silent=True, calls=[edit(view, folder)]), problems
+    return Turn(text="The task is complete.", thinking=THOUGHTS[1]), problems
 
 
 def folder_of(view):
