@@ -20,14 +20,14 @@ def free_port():
 class Gateway:
     """One provider per protocol, named `up-chat`, `up-responses`, `up-anthropic` and `up-gemini`."""
 
-    def __init__(self, program, folder, upstream):
+    def __init__(self, program, folder, upstream, aliases=None):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.key = f"sk-clients-{secrets.token_hex(16)}"
         self.models = {name: f"up-{name}/m" for name in PROTOCOLS}
         self.log = folder / "gateway.log"
         config = folder / "agentloop.toml"
-        config.write_text(self.config(upstream))
+        config.write_text(self.config(upstream, aliases or {}))
         environment = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
         environment.update(UPSTREAM_KEY="upstream-key", CLIENT_KEY=self.key, HOME=str(folder), XDG_DATA_HOME=str(folder / "data"),
                            XDG_CONFIG_HOME=str(folder / "config"))
@@ -35,11 +35,12 @@ class Gateway:
                                         stderr=subprocess.STDOUT)
         self.wait()
 
-    def config(self, upstream):
+    def config(self, upstream, aliases):
         # Errors of the upstream are to reach the client at once.
         text = f'[gateway]\nlisten = "127.0.0.1:{self.port}"\nadmin_listen = "off"\n\n[gateway.keys.clients]\nkey_env = "CLIENT_KEY"\n\n[retry]\nmax_retries = 0\n'
         for name, (protocol, path) in PROTOCOLS.items():
             text += f'\n[providers.up-{name}]\nbase_url = "{upstream}{path}"\nprotocol = "{protocol}"\nkey_env = "UPSTREAM_KEY"\n'
+        text += "\n[aliases]\n" + "".join(f'"{alias}" = "{model}"\n' for alias, model in aliases.items())
         return text
 
     def wait(self):

@@ -59,7 +59,8 @@ def gemini(run):
                                     "telemetry": {"enabled": False}, "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False}})
     environment = {"GEMINI_API_KEY": run.key, "GOOGLE_GEMINI_BASE_URL": run.base, "GEMINI_CLI_TRUST_WORKSPACE": "true"}
     resume = ["--resume", "latest"] if run.resume else []
-    return [node_program(run, "gemini"), "-p", run.prompt, "-m", run.model, "--approval-mode", "yolo", *resume], environment
+    model = [] if run.model.endswith("/auto") else ["-m", run.model]
+    return [node_program(run, "gemini"), "-p", run.prompt, *model, "--approval-mode", "yolo", *resume], environment
 
 
 def qwen(run):
@@ -82,7 +83,7 @@ def aider(run):
 # free-text `exec` in a namespace, declared in the input.
 AGENTS = {
     "codex": (codex, "responses", "m"), "codex-gpt-5.5": (codex, "responses", "gpt-5.5"), "codex-gpt-6-sol": (codex, "responses", "gpt-6-sol"),
-    "gemini": (gemini, "gemini", "m"), "claude": (claude, "anthropic", "m"), "qwen": (qwen, "chat", "m"), "aider": (aider, "chat", "m"),
+    "gemini": (gemini, "gemini", "m"), "gemini-auto": (gemini, "gemini", "auto"), "claude": (claude, "anthropic", "m"), "qwen": (qwen, "chat", "m"), "aider": (aider, "chat", "m"),
 }
 
 # Agents whose resumed session begins with the same requests. The others change their history themselves: Gemini CLI 0.61 loses its signatures and
