@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     batch, chat, check, completions, config, decode, demo, embed, encode, keys, log, man, models,
-    providers, setup, sim, templates, tools, trust, use_model,
+    providers, serve, setup, sim, templates, tools, trust, use_model,
 };
 
 const EXIT_CODES: &str = "\
@@ -128,6 +128,17 @@ pub(crate) enum Command {
     ///
     /// Example: agentloop run --tool list_files --tool read_file 'What does this project do?'
     Run(Box<chat::Args>),
+    /// Serve every provider behind the APIs of OpenAI, Anthropic and Google, until Ctrl-C.
+    ///
+    /// Any program that uses one of their SDKs works with any model by changing its base URL. A model is written as
+    /// provider/model, or as the name of a route of the configuration. Requests to a provider of the same API are passed on
+    /// unchanged; others are translated.
+    ///
+    /// The first start creates an API key and prints it once. Settings are in the table [gateway] of agentloop.toml, which is
+    /// read again when it changes and on SIGHUP.
+    ///
+    /// Example: agentloop serve --listen 127.0.0.1:4180
+    Serve(serve::Args),
     /// Serve the simulated model over HTTP, until Ctrl-C.
     Sim(sim::Args),
     /// List the templates that `-t` can use, or show one.
@@ -190,7 +201,7 @@ pub(crate) enum Command {
 
 impl Command {
     /// The names of the commands.
-    pub(crate) const NAMES: [&str; 22] = [
+    pub(crate) const NAMES: [&str; 23] = [
         "batch",
         "chat",
         "check",
@@ -207,6 +218,7 @@ impl Command {
         "models",
         "providers",
         "run",
+        "serve",
         "setup",
         "sim",
         "templates",

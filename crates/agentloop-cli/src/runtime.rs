@@ -12,17 +12,18 @@ const OPEN_FILES: usize = 12;
 pub(crate) fn block_on(command: Command, setup: &Setup) -> Result<(), Failure> {
     // A server ends with Ctrl-C; a run, a batch and embeddings keep what they have.
     let handles_interrupt = match &command {
-        Command::Batch(_) | Command::Sim(_) | Command::Run(_) => true,
+        Command::Batch(_) | Command::Serve(_) | Command::Sim(_) | Command::Run(_) => true,
         Command::Chat(args) => args.is_run(setup) || args.is_interactive(),
         Command::Embed(args) => args.handles_interrupt(),
         _ => false,
     };
     check_open_files()?;
-    // A single thread is enough for one call, and starts faster than a pool.
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::Runtime)?;
+    // A single thread is enough for one call, and starts faster than a pool. A server uses all processors.
+    let mut builder = match &command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder.enable_all().build().map_err(Failure::Runtime)?;
     let result = runtime.block_on(async {
         tokio::select! {
             // The command is polled first, so Ctrl-C keeps its usual meaning while the command reads stdin.

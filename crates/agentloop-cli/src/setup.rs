@@ -102,6 +102,26 @@ impl Setup {
         self.build_client_for(&[], None)
     }
 
+    /// Builds the client of the gateway: with the providers and keys, and without middleware. The gateway itself retries and
+    /// falls back, also for requests that it passes on without reading them.
+    pub(crate) fn build_gateway_client(&self) -> Result<AgentLoop, Failure> {
+        let mut config = self.config.clone();
+        config.retry = None;
+        config.fallback = None;
+        config.cache = None;
+        config.cost = None;
+        config.log = None;
+        config.limits = None;
+        let builder = AgentLoop::builder().provider(simulator::provider());
+        #[cfg(feature = "otel")]
+        let builder = match crate::telemetry::is_enabled() {
+            true => builder.layer(agentloop::middleware::Logger::new()),
+            false => builder,
+        };
+        let builder = self.refuse_untrusted(builder.config(&config));
+        Ok(self.add_stored_keys(builder).build()?)
+    }
+
     /// Builds the client with a provider in place of the one of the same name.
     pub(crate) fn build_client_with(&self, provider: Provider) -> Result<AgentLoop, Failure> {
         Ok(self.prepare_client(&[], None).provider(provider).build()?)
@@ -136,7 +156,12 @@ impl Setup {
             true => builder.layer(agentloop::middleware::Logger::new()),
             false => builder,
         };
-        let mut builder = self.refuse_untrusted(builder.config(&config));
+        let builder = self.refuse_untrusted(builder.config(&config));
+        self.add_stored_keys(builder)
+    }
+
+    /// Adds the keys that the user has stored.
+    fn add_stored_keys(&self, mut builder: AgentLoopBuilder) -> AgentLoopBuilder {
         for name in self.keys.providers() {
             let row = self.find_row(name);
             // A key in the environment or in the configuration is used instead of a stored one.

@@ -162,8 +162,9 @@ pub use client::relay;
 pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
 #[cfg(feature = "config")]
 pub use config::{
-    Config, ConfigFile, ConfigOrigin, ConfigReader, McpConfig, ProgramConfig, RestrictedSetting,
-    ToolsConfig,
+    Config, ConfigFile, ConfigOrigin, ConfigReader, GatewayConfig, GatewayKey, GatewayLog,
+    GatewayMember, GatewayPool, GatewayRoute, GatewayStrategy, GatewayTls, McpConfig,
+    ProgramConfig, RestrictedSetting, ToolsConfig,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};

@@ -19,6 +19,7 @@ pub(crate) mod providers;
 pub(crate) mod repl;
 mod rows;
 pub(crate) mod run;
+pub(crate) mod serve;
 pub(crate) mod setup;
 pub(crate) mod sim;
 pub(crate) mod templates;
@@ -47,6 +48,7 @@ pub(crate) async fn run(command: Command, setup: &Setup) -> Result<(), Failure> 
         Command::Log(args) => log::run(&args, setup.notes),
         Command::Models(args) => models::run(&args, setup).await,
         Command::Providers(args) => providers::run(&args, setup),
+        Command::Serve(args) => serve::run(&args, setup).await,
         Command::Sim(args) => sim::run(&args, setup).await,
         Command::Templates(args) => templates::run(&args, setup.notes),
         Command::Tools(args) => tools::run(&args, setup).await,

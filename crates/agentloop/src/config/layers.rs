@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::trust::{RestrictedSetting, restrict};
-use super::{Config, File, tools};
+use super::{Config, File, gateway, tools};
 use crate::error::{Error, ErrorKind, Result};
 use crate::settings::Document;
 
@@ -105,6 +105,7 @@ fn read(text: &str, folder: &Path) -> Result<Map<String, Value>> {
         table.insert("model_data".to_owned(), Value::String(path));
     }
     tools::resolve_paths(&mut table, folder);
+    gateway::resolve_paths(&mut table, folder);
     Ok(table)
 }
 

@@ -1,6 +1,7 @@
 //! `agentloop.toml`: providers, keys, default model, aliases, middleware.
 
 mod find;
+mod gateway;
 mod layers;
 mod parameters;
 #[cfg(test)]
@@ -18,6 +19,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub use find::{ConfigFile, ConfigOrigin};
+pub use gateway::{
+    GatewayConfig, GatewayKey, GatewayLog, GatewayMember, GatewayPool, GatewayRoute,
+    GatewayStrategy, GatewayTls,
+};
 pub use layers::ConfigReader;
 pub use tools::{McpConfig, ProgramConfig, ToolsConfig};
 pub use trust::RestrictedSetting;
@@ -101,6 +106,8 @@ pub struct Config {
     pub history: Option<bool>,
     /// The tools that the command offers to models. The library starts none of them by itself.
     pub tools: ToolsConfig,
+    /// The settings of the gateway, which the command `agentloop serve` starts.
+    pub gateway: Option<GatewayConfig>,
 }
 
 /// A configuration file as it is written.
@@ -128,6 +135,7 @@ struct File {
     default_tools: Vec<String>,
     allow: Vec<String>,
     fetch_page: Option<FetchPageTable>,
+    gateway: Option<GatewayConfig>,
 }
 
 /// The table `[history]`.
@@ -192,7 +200,7 @@ fn merge(value: &mut Value, changes: &Map<String, Value>) {
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
     One(String),
@@ -294,6 +302,7 @@ impl File {
             cache: file.cache.map(CacheTable::cache).transpose()?,
             limits: file.limits.map(LimitsTable::limits).transpose()?,
             history: file.history.and_then(|table| table.enabled),
+            gateway: file.gateway,
             tools: ToolTables {
                 mcp: file.mcp,
                 tools: file.tools,

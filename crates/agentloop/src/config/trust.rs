@@ -87,6 +87,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     trusted("groups.*", TOOLS),
     trusted("default_tools", TOOLS),
     trusted("allow", "lets tools run without approval"),
+    trusted("gateway", "changes who may use the gateway, and where its requests go"),
     trusted("fetch_page.allow_private", "lets a model read pages of this machine and its network"),
 ];
 

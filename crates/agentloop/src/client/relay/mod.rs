@@ -23,7 +23,7 @@ use crate::protocol::serve::Operation;
 use crate::protocol::{
     self, Call, ChatDecoder, DecodeContext, Emitter, Encoded, OutputForm, codec, params,
 };
-use crate::provider::Target;
+use crate::provider::{Provider, Target};
 use crate::timeouts::Timeouts;
 use crate::transport::{Body, SendOptions};
 
@@ -122,6 +122,16 @@ impl AgentLoop {
     /// Fails if the provider does not speak the protocol, cannot be reached, or reports an error before the first content.
     pub async fn relay(&self, request: RelayRequest) -> std::result::Result<Relayed, RelayError> {
         Box::pin(self.inner().relay(request)).await
+    }
+
+    /// Returns the protocol in which a request is sent.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name of the model cannot be resolved.
+    pub fn protocol_for(&self, request: &ChatRequest) -> Result<Protocol> {
+        let target = self.inner().registry.resolve(&request.model)?;
+        Ok(Provider::protocol_for(&target, request))
     }
 
     /// Returns whether the provider of a model speaks a protocol, so requests in it can be relayed.

@@ -1,0 +1,227 @@
+//! `agentloop serve`: the gateway.
+
+mod args;
+mod first_key;
+mod reload;
+
+use std::io::IsTerminal as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentloop::{AgentLoop, GatewayConfig, GatewayLog, Secret};
+use agentloop_gateway::{
+    Gateway, KeyRing, MAX_CONNECTIONS, Recorder, RequestLog, Server, State, Tls, new_key,
+};
+
+pub(crate) use args::Args;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::setup::Setup;
+
+/// Where the gateway listens, unless it is set.
+const LISTEN: &str = "127.0.0.1:4180";
+
+/// Where operators find metrics, unless it is set.
+const ADMIN_LISTEN: &str = "127.0.0.1:4181";
+
+/// How long requests may take after a signal to stop, unless it is set.
+const SHUTDOWN: Duration = Duration::from_secs(30);
+
+pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
+    if let Some(name) = &args.new_key {
+        return print_new_key(name);
+    }
+    if args.import.is_some() {
+        return Err(Failure::input("--import is not available in this build"));
+    }
+    let config = setup.config.gateway.clone().unwrap_or_default();
+    let tls = match &config.tls {
+        Some(tls) => Some(Tls::read(&tls.cert, &tls.key)?),
+        None => None,
+    };
+    let grace = shutdown_time(&config)?;
+    let listen = address("listen", args.listen.as_deref().or(config.listen.as_deref()), LISTEN)?;
+    if args.check {
+        build_state(&setup.build_gateway_client()?, &config, KeyRing::default())?;
+        setup.notes.print_note("the configuration of the gateway is valid");
+        return Ok(());
+    }
+    let first = first_key::load(&config, listen)?;
+    let client = setup.build_gateway_client()?;
+    let state = build_state(&client, &config, first.keys.clone())?;
+    let gateway = Gateway::with_recorders(state, recorders(args, &config));
+    let connections = config.max_connections.unwrap_or(MAX_CONNECTIONS);
+    let has_tls = tls.is_some();
+    let server = gateway.listen_with(listen, tls, connections).await.map_err(|error| {
+        Failure::input_with_hint(
+            format!("cannot listen on {listen}: {error}"),
+            "choose another address with --listen ADDRESS:PORT, or a free port with port 0",
+        )
+    })?;
+    let admin = listen_admin(args, &config, &gateway, setup).await?;
+    let scheme = if has_tls { "https" } else { "http" };
+    let url = format!("{scheme}://{}", server.address());
+    setup.notes.print_plain(&format_guide(&url, admin.as_ref(), first.created.as_ref()));
+    let reloading = tokio::spawn(reload::watch(
+        gateway.clone(),
+        setup.named_file.clone(),
+        setup.files.iter().map(|file| file.path.clone()).collect(),
+        first.keys,
+        setup.notes,
+    ));
+    let waited = wait_for_stop().await;
+    setup.notes.end_line();
+    reloading.abort();
+    let all_ended = tokio::select! {
+        ended = server.shutdown(grace) => ended,
+        // A second signal ends requests in progress at once.
+        _ = wait_for_stop() => false,
+    };
+    if !all_ended {
+        setup.notes.print_note("requests in progress were cut off");
+    }
+    drop(admin);
+    waited.map_err(Failure::Runtime)
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+async fn wait_for_stop() -> std::io::Result<()> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            interrupted = tokio::signal::ctrl_c() => interrupted,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    tokio::signal::ctrl_c().await
+}
+
+/// Builds the state of the gateway from its settings.
+fn build_state(
+    client: &AgentLoop,
+    config: &GatewayConfig,
+    keys: KeyRing,
+) -> agentloop::Result<State> {
+    State::new(client, config, keys, &|name| std::env::var(name).ok())
+}
+
+fn recorders(args: &Args, config: &GatewayConfig) -> Vec<Arc<dyn Recorder>> {
+    let usual = match std::io::stderr().is_terminal() {
+        true => GatewayLog::Text,
+        false => GatewayLog::Json,
+    };
+    let form = args.log.map(Into::into).or(config.log).unwrap_or(usual);
+    match form {
+        GatewayLog::Off => Vec::new(),
+        form => vec![Arc::new(RequestLog::new(form, std::io::stderr())) as Arc<dyn Recorder>],
+    }
+}
+
+async fn listen_admin(
+    args: &Args,
+    config: &GatewayConfig,
+    gateway: &Gateway,
+    setup: &Setup,
+) -> Result<Option<Server>, Failure> {
+    let chosen = args.admin_listen.as_deref().or(config.admin_listen.as_deref());
+    if chosen == Some("off") {
+        return Ok(None);
+    }
+    let place = address("admin_listen", chosen, ADMIN_LISTEN)?;
+    let token = match &config.admin_token_env {
+        None => None,
+        Some(name) => match std::env::var(name).ok().filter(|token| !token.trim().is_empty()) {
+            Some(token) => Some(Secret::new(token.trim())),
+            None => {
+                return Err(Failure::input(format!(
+                    "gateway.admin_token_env: the environment variable {name} is not set"
+                )));
+            }
+        },
+    };
+    if !place.ip().is_loopback() && token.is_none() {
+        return Err(Failure::input_with_hint(
+            format!(
+                "the admin listener on {place} needs a token, because other machines can reach it"
+            ),
+            "set `admin_token_env` in [gateway] to an environment variable with a token",
+        ));
+    }
+    match gateway.listen_admin(place, token).await {
+        Ok(server) => Ok(Some(server)),
+        Err(error) if chosen.is_none() => {
+            setup.notes.print_note(&format!("there is no admin listener: {place}: {error}"));
+            Ok(None)
+        }
+        Err(error) => Err(Failure::input(format!("cannot listen on {place}: {error}"))),
+    }
+}
+
+fn address(name: &str, text: Option<&str>, usual: &str) -> Result<SocketAddr, Failure> {
+    let text = text.unwrap_or(usual);
+    text.parse().map_err(|_| {
+        Failure::input_with_hint(
+            format!("{name}: `{text}` is not an IP address with a port"),
+            format!("write it as {usual}, or as 0.0.0.0:4180 for all addresses of this machine"),
+        )
+    })
+}
+
+fn shutdown_time(config: &GatewayConfig) -> Result<Duration, Failure> {
+    match config.shutdown_timeout {
+        None => Ok(SHUTDOWN),
+        Some(value) => Duration::try_from_secs_f64(value)
+            .map_err(|error| Failure::input(format!("gateway.shutdown_timeout: {error}"))),
+    }
+}
+
+/// Creates a key, and prints it with the settings that allow it.
+fn print_new_key(name: &str) -> Result<(), Failure> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(Failure::input("the name of a key has letters, digits, `-` and `_` only"));
+    }
+    let (key, hash) = new_key()?;
+    let mut output = Output::new();
+    output.write_text(&format!(
+        "{}\n\n# Add this to agentloop.toml. The key itself is not stored anywhere: keep it.\n[gateway.keys.{name}]\nsha256 = \"{hash}\"\n",
+        key.expose()
+    ))?;
+    Ok(output.flush()?)
+}
+
+/// Formats what a user needs to send the first request.
+fn format_guide(url: &str, admin: Option<&Server>, key: Option<&Secret>) -> String {
+    let mut text = format!("The gateway listens at {url} (press Ctrl-C to stop it).\n");
+    if let Some(admin) = admin {
+        text.push_str(&format!("Metrics for operators: http://{}/metrics\n", admin.address()));
+    }
+    let shown = match key {
+        Some(key) => {
+            text.push_str(&format!(
+                "\nThis API key was created for you. It is shown only now:\n  {}\n",
+                key.expose()
+            ));
+            key.expose().to_owned()
+        }
+        None => "$AGENTLOOP_GATEWAY_KEY".to_owned(),
+    };
+    text.push_str(&format!(
+        r#"
+Send a request:
+  curl {url}/v1/chat/completions -H "Authorization: Bearer {shown}" \
+    -H 'content-type: application/json' \
+    -d '{{"model":"sim/echo","messages":[{{"role":"user","content":"Hello"}}]}}'
+
+Use it from any program:
+  OpenAI SDKs and Codex       OPENAI_BASE_URL={url}/v1
+  Anthropic SDKs, Claude Code ANTHROPIC_BASE_URL={url}
+  Google SDKs, Gemini CLI     GOOGLE_GEMINI_BASE_URL={url}"#
+    ));
+    text
+}

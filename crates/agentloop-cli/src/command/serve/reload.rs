@@ -1,0 +1,86 @@
+//! Reads the configuration again when its files change, or on SIGHUP.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use agentloop_gateway::{Gateway, KeyRing};
+
+use crate::failure::Failure;
+use crate::notes::Notes;
+use crate::setup::Setup;
+
+/// How often the files are looked at.
+const EVERY: Duration = Duration::from_secs(2);
+
+/// Reloads the configuration until the task ends. A configuration that is not valid changes nothing.
+pub(super) async fn watch(
+    gateway: Gateway,
+    named: Option<PathBuf>,
+    files: Vec<PathBuf>,
+    keys: KeyRing,
+    notes: Notes,
+) {
+    let mut last = times(&files);
+    let mut signal = Hangup::new();
+    loop {
+        let asked = tokio::select! {
+            () = tokio::time::sleep(EVERY) => false,
+            () = signal.wait() => true,
+        };
+        let now = times(&files);
+        if !asked && now == last {
+            continue;
+        }
+        last = now;
+        match reload(&gateway, named.as_deref(), keys.clone(), notes) {
+            Ok(()) => notes.print_note("the configuration was read again"),
+            Err(failure) => {
+                notes.print_note("the configuration is not valid, and changes nothing:");
+                failure.report(notes);
+            }
+        }
+    }
+}
+
+fn reload(
+    gateway: &Gateway,
+    named: Option<&std::path::Path>,
+    keys: KeyRing,
+    notes: Notes,
+) -> Result<(), Failure> {
+    let setup = Setup::read(named, notes)?;
+    let config = setup.config.gateway.clone().unwrap_or_default();
+    let state = super::build_state(&setup.build_gateway_client()?, &config, keys)?;
+    gateway.reload(state);
+    Ok(())
+}
+
+/// Returns when each file was changed.
+fn times(files: &[PathBuf]) -> Vec<Option<SystemTime>> {
+    let time = |path: &PathBuf| std::fs::metadata(path).and_then(|it| it.modified()).ok();
+    files.iter().map(time).collect()
+}
+
+/// The signal SIGHUP.
+struct Hangup(#[cfg(unix)] Option<tokio::signal::unix::Signal>);
+
+impl Hangup {
+    fn new() -> Self {
+        #[cfg(unix)]
+        {
+            use tokio::signal::unix::{SignalKind, signal};
+            Self(signal(SignalKind::hangup()).ok())
+        }
+        #[cfg(not(unix))]
+        Self()
+    }
+
+    async fn wait(&mut self) {
+        #[cfg(unix)]
+        if let Some(signal) = &mut self.0 {
+            signal.recv().await;
+            return;
+        }
+        std::future::pending().await
+    }
+}

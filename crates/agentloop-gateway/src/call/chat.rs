@@ -1,0 +1,303 @@
+//! Calls that generate a response.
+
+use agentloop::carry::has_capsule;
+use agentloop::protocol::serve::{Operation, StreamFraming};
+use agentloop::relay::{RelayError, RelayRequest, Relayed};
+use agentloop::{Error, ErrorKind, Protocol};
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
+
+use super::api::query_without_key;
+use super::attempt::Attempts;
+use super::translate::{self, Reply};
+use super::{Call, failure, headers, own, refuse};
+use crate::body::RequestBody;
+use crate::record::Record;
+use crate::route::{Busy, Member, Options, Plan};
+use crate::stream::{GatewayBody, Relaying, Streamed};
+
+/// What a request asks for.
+pub(crate) struct Asked {
+    pub(crate) model: String,
+    pub(crate) stream: bool,
+    pub(crate) body: RequestBody,
+}
+
+impl Asked {
+    /// Reads the model and whether to stream: from the body, or from the path for Gemini.
+    pub(crate) fn read(call: &Call) -> Result<Self, Error> {
+        let body = RequestBody::read(call.body.clone())?;
+        let (model, stream) = match call.api.protocol {
+            Protocol::Gemini => {
+                let path = call.api.path.split('?').next().unwrap_or_default();
+                let (rest, method) = path.rsplit_once(':').unwrap_or((path, ""));
+                let model = rest.split_once("/models/").map_or("", |(_, model)| model);
+                (percent_decode(model), method == "streamGenerateContent")
+            }
+            _ => (body.text("model").unwrap_or_default(), body.is_true("stream")),
+        };
+        let model = model.strip_prefix("models/").unwrap_or(&model).to_owned();
+        if model.is_empty() {
+            let message = "the request does not name a model";
+            return Err(own(StatusCode::BAD_REQUEST, "missing_model", message));
+        }
+        Ok(Self { model, stream, body })
+    }
+}
+
+/// Decodes `%2F` and the like.
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        let code = more.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &more[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Returns what is tried for a model, if the key may use it.
+pub(crate) fn plan(call: &Call, asked: &Asked) -> Result<Plan, Error> {
+    let affinity = asked.body.affinity(call.api.protocol, &call.headers);
+    let mut plan = call.state.router.plan(&asked.model, affinity)?;
+    let resolved: Vec<String> = plan
+        .members
+        .iter()
+        .filter_map(|member| member.slot.client.resolve(&member.model).ok())
+        .map(|target| format!("{}/{}", target.provider.name, target.model))
+        .collect();
+    let mut names: Vec<&str> = resolved.iter().map(String::as_str).collect();
+    // A key for a route may use what the route names; a key for models needs all of them.
+    let of_name = call.key.allows(&[&asked.model]);
+    names.retain(|name| !call.key.allows(&[name]));
+    if !of_name && !names.is_empty() {
+        let message =
+            format!("the API key `{}` may not use the model `{}`", call.key.name, asked.model);
+        return Err(own(StatusCode::FORBIDDEN, "model_not_allowed", message));
+    }
+    plan.options.strict |= call.key.strict || call.state.strict;
+    Ok(plan)
+}
+
+/// The response of one attempt.
+enum Begun {
+    Relayed(Box<Relayed>, bool),
+    Translated(Box<Reply>),
+}
+
+/// Responds to a chat request.
+pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
+    let protocol = call.api.protocol;
+    let asked = match Asked::read(&call) {
+        Ok(asked) => asked,
+        Err(error) => return refuse(call.record, protocol, error),
+    };
+    call.record.model.clone_from(&asked.model);
+    call.record.is_stream = asked.stream;
+    let plan = match plan(&call, &asked) {
+        Ok(plan) => plan,
+        Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
+    };
+    let options = plan.options;
+    let mut attempts = Attempts::new(plan);
+    let answered = answer(&call, &asked, &mut attempts, options.strict).await;
+    call.record.attempts = attempts.count;
+    let (response, member, busy) = match answered {
+        Ok(answered) => answered,
+        Err(failed) => return fail(call.record, protocol, failed),
+    };
+    call.record.provider = Some(member.provider.clone());
+    call.record.served = member
+        .slot
+        .client
+        .resolve(&member.model)
+        .ok()
+        .map(|target| format!("{}/{}", target.provider.name, target.model));
+    match response {
+        Begun::Relayed(relayed, hides_usage) => {
+            call.record.is_relayed = true;
+            relayed_response(call, &asked, *relayed, hides_usage, options, busy)
+        }
+        Begun::Translated(reply) => translate::respond(call, *reply, options, busy),
+    }
+}
+
+/// Calls one provider after another until one responds.
+async fn answer(
+    call: &Call,
+    asked: &Asked,
+    attempts: &mut Attempts,
+    strict: bool,
+) -> Result<(Begun, Member, Busy), RelayError> {
+    loop {
+        let (member, busy) = attempts.begin()?;
+        match begin(call, asked, &member, strict).await {
+            Ok(begun) => {
+                member.succeeded();
+                return Ok((begun, member, busy));
+            }
+            Err(failed) => attempts.failed(&member, failed).await?,
+        }
+    }
+}
+
+async fn begin(
+    call: &Call,
+    asked: &Asked,
+    member: &Member,
+    strict: bool,
+) -> Result<Begun, RelayError> {
+    if is_relayed(call, asked, member)? {
+        let (relayed, hides_usage) = relay(call, asked, member).await?;
+        return Ok(Begun::Relayed(Box::new(relayed), hides_usage));
+    }
+    let reply = translate::begin(call, asked, member, strict).await?;
+    Ok(Begun::Translated(Box::new(reply)))
+}
+
+/// Returns whether the body can be passed on as it is.
+fn is_relayed(call: &Call, asked: &Asked, member: &Member) -> Result<bool, Error> {
+    let speaks = member.slot.client.speaks(&member.model, call.api.protocol)?;
+    // Another provider's state is not for this one.
+    Ok(speaks && !has_capsule(&asked.body.bytes))
+}
+
+async fn relay(call: &Call, asked: &Asked, member: &Member) -> Result<(Relayed, bool), RelayError> {
+    let client = &member.slot.client;
+    let target = client.resolve(&member.model)?;
+    let protocol = call.api.protocol;
+    let mut hides_usage = false;
+    let mut body = match protocol {
+        Protocol::Gemini => asked.body.bytes.clone(),
+        _ => asked.body.with("model", &json_text(&target.model)),
+    };
+    if protocol == Protocol::OpenAiChat && asked.stream {
+        let options = asked.body.value("stream_options").unwrap_or(b"null");
+        let wants = serde_json::from_slice::<serde_json::Value>(options)
+            .is_ok_and(|options| options["include_usage"] == true);
+        if !wants {
+            hides_usage = true;
+            body = RequestBody::read(body)?.with("stream_options", "{\"include_usage\":true}");
+        }
+    }
+    let mut request = RelayRequest::new(&member.model, protocol, Operation::Chat, body);
+    request.stream = asked.stream;
+    request.headers = headers::kept(&call.headers, protocol);
+    if protocol == Protocol::Gemini {
+        request.path = Some(gemini_path(&call.api.path, &target.model));
+    } else if protocol == Protocol::Anthropic && call.api.path.contains("beta=true") {
+        request.path = Some("/messages?beta=true".to_owned());
+    }
+    Ok((client.relay(request).await?, hides_usage))
+}
+
+/// Returns the path of a Gemini call with another model.
+pub(super) fn gemini_path(path: &str, model: &str) -> String {
+    let bare = path.split('?').next().unwrap_or_default();
+    let method = bare.rsplit_once(':').map_or("generateContent", |(_, method)| method);
+    let query = query_without_key(path);
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("/models/{model}:{method}{mark}{query}")
+}
+
+pub(super) fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn relayed_response(
+    call: Call,
+    asked: &Asked,
+    mut relayed: Relayed,
+    hides_usage: bool,
+    options: Options,
+    busy: Busy,
+) -> Response<GatewayBody> {
+    let Call { state, api, mut record, .. } = call;
+    record.status = relayed.status;
+    let mut shown = HeaderMap::new();
+    failure::copy_headers(&relayed.headers, &mut shown);
+    headers::warn(&mut shown, &relayed.warnings);
+    let body = match relayed.body.take_whole() {
+        Some(bytes) => whole(record, &relayed, bytes),
+        None => {
+            let framing = framing_of(api.protocol, &api.path);
+            let keep_alive = state.keep_alive.filter(|_| framing != StreamFraming::Array);
+            let source = Box::new(Relaying::new(relayed.body, api.protocol, hides_usage));
+            shown.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+            GatewayBody::stream(Streamed::new(
+                source,
+                framing,
+                keep_alive,
+                options.drain,
+                record,
+                busy,
+            ))
+        }
+    };
+    if !shown.contains_key(CONTENT_TYPE) {
+        let kind = if asked.stream { "text/event-stream" } else { "application/json" };
+        shown.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    }
+    let mut response = Response::new(body);
+    *response.status_mut() = relayed.status;
+    *response.headers_mut() = shown;
+    response
+}
+
+/// Returns how a stream is framed: Gemini's are an array without `alt=sse`.
+pub(super) fn framing_of(protocol: Protocol, path: &str) -> StreamFraming {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let is_sse = query.split('&').any(|pair| pair == "alt=sse");
+    match protocol {
+        Protocol::Gemini if !is_sse => StreamFraming::Array,
+        _ => StreamFraming::Events,
+    }
+}
+
+fn whole(mut record: Record, relayed: &Relayed, bytes: Bytes) -> GatewayBody {
+    let report = relayed.body.report();
+    record.usage.clone_from(&report.usage);
+    record.cost.clone_from(&report.cost);
+    record.is_complete = report.is_complete;
+    record.saw_bytes(bytes.len());
+    record.finish();
+    GatewayBody::whole(bytes)
+}
+
+/// Responds to a request that failed before its first content.
+pub(super) fn fail(
+    mut record: Record,
+    protocol: Protocol,
+    failed: RelayError,
+) -> Response<GatewayBody> {
+    let relayed = failed.response.as_ref().and_then(|response| {
+        let (headers, body) = &**response;
+        failure::relay(&failed.error, headers, body.clone())
+    });
+    match relayed {
+        Some(response) => {
+            record.status = response.status();
+            record.error = Some(failed.error);
+            record.is_relayed = true;
+            record.finish();
+            response
+        }
+        None => {
+            let shown = match failed.error.kind() {
+                ErrorKind::Cancelled => failed.error,
+                _ => failure::for_client(&failed.error),
+            };
+            refuse(record, protocol, shown)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Handles requests.
+
+mod api;
+mod attempt;
+mod chat;
+mod failure;
+mod headers;
+mod other;
+mod translate;
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use agentloop::protocol::serve::{Operation, shown_key};
+use agentloop::{Error, Protocol};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http_body::Body;
+use http_body_util::{BodyExt, Limited};
+
+use api::Api;
+pub(crate) use failure::{for_client, own, respond};
+
+use crate::key::ApiKey;
+use crate::record::{Record, Recorder};
+use crate::state::State;
+use crate::stream::GatewayBody;
+
+/// The header with the id of a request.
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+
+/// A request of a client that may make it.
+pub(crate) struct Call {
+    pub(crate) state: Arc<State>,
+    pub(crate) api: Api,
+    pub(crate) key: Arc<ApiKey>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) record: Record,
+}
+
+/// The head of a request, for the calls that need no body.
+struct Head<'a> {
+    method: &'a Method,
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+}
+
+/// Handles a request.
+pub(crate) async fn handle<B>(
+    state: Arc<State>,
+    recorder: Arc<dyn Recorder>,
+    request: Request<B>,
+) -> Response<GatewayBody>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let id = new_id();
+    let (head, body) = request.into_parts();
+    let place = Head { method: &head.method, uri: &head.uri, headers: &head.headers };
+    let mut response = match without_key(&place) {
+        Some(response) => response,
+        None => {
+            let protocol = api::protocol_of_path(head.uri.path(), &head.headers);
+            let mut record = Record::new(id.clone(), protocol, recorder);
+            match admit(&state, &place, &mut record) {
+                Ok((api, key)) => match read_body(&state, &head.headers, body).await {
+                    Ok(body) => {
+                        let headers = head.headers;
+                        run(Call { state, api, key, headers, body, record }).await
+                    }
+                    Err(error) => refuse(record, protocol, error),
+                },
+                Err(error) => refuse(record, protocol, error),
+            }
+        }
+    };
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    response
+}
+
+/// Responds to the calls that need no key: health, and what agents ask before they begin.
+fn without_key(head: &Head<'_>) -> Option<Response<GatewayBody>> {
+    let path = head.uri.path();
+    let text = |status: StatusCode, text: &'static str| {
+        let mut response = Response::new(GatewayBody::whole(Bytes::from_static(text.as_bytes())));
+        *response.status_mut() = status;
+        Some(response)
+    };
+    match (head.method, path) {
+        (&Method::GET | &Method::HEAD, "/health/live") => text(StatusCode::OK, "ok\n"),
+        (&Method::GET | &Method::HEAD, "/health/ready") => text(StatusCode::OK, "ready\n"),
+        // Claude Code asks it before it begins.
+        (&Method::HEAD, "/" | "/api/hello") => text(StatusCode::OK, ""),
+        // Codex tries a WebSocket first. Only this status makes it use HTTP at once.
+        (&Method::GET, path)
+            if path.ends_with("/responses") && head.headers.contains_key("upgrade") =>
+        {
+            text(StatusCode::UPGRADE_REQUIRED, "this server has no WebSocket; use POST\n")
+        }
+        _ => None,
+    }
+}
+
+/// Returns the call and the key of a request.
+fn admit(state: &State, head: &Head<'_>, record: &mut Record) -> Result<(Api, Arc<ApiKey>), Error> {
+    let shown = shown_key(head.headers).or_else(|| api::key_of_query(head.uri));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let Some(shown) = shown else {
+        return Err(own(
+            StatusCode::UNAUTHORIZED,
+            "missing_api_key",
+            "the request has no API key; send it as `Authorization: Bearer`, `x-api-key` or `x-goog-api-key`",
+        ));
+    };
+    let Some(key) = state.keys.find(shown, now) else {
+        let message = "the API key is not known to this gateway, or has expired";
+        return Err(own(StatusCode::UNAUTHORIZED, "invalid_api_key", message));
+    };
+    record.key = Some(key.name.clone());
+    let Some(api) = Api::of(head.method, head.uri, head.headers) else {
+        let message = format!("the gateway does not serve {} {}", head.method, head.uri.path());
+        return Err(own(StatusCode::NOT_FOUND, "unknown_url", message));
+    };
+    record.api = api.protocol;
+    record.call = match api.operation {
+        Operation::Chat => "chat",
+        Operation::Embed => "embed",
+        Operation::Count => "count",
+        Operation::Models | Operation::Model => "models",
+    };
+    Ok((api, Arc::clone(key)))
+}
+
+async fn read_body<B>(state: &State, headers: &HeaderMap, body: B) -> Result<Bytes, Error>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let most = state.max_body_bytes;
+    let too_large = || {
+        let message = format!("the body of the request is larger than {most} bytes");
+        own(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", message)
+    };
+    let named = headers.get(http::header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if named.and_then(|text| text.parse::<u64>().ok()).is_some_and(|length| length > most as u64) {
+        return Err(too_large());
+    }
+    let encoding =
+        headers.get(http::header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    if encoding.is_some_and(|name| !name.eq_ignore_ascii_case("identity")) {
+        let message = "the gateway reads request bodies without content-encoding only";
+        return Err(own(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_encoding", message));
+    }
+    let reading = Limited::new(body, most).collect();
+    match tokio::time::timeout(state.client_timeout, reading).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
+        Ok(Err(error)) => {
+            let message = format!("the body of the request cannot be read: {error}");
+            Err(own(StatusCode::BAD_REQUEST, "unreadable_body", message))
+        }
+        Err(_) => {
+            let message = "the body of the request did not arrive in time";
+            Err(own(StatusCode::REQUEST_TIMEOUT, "request_timeout", message))
+        }
+    }
+}
+
+/// Responds with an error, and records it.
+pub(crate) fn refuse(
+    mut record: Record,
+    protocol: Protocol,
+    error: Error,
+) -> Response<GatewayBody> {
+    let response = respond(protocol, &error);
+    record.status = response.status();
+    record.error = Some(error);
+    record.finish();
+    response
+}
+
+async fn run(mut call: Call) -> Response<GatewayBody> {
+    match call.api.operation {
+        Operation::Models | Operation::Model => {
+            let shown = match call.api.operation {
+                Operation::Model => other::model(&call),
+                _ => Ok(other::models(&call)),
+            };
+            match shown {
+                Ok(body) => {
+                    call.record.is_complete = true;
+                    json(call.record, body)
+                }
+                Err(error) => refuse(call.record, call.api.protocol, error),
+            }
+        }
+        Operation::Chat => chat::run(call).await,
+        Operation::Count => other::count(call).await,
+        Operation::Embed => other::embed(call).await,
+    }
+}
+
+/// Responds with a complete JSON document, and records it.
+pub(crate) fn json(mut record: Record, body: Bytes) -> Response<GatewayBody> {
+    record.saw_bytes(body.len());
+    record.finish();
+    let mut response = Response::new(GatewayBody::whole(body));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(http::header::CONTENT_TYPE, kind);
+    response
+}
+
+/// Returns a new id for a request.
+fn new_id() -> String {
+    use ring::rand::{SecureRandom, SystemRandom};
+    let mut bytes = [0; 12];
+    // Without random numbers all ids are the same, which hurts the log only.
+    let _ = SystemRandom::new().fill(&mut bytes);
+    format!("req_{}", crate::key::hex(&bytes))
+}

@@ -1,0 +1,185 @@
+//! Calls that generate nothing: embeddings, token counts, lists of models.
+
+use agentloop::protocol::serve::{
+    Operation, read_embed, write_count, write_embed, write_model, write_models,
+};
+use agentloop::relay::{RelayError, RelayRequest};
+use agentloop::{ChatRequest, Error, ErrorKind, Protocol, Usage, Warning, WarningKind};
+use bytes::Bytes;
+use http::{Response, StatusCode};
+
+use super::attempt::Attempts;
+use super::chat::{self, Asked, gemini_path, json_text};
+use super::{Call, failure, headers, json, own, refuse, translate};
+use crate::models::allowed;
+use crate::route::Member;
+use crate::stream::GatewayBody;
+
+/// How many bytes of a request are estimated as one token, if the provider cannot count.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// Lists the models that the key may use.
+pub(super) fn models(call: &Call) -> Bytes {
+    write_models(call.api.protocol, &allowed(&call.state.models, &call.key))
+}
+
+/// Describes one model.
+pub(super) fn model(call: &Call) -> Result<Bytes, Error> {
+    let path = call.api.path.split('?').next().unwrap_or_default();
+    let id = path.split_once("/models/").map_or("", |(_, id)| id).replace("%2F", "/");
+    let known = allowed(&call.state.models, &call.key).into_iter().find(|model| model.id == id);
+    match known {
+        Some(model) => Ok(write_model(call.api.protocol, &model)),
+        None => Err(own(
+            StatusCode::NOT_FOUND,
+            "model_not_found",
+            format!("the model `{id}` is not known to this gateway"),
+        )),
+    }
+}
+
+/// Counts the tokens of a request.
+pub(super) async fn count(mut call: Call) -> Response<GatewayBody> {
+    let protocol = call.api.protocol;
+    let (asked, plan) = match read(&call) {
+        Ok(read) => read,
+        Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
+    };
+    call.record.model.clone_from(&asked.model);
+    let mut attempts = Attempts::new(plan);
+    let counted = count_any(&call, &asked, &mut attempts).await;
+    call.record.attempts = attempts.count;
+    match counted {
+        Ok(((tokens, warning), member)) => {
+            call.record.provider = Some(member.provider);
+            call.record.is_complete = true;
+            let mut response = json(call.record, write_count(protocol, tokens));
+            headers::warn(response.headers_mut(), warning.as_slice());
+            response
+        }
+        Err(failed) => chat::fail(call.record, protocol, failed),
+    }
+}
+
+type Counted = (u64, Option<Warning>);
+
+async fn count_any(
+    call: &Call,
+    asked: &Asked,
+    attempts: &mut Attempts,
+) -> Result<(Counted, Member), RelayError> {
+    let (member, _busy) = attempts.begin()?;
+    let request = translate::read(call, &member)?;
+    let counted = count_one(&request, &member, asked.body.bytes.len()).await;
+    Ok((counted, member))
+}
+
+/// Returns the number of tokens, as the provider counts them if it can.
+async fn count_one(request: &ChatRequest, member: &Member, bytes: usize) -> Counted {
+    match member.slot.client.count_tokens(request).await {
+        Ok(tokens) => (tokens, None),
+        Err(error) => {
+            let why = format!("the number of tokens is an estimate: {}", error.message());
+            let warning = Warning::new(WarningKind::Converted, "input_tokens", why);
+            ((bytes / BYTES_PER_TOKEN).max(1) as u64, Some(warning))
+        }
+    }
+}
+
+/// Turns texts into vectors.
+pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
+    let protocol = call.api.protocol;
+    let (asked, plan) = match read(&call) {
+        Ok(read) => read,
+        Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
+    };
+    call.record.model.clone_from(&asked.model);
+    let mut attempts = Attempts::new(plan);
+    let embedded = embed_any(&call, &asked, &mut attempts).await;
+    call.record.attempts = attempts.count;
+    match embedded {
+        Ok(((body, usage, warnings), member)) => {
+            call.record.provider = Some(member.provider);
+            call.record.usage = usage;
+            call.record.is_complete = true;
+            let mut response = json(call.record, body);
+            headers::warn(response.headers_mut(), &warnings);
+            response
+        }
+        Err(failed) => chat::fail(call.record, protocol, failed),
+    }
+}
+
+type Vectors = (Bytes, Option<Usage>, Vec<Warning>);
+
+async fn embed_any(
+    call: &Call,
+    asked: &Asked,
+    attempts: &mut Attempts,
+) -> Result<(Vectors, Member), RelayError> {
+    loop {
+        let (member, _busy) = attempts.begin()?;
+        match embed_one(call, asked, &member).await {
+            Ok(vectors) => {
+                member.succeeded();
+                return Ok((vectors, member));
+            }
+            Err(failed) => attempts.failed(&member, failed).await?,
+        }
+    }
+}
+
+async fn embed_one(call: &Call, asked: &Asked, member: &Member) -> Result<Vectors, RelayError> {
+    let client = &member.slot.client;
+    let target = client.resolve(&member.model)?;
+    let protocol = call.api.protocol;
+    // Both APIs of OpenAI have the same embeddings.
+    let relayed = match protocol {
+        Protocol::OpenAiResponses | Protocol::OpenAiChat => Protocol::OpenAiChat,
+        other => other,
+    };
+    if client.speaks(&member.model, relayed)? && target.provider.serves.embeddings {
+        let body = match relayed {
+            Protocol::Gemini => asked.body.bytes.clone(),
+            _ => asked.body.with("model", &json_text(&target.model)),
+        };
+        let mut request = RelayRequest::new(&member.model, relayed, Operation::Embed, body);
+        request.headers = headers::kept(&call.headers, relayed);
+        if relayed == Protocol::Gemini {
+            request.path = Some(gemini_path(&call.api.path, &target.model));
+        }
+        let mut response = client.relay(request).await?;
+        let bytes = response.body.take_whole().unwrap_or_default();
+        let usage = usage_of(&bytes);
+        return Ok((bytes, usage, response.warnings));
+    }
+    let served = read_embed(protocol, &call.api.path, &call.body)?;
+    let mut request = served.request;
+    request.model.clone_from(&member.model);
+    let response = client.embed(request).await?;
+    let mut usage = Usage::default();
+    usage.prompt_tokens = response.usage.as_ref().map(|usage| usage.prompt_tokens);
+    usage.total_tokens = usage.prompt_tokens;
+    let warnings = response.warnings.clone();
+    Ok((write_embed(&response, served.form), Some(usage), warnings))
+}
+
+/// Returns the tokens that a response with vectors reports.
+fn usage_of(body: &[u8]) -> Option<Usage> {
+    let fields = crate::body::scan::fields(body).ok()?;
+    let (_, place) = fields.iter().find(|(name, _)| &body[name.clone()] == b"usage")?;
+    let value: serde_json::Value = serde_json::from_slice(&body[place.clone()]).ok()?;
+    let mut usage = Usage::default();
+    usage.prompt_tokens = value.get("prompt_tokens").and_then(serde_json::Value::as_u64);
+    usage.total_tokens = usage.prompt_tokens;
+    usage.prompt_tokens.map(|_| usage)
+}
+
+fn read(call: &Call) -> Result<(Asked, crate::route::Plan), Error> {
+    let asked = match Asked::read(call) {
+        Err(error) if error.kind() == ErrorKind::InvalidRequest => return Err(error),
+        asked => asked?,
+    };
+    let plan = chat::plan(call, &asked)?;
+    Ok((asked, plan))
+}

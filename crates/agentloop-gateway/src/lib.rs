@@ -1,0 +1,96 @@
+//! A server that puts every LLM provider behind the APIs that programs already use.
+//!
+//! Clients speak the API of OpenAI (chat completions or Responses), Anthropic or Google, and name any model as
+//! `provider/model`. If the provider speaks the same API, the request is *relayed* byte for byte, with another key and
+//! model name. Otherwise it is *translated* by the codecs of [`agentloop`].
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use agentloop::{AgentLoop, Config};
+//! use agentloop_gateway::{Gateway, KeyRing, State};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config::parse("[gateway.keys.me]\nkey_env = 'KEY'")?;
+//! let client = AgentLoop::builder().provider(agentloop_sim::provider()).config(&config).build()?;
+//! let settings = config.gateway.unwrap_or_default();
+//! let variable = |_: &str| Some("al-secret".to_owned());
+//! let state = State::new(&client, &settings, KeyRing::default(), &variable)?;
+//! let gateway = Gateway::new(state);
+//! let server = gateway.listen("127.0.0.1:0").await?;
+//! println!("http://{}", server.address());
+//! server.shutdown(std::time::Duration::from_secs(5)).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod body;
+mod call;
+mod key;
+mod log;
+mod metrics;
+mod models;
+mod record;
+mod route;
+mod server;
+mod state;
+mod stored;
+mod stream;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+pub use body::MAX_DEPTH;
+pub use key::{ApiKey, KeyRing, new_key};
+pub use log::RequestLog;
+pub use metrics::{MAX_SERIES, Metrics};
+pub use record::{Record, Recorder};
+pub use route::MAX_ROUTE_MODELS;
+pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
+pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
+pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
+pub use stream::GatewayBody;
+
+/// A gateway. It is cheap to clone, and clones share everything.
+#[derive(Clone, Debug)]
+pub struct Gateway(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    state: RwLock<Arc<State>>,
+    metrics: Arc<Metrics>,
+    recorder: Arc<dyn Recorder>,
+}
+
+impl Gateway {
+    /// Creates a gateway that writes no log.
+    pub fn new(state: State) -> Self {
+        Self::with_recorders(state, Vec::new())
+    }
+
+    /// Creates a gateway that passes the record of each request to `recorders`.
+    pub fn with_recorders(state: State, mut recorders: Vec<Arc<dyn Recorder>>) -> Self {
+        let metrics = Arc::new(Metrics::default());
+        recorders.push(Arc::clone(&metrics) as Arc<dyn Recorder>);
+        let recorder = Arc::new(log::Each(recorders));
+        Self(Arc::new(Inner { state: RwLock::new(Arc::new(state)), metrics, recorder }))
+    }
+
+    /// Replaces the settings. Requests in progress keep the old ones.
+    pub fn reload(&self, state: State) {
+        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+
+    /// Returns the metrics.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub(crate) fn state(&self) -> Arc<State> {
+        Arc::clone(&self.0.state.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn recorder(&self) -> Arc<dyn Recorder> {
+        Arc::clone(&self.0.recorder)
+    }
+}

@@ -1,0 +1,125 @@
+//! What is known of one request, for the log and the metrics.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agentloop::{Cost, Error, Protocol, Usage};
+use http::StatusCode;
+use tokio::time::Instant;
+
+/// What is known of one request. It is finished when the last byte was sent, or the client disconnected.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Record {
+    /// The id of the request, which the client gets as `x-request-id`.
+    pub id: String,
+    /// The name of the client's key.
+    pub key: Option<String>,
+    /// The API of the client.
+    pub api: Protocol,
+    /// The call: `chat`, `embed`, `count`, `models`.
+    pub call: &'static str,
+    /// The model as the client named it.
+    pub model: String,
+    /// The provider that responded.
+    pub provider: Option<String>,
+    /// The model that responded, as `provider/model`.
+    pub served: Option<String>,
+    /// Whether the response was passed on as it is.
+    pub is_relayed: bool,
+    /// Whether the response is a stream.
+    pub is_stream: bool,
+    /// How many calls to providers were made.
+    pub attempts: u32,
+    /// The status of the response.
+    pub status: StatusCode,
+    /// The tokens used, if they are known.
+    pub usage: Option<Usage>,
+    /// The cost, if it is known.
+    pub cost: Option<Cost>,
+    /// How many bytes of text were generated.
+    pub received: usize,
+    /// Whether the response is complete.
+    pub is_complete: bool,
+    /// Whether the client disconnected before the end.
+    pub is_cancelled: bool,
+    /// Why the request failed.
+    pub error: Option<Error>,
+    /// When it began.
+    pub began: SystemTime,
+    /// The time until the first byte of the response.
+    pub first_byte: Option<Duration>,
+    /// The bytes of the response.
+    pub bytes: usize,
+    started: Instant,
+    recorder: Option<Arc<dyn Recorder>>,
+}
+
+/// Gets the record of each request when it ends.
+pub trait Recorder: Send + Sync + std::fmt::Debug {
+    /// Takes a record. `time` is how long the request took.
+    fn record(&self, record: &Record, time: Duration);
+}
+
+impl Record {
+    pub(crate) fn new(id: String, api: Protocol, recorder: Arc<dyn Recorder>) -> Self {
+        Self {
+            id,
+            key: None,
+            api,
+            call: "",
+            model: String::new(),
+            provider: None,
+            served: None,
+            is_relayed: false,
+            is_stream: false,
+            attempts: 0,
+            status: StatusCode::OK,
+            usage: None,
+            cost: None,
+            received: 0,
+            is_complete: false,
+            is_cancelled: false,
+            error: None,
+            began: SystemTime::now(),
+            first_byte: None,
+            bytes: 0,
+            started: Instant::now(),
+            recorder: Some(recorder),
+        }
+    }
+
+    /// Notes bytes that are sent.
+    pub(crate) fn saw_bytes(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        if self.first_byte.is_none() {
+            self.first_byte = Some(self.started.elapsed());
+        }
+    }
+
+    /// Passes the record on.
+    pub(crate) fn finish(mut self) {
+        self.pass_on();
+    }
+
+    fn pass_on(&mut self) {
+        if let Some(recorder) = self.recorder.take() {
+            recorder.record(self, self.started.elapsed());
+        }
+    }
+
+    /// Returns when it began, in milliseconds of Unix time.
+    pub fn began_ms(&self) -> u128 {
+        self.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
+    }
+}
+
+/// A request whose client disconnects before there is a response is recorded too.
+impl Drop for Record {
+    fn drop(&mut self) {
+        if self.recorder.is_some() {
+            self.is_cancelled = true;
+            self.pass_on();
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Accepts connections.
+
+mod admin;
+mod tls;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+pub use tls::Tls;
+
+use crate::stream::GatewayBody;
+use crate::{Gateway, call};
+
+/// The most connections at the same time, unless it is set.
+pub const MAX_CONNECTIONS: usize = 20_000;
+
+/// The most bytes of the headers of a request.
+pub const MAX_HEADER_BYTES: usize = 64 << 10;
+
+/// The most requests at the same time on one connection of HTTP/2.
+const MAX_STREAMS: u32 = 256;
+
+/// How long a client may take for the headers of a request.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a client may take for the handshake of TLS.
+const TLS_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A gateway that listens. It runs in tasks of its own until it is shut down or dropped.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+/// What a listener serves.
+#[derive(Clone, Debug)]
+enum Face {
+    /// The APIs of the providers.
+    Api,
+    /// Metrics, for those who know the token if there is one.
+    Admin(Option<agentloop::Secret>),
+}
+
+/// How a listener accepts connections.
+struct Listening {
+    gateway: Gateway,
+    face: Face,
+    tls: Option<Tls>,
+    connections: Arc<Semaphore>,
+}
+
+impl Gateway {
+    /// Listens for clients. Port 0 chooses a free port.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on.
+    pub async fn listen(&self, address: impl ToSocketAddrs) -> io::Result<Server> {
+        self.listen_with(address, None, MAX_CONNECTIONS).await
+    }
+
+    /// Listens for clients, with a certificate and a limit on connections.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on.
+    pub async fn listen_with(
+        &self,
+        address: impl ToSocketAddrs,
+        tls: Option<Tls>,
+        connections: usize,
+    ) -> io::Result<Server> {
+        self.start(address, Face::Api, tls, connections).await
+    }
+
+    /// Listens for operators: metrics and health. With a token, requests must show it as `Authorization: Bearer`.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on.
+    pub async fn listen_admin(
+        &self,
+        address: impl ToSocketAddrs,
+        token: Option<agentloop::Secret>,
+    ) -> io::Result<Server> {
+        self.start(address, Face::Admin(token), None, 64).await
+    }
+
+    async fn start(
+        &self,
+        address: impl ToSocketAddrs,
+        face: Face,
+        tls: Option<Tls>,
+        connections: usize,
+    ) -> io::Result<Server> {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        let connections = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
+        let listening = Listening { gateway: self.clone(), face, tls, connections };
+        let accepting = tokio::spawn(accept(listener, listening, stopped));
+        Ok(Server { address, stop, accepting: Some(accepting) })
+    }
+}
+
+impl Server {
+    /// Returns the IP address and the port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops accepting connections, and returns when the requests in progress have ended, or after `grace`. Returns whether
+    /// all of them ended.
+    pub async fn shutdown(mut self, grace: Duration) -> bool {
+        // Sending fails only if all tasks have ended.
+        let _ = self.stop.send(true);
+        let Some(mut accepting) = self.accepting.take() else { return true };
+        match tokio::time::timeout(grace, &mut accepting).await {
+            Ok(_) => true,
+            Err(_) => {
+                accepting.abort();
+                // The task owns the connections, and drops them as it ends.
+                let _ = accepting.await;
+                false
+            }
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(accepting) = &self.accepting {
+            accepting.abort();
+        }
+    }
+}
+
+async fn accept(listener: TcpListener, listening: Listening, mut stop: watch::Receiver<bool>) {
+    let listening = Arc::new(listening);
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            permit = Arc::clone(&listening.connections).acquire_owned() => {
+                // The semaphore is never closed.
+                let Ok(permit) = permit else { break };
+                let accepted = tokio::select! {
+                    accepted = listener.accept() => accepted,
+                    () = wait_for_stop(&mut stop) => break,
+                };
+                match accepted {
+                    Ok((stream, _)) => {
+                        let (listening, stop) = (Arc::clone(&listening), stop.clone());
+                        connections.spawn(async move {
+                            connection(stream, &listening, stop).await;
+                            drop(permit);
+                        });
+                    }
+                    // Too many open files, or the client has disconnected. The next attempt may succeed.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                }
+            }
+            Some(_) = connections.join_next() => {}
+            () = wait_for_stop(&mut stop) => break,
+        }
+        // Finished connections are collected also while new ones arrive.
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
+}
+
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+async fn connection(stream: TcpStream, listening: &Listening, stop: watch::Receiver<bool>) {
+    // Small events are sent without delay. If the option is not supported, the connection still works.
+    let _ = stream.set_nodelay(true);
+    match &listening.tls {
+        None => serve(stream, listening, stop).await,
+        Some(tls) => {
+            let handshake = tokio::time::timeout(TLS_TIMEOUT, tls.accept(stream));
+            if let Ok(Ok(stream)) = handshake.await {
+                serve(stream, listening, stop).await;
+            }
+        }
+    }
+}
+
+async fn serve<S>(stream: S, listening: &Listening, mut stop: watch::Receiver<bool>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (gateway, face) = (listening.gateway.clone(), listening.face.clone());
+    let service = service_fn(move |request| respond(gateway.clone(), face.clone(), request));
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(MAX_HEADER_BYTES.max(8192))
+        .max_headers(128);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
+        .keep_alive_interval(Duration::from_secs(60))
+        .keep_alive_timeout(Duration::from_secs(30));
+    let serving = builder.serve_connection(TokioIo::new(stream), service);
+    let mut serving = std::pin::pin!(serving);
+    // An error here means that the client disconnected or does not speak HTTP.
+    tokio::select! {
+        _ = serving.as_mut() => {}
+        () = wait_for_stop(&mut stop) => {
+            serving.as_mut().graceful_shutdown();
+            let _ = serving.await;
+        }
+    }
+}
+
+async fn respond(
+    gateway: Gateway,
+    face: Face,
+    request: Request<Incoming>,
+) -> Result<Response<GatewayBody>, Infallible> {
+    Ok(match face {
+        Face::Api => call::handle(gateway.state(), gateway.recorder(), request).await,
+        Face::Admin(token) => admin::respond(&gateway, token.as_ref(), &request),
+    })
+}

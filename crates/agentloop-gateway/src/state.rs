@@ -1,0 +1,90 @@
+//! What a configuration makes of the gateway. A reload replaces it as a whole.
+
+use std::fmt;
+use std::time::Duration;
+
+use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result};
+
+use crate::key::KeyRing;
+use crate::route::Router;
+use crate::stored::Stored;
+
+/// The largest body of a request, in bytes, unless it is set.
+pub const MAX_BODY_BYTES: usize = 64 << 20;
+
+/// How often a silent stream gets a comment, unless it is set.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How long a client may take for its request, unless it is set.
+pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The settings that requests are handled with.
+pub struct State {
+    pub(crate) router: Router,
+    pub(crate) keys: KeyRing,
+    pub(crate) strict: bool,
+    pub(crate) max_body_bytes: usize,
+    pub(crate) keep_alive: Option<Duration>,
+    pub(crate) client_timeout: Duration,
+    pub(crate) models: Vec<agentloop::ModelInfo>,
+    pub(crate) stored: Stored,
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// Builds the state of a configuration. `variable` returns the value of an environment variable, `extra` are keys that
+    /// are not in the configuration.
+    ///
+    /// # Errors
+    ///
+    /// When a setting cannot be used. The error names it.
+    pub fn new(
+        client: &AgentLoop,
+        config: &GatewayConfig,
+        extra: KeyRing,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self> {
+        let mut keys = KeyRing::from_config(&config.keys, variable)?;
+        keys.extend(extra);
+        let router = Router::new(client, config, variable)?;
+        let keep_alive = match config.keep_alive {
+            None => Some(KEEP_ALIVE),
+            Some(0.0) => None,
+            Some(value) => Some(seconds("keep_alive", value)?),
+        };
+        let client_timeout = match config.client_timeout {
+            None => CLIENT_TIMEOUT,
+            Some(value) => seconds("client_timeout", value)?,
+        };
+        Ok(Self {
+            models: crate::models::list(client, &router),
+            router,
+            keys,
+            strict: config.strict,
+            max_body_bytes: config.max_body_bytes.unwrap_or(MAX_BODY_BYTES),
+            keep_alive,
+            client_timeout,
+            stored: Stored::default(),
+        })
+    }
+
+    /// Returns whether no client can use the gateway.
+    pub fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
+    }
+}
+
+pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration> {
+    let wrong = |why: &str| Error::new(ErrorKind::Config, format!("gateway.{name}: {why}"));
+    match Duration::try_from_secs_f64(value) {
+        Ok(Duration::ZERO) => Err(wrong("it must be more than 0 seconds")),
+        Ok(time) if time <= agentloop::limits::MAX_TIMEOUT => Ok(time),
+        Ok(_) => Err(wrong("it is longer than a year")),
+        Err(error) => Err(wrong(&error.to_string())),
+    }
+}

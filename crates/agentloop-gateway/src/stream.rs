@@ -1,0 +1,235 @@
+//! The bodies of responses.
+
+mod source;
+mod translated;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use agentloop::protocol::serve::StreamFraming;
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use tokio::time::{Instant, Sleep};
+
+pub(crate) use source::{Relaying, Source};
+pub(crate) use translated::Translated;
+
+use crate::record::Record;
+use crate::route::Busy;
+
+/// A comment that keeps a silent stream alive.
+const COMMENT: &[u8] = b": keep-alive\n\n";
+
+/// The body of a response of the gateway.
+pub struct GatewayBody(Inner);
+
+enum Inner {
+    Whole(Option<Bytes>),
+    Stream(Box<Streamed>),
+}
+
+impl GatewayBody {
+    /// Creates a body of bytes that are all there.
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self(Inner::Whole(Some(bytes.into())))
+    }
+
+    /// Creates the body of a stream.
+    pub(crate) fn stream(streamed: Streamed) -> Self {
+        Self(Inner::Stream(Box::new(streamed)))
+    }
+}
+
+impl fmt::Debug for GatewayBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GatewayBody")
+    }
+}
+
+/// A stream on its way to the client.
+pub(crate) struct Streamed {
+    source: Option<Box<dyn Source>>,
+    framing: StreamFraming,
+    /// Whether an element was written, if the stream is an array.
+    has_element: bool,
+    keep_alive: Option<(Duration, Pin<Box<Sleep>>)>,
+    /// How long the response is still read after the client has disconnected.
+    drain: Duration,
+    record: Option<Record>,
+    _busy: Busy,
+    ended: bool,
+}
+
+impl Streamed {
+    pub(crate) fn new(
+        source: Box<dyn Source>,
+        framing: StreamFraming,
+        keep_alive: Option<Duration>,
+        drain: Duration,
+        record: Record,
+        busy: Busy,
+    ) -> Self {
+        let keep_alive = keep_alive.map(|every| (every, Box::pin(tokio::time::sleep(every))));
+        Self {
+            source: Some(source),
+            framing,
+            has_element: false,
+            keep_alive,
+            drain,
+            record: Some(record),
+            _busy: busy,
+            ended: false,
+        }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        let Some(source) = &mut self.source else { return Poll::Ready(None) };
+        let bytes = match source.poll_bytes(context) {
+            Poll::Ready(Some(Ok(bytes))) => bytes,
+            Poll::Ready(Some(Err(error))) => {
+                // The client learns of the error by its API's own event, never by a broken connection.
+                let shown = crate::call::for_client(&error);
+                let bytes = source.write_error(&shown);
+                self.finish(Some(error));
+                let framed = self.frame(&bytes);
+                return Poll::Ready(Some(self.close(framed)));
+            }
+            Poll::Ready(None) => {
+                self.finish(None);
+                let last = self.close(Bytes::new());
+                return Poll::Ready(Some(last).filter(|last| !last.is_empty()));
+            }
+            Poll::Pending => return self.poll_keep_alive(context),
+        };
+        if let Some(record) = &mut self.record {
+            record.saw_bytes(bytes.len());
+        }
+        if let Some((every, timer)) = &mut self.keep_alive {
+            timer.as_mut().reset(Instant::now() + *every);
+        }
+        Poll::Ready(Some(self.frame(&bytes)))
+    }
+
+    fn poll_keep_alive(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let Some((every, timer)) = &mut self.keep_alive else { return Poll::Pending };
+        if timer.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        timer.as_mut().reset(Instant::now() + *every);
+        // Polled again, so that the timer wakes this task.
+        let _ = timer.as_mut().poll(context);
+        Poll::Ready(Some(match self.framing {
+            StreamFraming::Array => Bytes::from_static(b"\n"),
+            _ => Bytes::from_static(COMMENT),
+        }))
+    }
+
+    /// Turns events into elements of an array, if the client wants one.
+    fn frame(&mut self, bytes: &Bytes) -> Bytes {
+        if self.framing != StreamFraming::Array
+            || self.source.as_ref().is_some_and(|it| it.is_raw())
+        {
+            return bytes.clone();
+        }
+        let mut framed = Vec::with_capacity(bytes.len());
+        for line in bytes.split(|byte| *byte == b'\n') {
+            if let Some(data) = line.strip_prefix(b"data: ") {
+                framed.extend_from_slice(if self.has_element { b",\r\n" } else { b"[" });
+                framed.extend_from_slice(data);
+                self.has_element = true;
+            }
+        }
+        framed.into()
+    }
+
+    /// Ends the array, if the client wants one.
+    fn close(&self, bytes: Bytes) -> Bytes {
+        if self.framing != StreamFraming::Array
+            || self.source.as_ref().is_some_and(|it| it.is_raw())
+        {
+            return bytes;
+        }
+        let open: &[u8] = if self.has_element { b"" } else { b"[" };
+        [&bytes, open, b"]"].concat().into()
+    }
+
+    fn finish(&mut self, error: Option<agentloop::Error>) {
+        self.ended = true;
+        if let (Some(mut record), Some(source)) = (self.record.take(), &mut self.source) {
+            source.report(&mut record);
+            if error.is_some() {
+                record.error = error;
+            }
+            record.finish();
+        }
+    }
+}
+
+impl Drop for Streamed {
+    fn drop(&mut self) {
+        if self.ended {
+            return;
+        }
+        let (Some(mut record), Some(mut source)) = (self.record.take(), self.source.take()) else {
+            return;
+        };
+        record.is_cancelled = true;
+        let drain = self.drain;
+        let runtime = tokio::runtime::Handle::try_current();
+        let (false, Ok(runtime)) = (drain.is_zero(), runtime) else {
+            source.report(&mut record);
+            record.finish();
+            return;
+        };
+        runtime.spawn(async move {
+            let reading = async {
+                while let Some(Ok(_)) =
+                    std::future::poll_fn(|context| source.poll_bytes(context)).await
+                {
+                }
+            };
+            // What has arrived by then is billed.
+            let _ = tokio::time::timeout(drain, reading).await;
+            source.report(&mut record);
+            record.finish();
+        });
+    }
+}
+
+impl Body for GatewayBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = match &mut self.0 {
+            Inner::Whole(bytes) => Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty())),
+            Inner::Stream(streamed) => streamed.poll(context),
+        };
+        bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.0 {
+            Inner::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            Inner::Stream(streamed) => streamed.ended,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Inner::Stream(_) => SizeHint::default(),
+        }
+    }
+}

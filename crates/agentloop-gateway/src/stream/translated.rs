@@ -1,0 +1,140 @@
+//! A response that is written in the format of another API.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use agentloop::carry::Carrier;
+use agentloop::protocol::serve::StreamWriter;
+use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Error, PartDelta};
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+
+use super::source::{Source, error_event};
+use crate::record::Record;
+
+/// What is done with the complete response.
+pub(crate) type AtEnd = Arc<dyn Fn(&ChatResponse) + Send + Sync>;
+
+/// A response that is written in the format of another API.
+pub(crate) struct Translated {
+    events: ChatStream,
+    carrier: Carrier,
+    writer: StreamWriter,
+    /// The id that the client gets, in place of the provider's.
+    id: Option<String>,
+    /// The name of the model that the client gets, in place of the provider's.
+    model: String,
+    rewritten: Vec<ChatStreamEvent>,
+    response: Option<Box<ChatResponse>>,
+    received: usize,
+    ended: bool,
+    at_end: Option<AtEnd>,
+}
+
+impl Translated {
+    pub(crate) fn new(
+        events: ChatStream,
+        carrier: Carrier,
+        writer: StreamWriter,
+        id: Option<String>,
+        model: String,
+        at_end: Option<AtEnd>,
+    ) -> Self {
+        Self {
+            events,
+            carrier,
+            writer,
+            id,
+            model,
+            rewritten: Vec::new(),
+            response: None,
+            received: 0,
+            ended: false,
+            at_end,
+        }
+    }
+
+    fn see(&mut self, mut event: ChatStreamEvent) -> Bytes {
+        match &mut event {
+            ChatStreamEvent::MessageStart { id, model, .. } => {
+                if let Some(own) = &self.id {
+                    id.clone_from(own);
+                }
+                if model.is_empty() {
+                    model.clone_from(&self.model);
+                }
+            }
+            ChatStreamEvent::ContentDelta { delta, .. } => {
+                self.received += match delta {
+                    PartDelta::Text { text } => text.len(),
+                    PartDelta::Thinking { thinking } => thinking.len(),
+                    PartDelta::ToolCallArguments { arguments } => arguments.len(),
+                    _ => 0,
+                };
+            }
+            ChatStreamEvent::MessageDone { response } => {
+                self.response = Some(response.clone());
+                if let Some(own) = &self.id {
+                    response.id.clone_from(own);
+                }
+                if response.model.is_empty() {
+                    response.model.clone_from(&self.model);
+                }
+            }
+            _ => {}
+        }
+        self.carrier.push(event, &mut self.rewritten);
+        let mut bytes = BytesMut::new();
+        for event in self.rewritten.drain(..) {
+            if let (ChatStreamEvent::MessageDone { response }, Some(at_end)) =
+                (&event, &self.at_end)
+            {
+                at_end(response);
+            }
+            let written = self.writer.write(&event);
+            if bytes.is_empty() {
+                bytes = written.into();
+            } else {
+                bytes.extend_from_slice(&written);
+            }
+        }
+        bytes.freeze()
+    }
+}
+
+impl Source for Translated {
+    fn poll_bytes(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+        loop {
+            if self.ended {
+                return Poll::Ready(None);
+            }
+            match ready!(Pin::new(&mut self.events).poll_next(context)) {
+                Some(Ok(event)) => {
+                    let bytes = self.see(event);
+                    if !bytes.is_empty() {
+                        return Poll::Ready(Some(Ok(bytes)));
+                    }
+                }
+                Some(Err(error)) => {
+                    self.ended = true;
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => self.ended = true,
+            }
+        }
+    }
+
+    fn write_error(&mut self, error: &Error) -> Bytes {
+        self.writer.write(&error_event(error))
+    }
+
+    fn report(&mut self, record: &mut Record) {
+        record.received = self.received;
+        if let Some(response) = self.response.take() {
+            record.usage = Some(response.usage).filter(|usage| !usage.is_empty());
+            record.cost = response.cost;
+            record.is_complete = true;
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The table `[gateway]`: the server that `agentloop serve` starts.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{OneOrMany, expand_home};
+
+/// The settings of the gateway. The library starts no server by itself.
+///
+/// ```
+/// let config = agentloop::Config::parse(r#"
+///     [gateway]
+///     listen = "127.0.0.1:4180"
+///
+///     [gateway.keys.build-server]
+///     key_env = "BUILD_SERVER_KEY"
+///     models = ["fast", "openai/*"]
+///
+///     [gateway.routes.fast]
+///     models = ["groq/openai/gpt-oss-20b", "openai/gpt-5-mini"]
+///
+///     [gateway.pools.openai]
+///     key_env = ["OPENAI_KEY_1", "OPENAI_KEY_2"]
+/// "#)?;
+/// assert_eq!(config.gateway.unwrap_or_default().routes["fast"].models.len(), 2);
+/// # Ok::<(), agentloop::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayConfig {
+    /// The IP address and the port to listen on.
+    pub listen: Option<String>,
+    /// The IP address and the port of the admin listener; `off` for none.
+    pub admin_listen: Option<String>,
+    /// The environment variable with the token of the admin listener.
+    pub admin_token_env: Option<String>,
+    /// The largest body of a request, in bytes.
+    pub max_body_bytes: Option<usize>,
+    /// The most connections at the same time.
+    pub max_connections: Option<usize>,
+    /// How long a connection may wait for a request, and a client for the rest of its request, in seconds.
+    pub client_timeout: Option<f64>,
+    /// How often a silent stream gets a comment, in seconds; 0 for never.
+    pub keep_alive: Option<f64>,
+    /// How long requests may take after a signal to stop, in seconds.
+    pub shutdown_timeout: Option<f64>,
+    /// The form of the log: `json`, `text` or `off`.
+    pub log: Option<GatewayLog>,
+    /// Refuses requests of which something would be left out.
+    pub strict: bool,
+    /// The certificate and its key. Without them the server speaks plain HTTP.
+    pub tls: Option<GatewayTls>,
+    /// The API keys of clients, by name.
+    pub keys: BTreeMap<String, GatewayKey>,
+    /// Names for lists of models.
+    pub routes: BTreeMap<String, GatewayRoute>,
+    /// Several keys for one provider, by the provider's name.
+    pub pools: BTreeMap<String, GatewayPool>,
+}
+
+/// The form of the log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GatewayLog {
+    /// One JSON object per line.
+    Json,
+    /// One line of text per request.
+    #[default]
+    Text,
+    /// No log.
+    Off,
+}
+
+/// The certificate of the gateway.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayTls {
+    /// The file with the certificate chain, in PEM.
+    pub cert: PathBuf,
+    /// The file with the private key, in PEM.
+    pub key: PathBuf,
+}
+
+/// An API key of a client.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayKey {
+    /// The SHA-256 of the key, as hexadecimal digits.
+    pub sha256: Option<String>,
+    /// The environment variable with the key.
+    pub key_env: Option<String>,
+    /// The models that it may use: names, or patterns with `*`. Absent means all.
+    pub models: Option<Vec<String>>,
+    /// Refuses requests of which something would be left out.
+    pub strict: bool,
+    /// The last day on which it is valid, as `YYYY-MM-DD`.
+    pub expires: Option<String>,
+}
+
+/// A name for a list of models.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayRoute {
+    /// The models, as names or as tables with a weight.
+    pub models: Vec<GatewayMember>,
+    /// How one of the models is chosen.
+    pub strategy: GatewayStrategy,
+    /// How often a call that failed before its first content is tried again, on all models together.
+    pub retries: Option<u32>,
+    /// Refuses requests of which something would be left out.
+    pub strict: bool,
+    /// How long a response is still read after its client has disconnected, in seconds. 0 cancels it at once.
+    pub drain: Option<f64>,
+    /// Whether the requests of one conversation go to the same model and key.
+    pub affinity: Option<bool>,
+}
+
+/// A model of a route.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum GatewayMember {
+    /// A model with the weight 1.
+    Model(String),
+    /// A model with its weight.
+    Weighted {
+        /// The model.
+        model: String,
+        /// Its weight.
+        weight: f64,
+    },
+}
+
+impl GatewayMember {
+    /// Returns the model.
+    pub fn model(&self) -> &str {
+        match self {
+            Self::Model(model) | Self::Weighted { model, .. } => model,
+        }
+    }
+
+    /// Returns its weight.
+    pub fn weight(&self) -> f64 {
+        match self {
+            Self::Model(_) => 1.0,
+            Self::Weighted { weight, .. } => *weight,
+        }
+    }
+}
+
+/// How one of the models of a route is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum GatewayStrategy {
+    /// The first that works.
+    #[default]
+    Ordered,
+    /// At random, by weight.
+    Weighted,
+    /// The one with the fewest requests in progress for its weight.
+    LeastLoaded,
+}
+
+/// Several keys for one provider.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GatewayPool {
+    #[serde(rename = "key_env")]
+    key_env: Option<OneOrMany>,
+    #[serde(rename = "key_file")]
+    key_file: Option<OneOrMany>,
+}
+
+impl GatewayPool {
+    /// Returns the environment variables that have keys.
+    pub fn variables(&self) -> Vec<String> {
+        list(self.key_env.as_ref())
+    }
+
+    /// Returns the files that have keys.
+    pub fn files(&self) -> Vec<PathBuf> {
+        list(self.key_file.as_ref()).into_iter().map(|path| expand_home(path.into())).collect()
+    }
+}
+
+fn list(setting: Option<&OneOrMany>) -> Vec<String> {
+    match setting {
+        None => Vec::new(),
+        Some(OneOrMany::One(value)) => vec![value.clone()],
+        Some(OneOrMany::Many(values)) => values.clone(),
+    }
+}
+
+/// Makes the paths of a file absolute: they are relative to the folder of the file.
+pub(super) fn resolve_paths(table: &mut Map<String, Value>, folder: &Path) {
+    let Some(gateway) = table.get_mut("gateway") else { return };
+    for name in ["cert", "key"] {
+        if let Some(path) = gateway.pointer_mut(&format!("/tls/{name}"))
+            && let Some(text) = path.as_str()
+        {
+            let whole = folder.join(expand_home(text.into()));
+            *path = Value::String(whole.to_string_lossy().into_owned());
+        }
+    }
+}
