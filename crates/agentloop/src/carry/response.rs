@@ -453,8 +453,8 @@ fn own(part: &mut ResponsePart, model: &str) {
 }
 
 fn redacted(entries: &[Entry]) -> Option<ResponsePart> {
-    let mut part = RedactedThinkingPart::default();
-    part.data = seal(entries)?;
+    let data = seal(entries)?;
+    let part = RedactedThinkingPart { data, ..RedactedThinkingPart::default() };
     Some(ResponsePart::RedactedThinking(part))
 }
 

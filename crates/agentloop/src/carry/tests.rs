@@ -32,9 +32,10 @@ fn rich() -> ChatResponse {
     let mut text = TextPart::new("It rains.");
     text.provider_state = state(json!({ "id": "msg_1" }));
     text.citations = vec![Citation::Url(UrlCitation::new("https://a.test"))];
-    let mut hidden = RedactedThinkingPart::default();
-    hidden.data = "EmwKAh".to_owned();
-    hidden.provider_state = state(serde_json::Value::Null);
+    let hidden = RedactedThinkingPart {
+        data: "EmwKAh".to_owned(),
+        provider_state: state(serde_json::Value::Null),
+    };
     let opaque: OpaquePart = serde_json::from_value(
         json!({ "provider": "lab", "kind": "search", "data": { "type": "search", "q": "rain" } }),
     )

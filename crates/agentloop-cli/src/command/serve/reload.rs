@@ -81,6 +81,6 @@ impl Hangup {
             signal.recv().await;
             return;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
