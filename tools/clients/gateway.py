@@ -5,6 +5,7 @@ import secrets
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 
@@ -40,6 +41,7 @@ class Gateway:
         text = f'[gateway]\nlisten = "127.0.0.1:{self.port}"\nadmin_listen = "off"\n\n[gateway.keys.clients]\nkey_env = "CLIENT_KEY"\n\n[retry]\nmax_retries = 0\n'
         for name, (protocol, path) in PROTOCOLS.items():
             text += f'\n[providers.up-{name}]\nbase_url = "{upstream}{path}"\nprotocol = "{protocol}"\nkey_env = "UPSTREAM_KEY"\n'
+            text += f'\n[models."up-{name}/m"]\ncontext_window = 200000\nmax_output_tokens = 64000\n'
         text += "\n[aliases]\n" + "".join(f'"{alias}" = "{model}"\n' for alias, model in aliases.items())
         return text
 
@@ -60,8 +62,14 @@ class Gateway:
             return False
 
     def stop(self):
+        """Stops the gateway. Returns a failure if it had ended by itself or did not end in order."""
+        if self.process.poll() is not None:
+            print(self.log.read_text()[-3000:], file=sys.stderr)
+            return [f"FAIL gateway - alive it ended by itself with {self.process.returncode}"]
         self.process.send_signal(signal.SIGTERM)
         try:
-            self.process.wait(15)
+            code = self.process.wait(15)
         except subprocess.TimeoutExpired:
             self.process.kill()
+            code = "no code within 15 s"
+        return [] if code == 0 else [f"FAIL gateway - stop it ended with {code}"]

@@ -84,7 +84,8 @@ def round_trip(model, first, scenario="tools"):
     has(second.content, "Paris=", "21", "London=", "15", "checks: ok")
     messages += [second.model_dump(exclude_none=True), *user(follow(messages[0]["content"], scenario))]
     third = client.chat.completions.create(model=model, messages=messages, tools=TOOLS).choices[0].message
-    has(third.content, "again: checks: ok")
+    # Chat completions have no field for the state of the last text.
+    assert third.content in ("again: checks: ok", "again: checks: the state of a text is absent"), third.content
 
 
 def tools(model, upstream, scenario="tools"):
@@ -124,9 +125,7 @@ def thinking_back(model, upstream):
     message = client.chat.completions.create(model=model, messages=messages, reasoning_effort="low").choices[0].message
     messages += [message.model_dump(exclude_none=True), *user(follow(messages[0]["content"], "again"))]
     text = client.chat.completions.create(model=model, messages=messages).choices[0].message.content
-    # Chat completions have no field for a signature without a tool call: it may be absent, but not wrong.
-    if "state: absent" not in text:
-        has(text, "checks: ok")
+    assert text.endswith(("checks: ok", "checks: the state of a text is absent")), text
     return text
 
 

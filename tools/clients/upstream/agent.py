@@ -19,7 +19,7 @@ def is_main(view):
 
 
 def is_aider(view):
-    return not view.tools and "SEARCH/REPLACE" in str(view.system)
+    return not view.tools and "SEARCH/REPLACE" in f"{view.system} {view.system_texts}"
 
 
 def find(view, names):

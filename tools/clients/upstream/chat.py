@@ -14,7 +14,9 @@ def read(path, body):
     for tool in body.get("tools") or []:
         kind = tool["type"]
         inner = tool.get(kind, {})
-        if kind in ("function", "custom"):
+        if kind not in ("function", "custom") or "name" not in inner:
+            view.problems.append(f"chat completions have no such tool: {tool!r:.200}")
+        else:
             view.tools[inner["name"]] = Tool(inner["name"], inner.get("parameters") or {}, kind == "custom")
     form = body.get("response_format") or {}
     view.schema = form.get("json_schema", {}).get("schema") if form.get("type") == "json_schema" else None

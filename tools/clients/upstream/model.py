@@ -100,6 +100,7 @@ class View:
     steps: list[Step] = field(default_factory=list)
     results: list = field(default_factory=list)  # (call id, text)
     user_texts: list[str] = field(default_factory=list)
+    system_texts: list[str] = field(default_factory=list)  # of system messages between the others
     images: list = field(default_factory=list)  # (media type, bytes) or (media type, url)
     schema: Any = None
     forced: str = ""  # the tool that must be called

@@ -61,6 +61,8 @@ def read_item(view, step, item):
         step = None
         if kind == "message" and item["role"] == "user":
             view.user_texts += texts(view, item["content"])
+        elif kind == "message":
+            view.system_texts += texts(view, item["content"])
         elif kind in ("function_call_output", "custom_tool_call_output"):
             view.results.append((item["call_id"], "".join(texts(view, item["output"]))))
     return step
