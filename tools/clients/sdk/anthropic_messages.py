@@ -7,7 +7,7 @@ from functools import partial
 import anthropic
 from pydantic import BaseModel
 
-from check import BASE, KEY, PIXEL, RESULTS, WEATHER, equal, follow, has, prompt, raises, run, wait_for_disconnect
+from check import BASE, KEY, PDF, PIXEL, RESULTS, WEATHER, check_settings, equal, follow, has, prompt, raises, run, wait_for_disconnect
 
 client = anthropic.Anthropic(base_url=BASE, api_key=KEY, max_retries=0, _strict_response_validation=True)
 TOOLS = [{"name": "get_weather", "description": "The weather", "input_schema": WEATHER}]
@@ -138,6 +138,29 @@ def image(model, upstream):
     has(text_of(create(model, user(content))), f"image/png {len(PIXEL)} bytes", "checks: ok")
 
 
+def document(model, upstream):
+    source = {"type": "base64", "media_type": "application/pdf", "data": base64.b64encode(PDF).decode()}
+    content = [{"type": "text", "text": prompt("image")}, {"type": "document", "source": source, "title": "a.pdf"}]
+    has(text_of(create(model, user(content))), f"application/pdf {len(PDF)} bytes", "checks: ok")
+
+
+def tools_image(model, upstream):
+    """The result of a tool that contains an image."""
+    messages = user(prompt("tools"))
+    message = create(model, messages, tools=TOOLS, **THINKING)
+    messages += [sent(message), results(message)]
+    source = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PIXEL).decode()}
+    messages[-1]["content"][1]["content"] = [{"type": "text", "text": "15"}, {"type": "image", "source": source}]
+    text = text_of(create(model, messages, tools=TOOLS, **THINKING))
+    has(text, "Paris=", "21", "London=", "15", f"image/png {len(PIXEL)} bytes", "checks: ok")
+
+
+def settings(model, upstream):
+    message = client.messages.create(model=model, max_tokens=321, messages=user(prompt("settings")), stop_sequences=["END"], tools=TOOLS,
+                                     extra_body={"temperature": 0.3}, tool_choice={"type": "tool", "name": "get_weather"})
+    check_settings(upstream, text_of(message))
+
+
 def structured(model, upstream):
     parsed = client.messages.parse(model=model, max_tokens=4096, messages=user(prompt("json")), output_format=City)
     equal(parsed.parsed_output, City(city="Paris", population=2100000))
@@ -221,7 +244,7 @@ run("py-anthropic", "anthropic", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "structured": structured,
+    "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "tools-image": tools_image, "settings": settings, "structured": structured,
     "count": count, "models": models, "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid,
     "midstream": midstream, "cut": cut, "disconnect": disconnect,
 })

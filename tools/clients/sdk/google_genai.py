@@ -7,7 +7,7 @@ from google import genai
 from google.genai import errors, types
 from pydantic import BaseModel
 
-from check import BASE, CITY, KEY, PIXEL, RESULTS, WEATHER, equal, follow, has, prompt, raises, run, wait_for_disconnect
+from check import BASE, CITY, KEY, PDF, PIXEL, RESULTS, WEATHER, check_settings, equal, follow, has, prompt, raises, run, wait_for_disconnect
 
 
 def make_client(key=KEY):
@@ -139,6 +139,18 @@ def image(model, upstream):
     has(text, f"image/png {len(PIXEL)} bytes", "checks: ok")
 
 
+def document(model, upstream):
+    text = client.models.generate_content(model=model, contents=[prompt("image"), types.Part.from_bytes(data=PDF, mime_type="application/pdf")]).text
+    has(text, f"application/pdf {len(PDF)} bytes", "checks: ok")
+
+
+def settings(model, upstream):
+    calling = types.FunctionCallingConfig(mode="ANY", allowed_function_names=["get_weather"])
+    response = ask(model, "settings", temperature=0.3, max_output_tokens=321, stop_sequences=["END"], tools=TOOLS,
+                   tool_config=types.ToolConfig(function_calling_config=calling))
+    check_settings(upstream, response.text)
+
+
 def structured(model, upstream):
     response = ask(model, "json", response_mime_type="application/json", response_schema=City)
     equal(response.parsed, City(city="Paris", population=2100000))
@@ -236,7 +248,7 @@ run("py-genai", "gemini", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-bare": tools_bare, "tools-automatic": tools_automatic, "thinking": thinking, "thinking-back": thinking_back, "image": image,
+    "tools-bare": tools_bare, "tools-automatic": tools_automatic, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "settings": settings,
     "structured": structured, "embeddings": embeddings, "count": count, "models": models, "401": wrong_key, "404": unknown_model,
     "429": rate, "400": bad, "midstream": midstream, "cut": cut, "disconnect": disconnect,
 })

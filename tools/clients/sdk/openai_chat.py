@@ -8,7 +8,7 @@ from functools import partial
 import openai
 from pydantic import BaseModel
 
-from check import BASE, KEY, PIXEL, RESULTS, WEATHER, equal, follow, has, prompt, raises, run, wait_for_disconnect
+from check import BASE, KEY, PDF, PIXEL, RESULTS, WEATHER, check_settings, equal, follow, has, prompt, raises, run, wait_for_disconnect
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, _strict_response_validation=True)
 # The SDK itself cannot validate the base64 vectors that it asks for by default.
@@ -136,6 +136,19 @@ def image(model, upstream):
     has(text, f"image/png {len(PIXEL)} bytes", "checks: ok")
 
 
+def document(model, upstream):
+    data = "data:application/pdf;base64," + base64.b64encode(PDF).decode()
+    content = [{"type": "text", "text": prompt("image")}, {"type": "file", "file": {"filename": "a.pdf", "file_data": data}}]
+    text = client.chat.completions.create(model=model, messages=[{"role": "user", "content": content}]).choices[0].message.content
+    has(text, f"application/pdf {len(PDF)} bytes", "checks: ok")
+
+
+def settings(model, upstream):
+    response = ask(model, "settings", temperature=0.3, max_completion_tokens=321, stop="END", tools=TOOLS,
+                   tool_choice={"type": "function", "function": {"name": "get_weather"}})
+    check_settings(upstream, response.choices[0].message.content)
+
+
 def structured(model, upstream):
     parsed = client.chat.completions.parse(model=model, messages=user(prompt("json")), response_format=City)
     equal(parsed.choices[0].message.parsed, City(city="Paris", population=2100000))
@@ -235,7 +248,7 @@ run("py-openai-chat", "chat", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-bare": tools_bare, "thinking": thinking, "thinking-back": thinking_back, "image": image, "structured": structured,
+    "tools-bare": tools_bare, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "settings": settings, "structured": structured,
     "embeddings": without_embeddings(embeddings), "embeddings-float": without_embeddings(embeddings_float), "models": models,
     "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid, "midstream": midstream, "cut": cut,
     "disconnect": disconnect,

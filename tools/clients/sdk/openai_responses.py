@@ -9,7 +9,7 @@ import openai
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
 from pydantic import BaseModel
 
-from check import BASE, KEY, PIXEL, RESULTS, WEATHER, equal, follow, has, prompt, raises, run, wait_for_disconnect
+from check import BASE, KEY, PDF, PIXEL, RESULTS, WEATHER, check_settings, equal, follow, has, prompt, raises, run, wait_for_disconnect
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, _strict_response_validation=True)
 TOOLS = [{"type": "function", "name": "get_weather", "description": "The weather", "parameters": WEATHER, "strict": True}]
@@ -147,6 +147,32 @@ def image(model, upstream):
     has(text, f"image/png {len(PIXEL)} bytes", "checks: ok")
 
 
+def document(model, upstream):
+    data = "data:application/pdf;base64," + base64.b64encode(PDF).decode()
+    content = [{"type": "input_text", "text": prompt("image")}, {"type": "input_file", "filename": "a.pdf", "file_data": data}]
+    has(client.responses.create(model=model, input=user(content)).output_text, f"application/pdf {len(PDF)} bytes", "checks: ok")
+
+
+def tools_image(model, upstream):
+    """The result of a tool that contains an image."""
+    items = user(prompt("tools"))
+    output = client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS).output
+    items += answer(output)
+    url = "data:image/png;base64," + base64.b64encode(PIXEL).decode()
+    items[-1]["output"] = [{"type": "input_text", "text": "15"}, {"type": "input_image", "image_url": url, "detail": "auto"}]
+    text = client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS).output_text
+    has(text, "Paris=", "21", "London=", "15", f"image/png {len(PIXEL)} bytes", "checks: ok")
+
+
+def settings(model, upstream):
+    if upstream == "responses":
+        options = {}
+    else:
+        options = {"extra_body": {"stop": ["END"]}}  # Responses has no stop sequences of its own
+    response = ask(model, "settings", temperature=0.3, max_output_tokens=321, tools=TOOLS, tool_choice={"type": "function", "name": "get_weather"}, **options)
+    check_settings(upstream, response.output_text)
+
+
 def structured(model, upstream):
     parsed = client.responses.parse(model=model, input=prompt("json"), text_format=City)
     equal(parsed.output_parsed, City(city="Paris", population=2100000))
@@ -229,7 +255,7 @@ run("py-openai-responses", "responses", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-bare": tools_bare, "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "structured": structured,
+    "tools-bare": tools_bare, "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "tools-image": tools_image, "settings": settings, "structured": structured,
     "count": count, "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid, "midstream": midstream,
     "cut": cut, "disconnect": disconnect,
 })

@@ -54,13 +54,13 @@ def read_user(view, message):
     for block in blocks(message):
         if block["type"] == "text":
             view.user_texts.append(block["text"])
-        elif block["type"] == "image":
+        elif block["type"] in ("image", "document"):
             read_image(view, block["source"])
         elif block["type"] == "tool_result":
             content = block.get("content", "")
             if isinstance(content, list):
                 for part in content:
-                    if part["type"] == "image":
+                    if part["type"] in ("image", "document"):
                         read_image(view, part["source"])
                 content = "".join(part.get("text", "") for part in content)
             view.results.append((block["tool_use_id"], content))

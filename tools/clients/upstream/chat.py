@@ -1,10 +1,9 @@
 """OpenAI chat completions."""
 
-import base64
 import json
 import time
 
-from .model import (CACHED, INPUT, OUTPUT, REASONING, SeenCall, Tool, View, loads, pieces)
+from .model import (CACHED, INPUT, OUTPUT, REASONING, SeenCall, Tool, View, loads, media, pieces)
 
 
 def read(path, body):
@@ -59,13 +58,8 @@ def content_texts(view, content):
     for part in content:
         if part["type"] in ("text", "refusal"):
             texts.append(part.get("text", ""))
-        elif part["type"] == "image_url":
-            url = part["image_url"]["url"]
-            if url.startswith("data:"):
-                head, data = url.split(",", 1)
-                view.images.append((head[5:].split(";")[0], base64.b64decode(data, validate=True)))
-            else:
-                view.images.append(("", url))
+        elif part["type"] in ("image_url", "file"):
+            view.images.append(media(part["image_url"]["url"] if part["type"] == "image_url" else part["file"]["file_data"]))
     return texts
 
 

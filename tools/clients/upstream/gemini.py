@@ -56,10 +56,7 @@ def read_part(view, step, part):
         if "text" in part:
             view.user_texts.append(part["text"])
         if "inlineData" in part:
-            blob = part["inlineData"]
-            # The Python SDK sends URL-safe base64.
-            data = blob["data"].replace("-", "+").replace("_", "/")
-            view.images.append((blob["mimeType"], base64.b64decode(data, validate=True)))
+            read_blob(view, part["inlineData"])
         if "fileData" in part:
             view.images.append((part["fileData"].get("mimeType", ""), part["fileData"]["fileUri"]))
         if "functionResponse" in part:
@@ -69,6 +66,8 @@ def read_part(view, step, part):
             calls = [c.id for c in (view.steps[-1].calls if view.steps else []) if c.name == response["name"] and c.id not in answered]
             call = response.get("id") or (calls[0] if calls else "")
             view.results.append((call, json.dumps(response["response"], ensure_ascii=False)))
+            for inner in response.get("parts") or []:
+                read_blob(view, inner["inlineData"])
     elif "functionCall" in part:
         call = part["functionCall"]
         step.calls.append(SeenCall(call.get("id", ""), call["name"], call.get("args", {}), signature))
@@ -80,6 +79,12 @@ def read_part(view, step, part):
         step.text += part["text"]
         step.signature = signature or step.signature
         step.order.append("text")
+
+
+def read_blob(view, blob):
+    # The Python SDK sends URL-safe base64.
+    data = blob["data"].replace("-", "+").replace("_", "/")
+    view.images.append((blob["mimeType"], base64.b64decode(data, validate=True)))
 
 
 def pair_results(view):

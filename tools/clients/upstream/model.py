@@ -1,5 +1,6 @@
 """What the protocols have in common: a request as the script sees it, and a response as the script writes it."""
 
+import base64
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -137,6 +138,14 @@ def strip(value):
 def pieces(text, size=9):
     """The deltas of a text."""
     return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def media(url):
+    """The media type and the bytes of a data URL, or the URL itself."""
+    if not url.startswith("data:"):
+        return "", url
+    head, data = url.split(",", 1)
+    return head[5:].split(";")[0], base64.b64decode(data, validate=True)
 
 
 def loads(text):

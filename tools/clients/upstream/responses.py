@@ -1,10 +1,9 @@
 """OpenAI Responses."""
 
-import base64
 import json
 import time
 
-from .model import CACHED, INPUT, OUTPUT, REASONING, SeenCall, Tool, View, loads, pieces
+from .model import CACHED, INPUT, OUTPUT, REASONING, SeenCall, Tool, View, loads, media, pieces
 
 CALLS = ("function_call", "custom_tool_call")
 
@@ -75,13 +74,8 @@ def texts(view, content):
     for part in content:
         if part["type"] in ("input_text", "output_text", "text"):
             found.append(part["text"])
-        elif part["type"] == "input_image":
-            url = part.get("image_url", "")
-            if url.startswith("data:"):
-                head, data = url.split(",", 1)
-                view.images.append((head[5:].split(";")[0], base64.b64decode(data, validate=True)))
-            else:
-                view.images.append(("", url))
+        elif part["type"] in ("input_image", "input_file"):
+            view.images.append(media(part.get("image_url") or part.get("file_data") or part.get("file_url", "")))
     return found
 
 

@@ -77,7 +77,8 @@ def tools(view, problems, thinking=THOUGHT, between="", silent=False):
     for call in view.steps[-1].calls:
         cities.append(f"{call.arguments.get('city')}={results.get(call.id, 'nothing')}")
     thinking = thinking and thinking + " Now I know."
-    return Turn(text=f"Results: {', '.join(cities)}. {verdict(problems)}", thinking=thinking, silent=silent)
+    images = f" images: {media_of(view)}." if view.images else ""
+    return Turn(text=f"Results: {', '.join(cities)}.{images} {verdict(problems)}", thinking=thinking, silent=silent)
 
 
 def silent(view, problems):
@@ -91,8 +92,11 @@ def interleaved(view, problems):
 
 
 def image(view, problems):
-    found = ", ".join(f"{kind} {len(data)} {'bytes' if isinstance(data, bytes) else data}" for kind, data in view.images)
-    return Turn(text=f"images: {found or 'none'}; {verdict(problems)}")
+    return Turn(text=f"images: {media_of(view)}; {verdict(problems)}")
+
+
+def media_of(view):
+    return ", ".join(f"{kind} {len(data)} bytes" if isinstance(data, bytes) else f"{kind} {data}" for kind, data in view.images) or "none"
 
 
 def structured(view, problems):
