@@ -64,6 +64,7 @@ mod run_laws;
 mod secrets;
 mod seed_shapes;
 mod seeds;
+mod serve;
 mod shared_request;
 mod shortcuts;
 mod spans;

@@ -16,6 +16,8 @@ pub(crate) struct Recording {
     pub(crate) streaming: bool,
     pub(crate) features: Vec<String>,
     pub(crate) body: Vec<u8>,
+    /// Where it is.
+    pub(crate) folder: PathBuf,
 }
 
 fn folder() -> Option<PathBuf> {
@@ -49,6 +51,7 @@ pub(crate) fn recordings(wire: &str) -> Option<Vec<Recording>> {
                     .map(|feature| feature.as_str().unwrap().to_owned())
                     .collect(),
                 body: std::fs::read(case.join(text("body_file").unwrap())).unwrap(),
+                folder: case,
             });
         }
     }

@@ -58,7 +58,7 @@ macro_rules! laws_of {
 }
 
 mod anthropic;
-mod corpus;
+pub(crate) mod corpus;
 mod embeddings;
 mod errors;
 mod features;

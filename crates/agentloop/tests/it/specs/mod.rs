@@ -3,7 +3,7 @@
 //! The descriptions are not part of the project. They are read from `../shared/specs` beside the checkout, or from
 //! the folder that `AGENTLOOP_SPECS` names; without them these tests say that they were skipped.
 
-mod gemini;
+pub(crate) mod gemini;
 mod requests;
 mod rows;
 pub(crate) mod spec;

@@ -17,7 +17,7 @@ use crate::protocol::serve::WriteStream;
 
 /// Writes a stream, event by event. A part that does not grow is written when it is complete. The last chunk has the
 /// finish reasons and the usage, as that of the API does: clients look for both in one chunk.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct StreamWriter {
     /// The end of every chunk: the model and the id.
     tail: Vec<u8>,
@@ -31,20 +31,32 @@ struct State {
     index: u32,
     sources: Sources,
     finish: Option<&'static str>,
-    /// The last part that a delta was written of.
-    grown: Option<u32>,
+    /// The open parts that a delta was written of.
+    grown: Vec<u32>,
+}
+
+impl Default for StreamWriter {
+    fn default() -> Self {
+        let tail = tail_of("", "");
+        Self { tail, choices: Vec::new(), usage: None }
+    }
+}
+
+/// Returns the end of every chunk.
+fn tail_of(model: &str, id: &str) -> Vec<u8> {
+    let mut tail = b"\"modelVersion\":".to_vec();
+    let _ = serde_json::to_writer(&mut tail, model);
+    tail.extend_from_slice(b",\"responseId\":");
+    let _ = serde_json::to_writer(&mut tail, id);
+    tail.extend_from_slice(b"}\n\n");
+    tail
 }
 
 impl WriteStream for StreamWriter {
     fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
         let out = match event {
             ChatStreamEvent::MessageStart { id, model, .. } => {
-                self.tail.clear();
-                self.tail.extend_from_slice(b"\"modelVersion\":");
-                let _ = serde_json::to_writer(&mut self.tail, model);
-                self.tail.extend_from_slice(b",\"responseId\":");
-                let _ = serde_json::to_writer(&mut self.tail, id);
-                self.tail.extend_from_slice(b"}\n\n");
+                self.tail = tail_of(model, id);
                 Vec::new()
             }
             ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
@@ -56,7 +68,10 @@ impl WriteStream for StreamWriter {
                 if text.is_empty() {
                     return Bytes::new();
                 }
-                self.choice(*choice_index).grown = Some(*part_index);
+                let grown = &mut self.choice(*choice_index).grown;
+                if !grown.contains(part_index) {
+                    grown.push(*part_index);
+                }
                 self.text(*choice_index, text, is_thought)
             }
             ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
@@ -140,7 +155,9 @@ impl StreamWriter {
                 return self.chunk(&json!([candidate(choice, &part)]), None);
             }
         };
-        let is_written = self.choice(choice).grown == Some(index);
+        let grown = &mut self.choice(choice).grown;
+        let written = grown.iter().position(|part| *part == index);
+        let is_written = written.map(|at| grown.swap_remove(at)).is_some();
         let mut out = match is_written || text.is_empty() {
             true => Vec::new(),
             false => self.text(choice, text, is_thought),

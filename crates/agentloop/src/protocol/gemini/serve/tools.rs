@@ -52,7 +52,7 @@ pub(super) fn read(
             continue;
         }
         let settings = match settings {
-            Value::Object(settings) => Value::Object(settings),
+            Value::Object(settings) => Value::Object(camel_case(settings)),
             _ => Value::Object(Map::new()),
         };
         let mut tool = Map::new();

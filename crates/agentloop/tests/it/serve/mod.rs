@@ -1,0 +1,9 @@
+//! The server's side of the protocols: requests of real clients are read, and responses are written so that clients read
+//! the same.
+
+mod anthropic;
+mod anthropic_laws;
+mod anthropic_stream;
+mod gemini;
+mod gemini_hostile;
+mod gemini_stream;
