@@ -22,10 +22,6 @@ fn every_feature_that_is_claimed_is_shown_by_a_test_that_exists() {
     let mut shown = 0;
     for row in rows() {
         let (feature, ours, test) = (&row[0], &row[1], &row[7]);
-        if feature == "server, proxy" {
-            assert_eq!(ours, "–", "a server is a feature now: name its test");
-            continue;
-        }
         assert_eq!(ours, "Y", "{feature}");
         if feature == "start-up" {
             assert!(test.contains("bench/cli.py"), "{test}");

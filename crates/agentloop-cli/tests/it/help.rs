@@ -27,6 +27,7 @@ fn the_help_lists_the_commands_and_exit_codes() {
       models       List models, with their limits and prices
       providers    List the providers and whether each is ready to use
       run          The same as chat, but always a run of the agent, also without tools
+      serve        Serve every provider behind the APIs of OpenAI, Anthropic and Google, until Ctrl-C
       sim          Serve the simulated model over HTTP, until Ctrl-C
       templates    List the templates that `-t` can use, or show one
       tools        List the tools that a model may call, show one, or try one

@@ -55,6 +55,7 @@ mod semantics_c;
 mod semantics_d;
 mod semantics_e;
 mod semantics_f;
+mod serve;
 mod setup;
 mod sim;
 mod terminal;

@@ -2,6 +2,8 @@
 
 pub(crate) mod folder;
 #[cfg(unix)]
+pub(crate) mod gateway;
+#[cfg(unix)]
 pub(crate) mod pty;
 pub(crate) mod server;
 pub(crate) mod sim;

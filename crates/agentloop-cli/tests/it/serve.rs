@@ -1,0 +1,330 @@
+//! `agentloop serve`: the gateway.
+#![cfg(unix)]
+
+use crate::common;
+
+use std::io::{BufRead, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
+
+use common::folder::Folder;
+use common::gateway::{Gateway, address, read_reply, send_chat};
+use common::pty::terminal;
+use common::{Outcome, agentloop};
+
+const KEY: &str = "[gateway.keys.client]\nkey_env = 'CLIENT_KEY'\n";
+
+/// Returns the API key that a gateway prints.
+fn printed_key(text: &str) -> Option<String> {
+    let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+    words.find(|word| word.starts_with("al-") && word.len() > 40).map(str::to_owned)
+}
+
+/// Runs `agentloop serve` with a configuration file, and arguments with which it ends.
+fn serve(config: &str, args: &[&str]) -> Outcome {
+    let folder = Folder::with([("gateway.toml", config)]);
+    let all = ["--config", "gateway.toml", "serve"].into_iter().chain(args.iter().copied());
+    agentloop(all).within(folder.path()).run()
+}
+
+#[test]
+fn at_a_terminal_a_key_is_printed_and_a_request_is_answered() {
+    let folder = Folder::with([]);
+    let args = ["serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+    let mut screen = terminal(folder.path(), &args).size(160, 40).start();
+    screen.wait_for("GOOGLE_GEMINI_BASE_URL");
+    let text = screen.screen();
+    let key = printed_key(&text).expect(&text);
+    let place = address(&text);
+    let reply = read_reply(send_chat(&place, &key, "sim/echo", false));
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let content = reply.json()["choices"][0]["message"]["content"].clone();
+    assert!(content.as_str().unwrap().contains("Hello"), "{content}");
+    // The log line of the request has the key's name, not the key.
+    screen.wait_for("first openai_chat chat sim/echo");
+    assert_eq!(read_reply(send_chat(&place, "al-wrong", "sim/echo", false)).status, 401);
+    screen.interrupt();
+    assert_eq!(screen.finish(), Some(0), "{}", screen.screen());
+}
+
+#[test]
+fn only_the_first_start_creates_a_key_and_only_its_hash_is_stored() {
+    let folder = Folder::with([]);
+    let mut first = Gateway::start(folder.path(), &[]);
+    let key = printed_key(&first.stderr).expect("a key");
+    assert!(first.stderr.contains("It is shown only now"), "{}", first.stderr);
+    assert_eq!(first.chat(&key, "sim/echo").status, 200);
+    first.signal("TERM");
+    assert_eq!(first.finish(), Some(0), "{}", first.stderr);
+    let path = folder.path().join("home/.local/share/agentloop/gateway-keys.json");
+    let stored = std::fs::read_to_string(&path).unwrap();
+    assert!(stored.contains("sha256") && !stored.contains(&key), "{stored}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let second = Gateway::start(folder.path(), &[]);
+    assert_eq!(printed_key(&second.stderr), None, "{}", second.stderr);
+    assert!(second.stderr.contains("Bearer $AGENTLOOP_GATEWAY_KEY"), "{}", second.stderr);
+    assert_eq!(second.chat(&key, "sim/echo").status, 200);
+    assert_eq!(second.chat("al-wrong", "sim/echo").status, 401);
+}
+
+#[test]
+fn a_configuration_is_checked_without_starting_a_server() {
+    let good = serve("[gateway.routes.fast]\nmodels = ['sim/echo']\n", &["--check"]);
+    assert_eq!((good.code, good.stdout.as_str()), (Some(0), ""), "{good}");
+    assert!(good.stderr.contains("the configuration of the gateway is valid"), "{good}");
+    let typo = serve("[gateway]\nlisten = '127.0.0.1:0'\nlog_form = 'json'\n", &["--check"]);
+    assert_eq!(typo.code, Some(2), "{typo}");
+    assert!(typo.stderr.contains("gateway.toml: line 3: unknown field `log_form`"), "{typo}");
+    let route = serve("[gateway.routes.fast]\nmodels = ['nowhere/m']\n", &["--check"]);
+    assert_eq!(route.code, Some(2), "{route}");
+    assert!(route.stderr.contains("gateway.routes.fast: ") && route.stderr.contains("nowhere"));
+    let key = serve("[gateway.keys.ci]\nkey_env = 'NOT_SET'\n", &["--check"]);
+    assert_eq!(key.code, Some(2), "{key}");
+    assert!(key.stderr.contains("gateway.keys.ci: the environment variable NOT_SET"), "{key}");
+    let tls = serve("[gateway.tls]\ncert = 'no.pem'\nkey = 'no.pem'\n", &["--check"]);
+    assert_eq!(tls.code, Some(2), "{tls}");
+    assert!(tls.stderr.contains("no.pem"), "{tls}");
+    let syntax = serve("[gateway\n", &["--check"]);
+    assert_eq!(syntax.code, Some(2), "{syntax}");
+    assert!(syntax.stderr.contains("line 1"), "{syntax}");
+    let time = serve("[gateway]\nshutdown_timeout = -1\n", &["--check"]);
+    assert_eq!(time.code, Some(2), "{time}");
+    assert!(time.stderr.contains("gateway.shutdown_timeout"), "{time}");
+}
+
+#[test]
+fn a_typo_in_the_settings_prevents_the_start() {
+    let run = serve("[gateway]\nlsten = '127.0.0.1:0'\n", &["--listen", "127.0.0.1:0"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    assert!(run.stderr.contains("lsten") && run.stderr.contains("`listen`"), "{run}");
+}
+
+#[test]
+fn other_machines_need_a_key() {
+    let run = serve("", &["--listen", "0.0.0.0:0", "--admin-listen", "off"]);
+    insta::assert_snapshot!(run, @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the gateway does not listen on 0.0.0.0:0 without an API key, because other machines can reach it
+    hint: create one with `agentloop serve --new-key NAME`, and add it to agentloop.toml
+    "#);
+    let admin = serve(KEY, &["--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0"]);
+    // The variable of the key is not set either; it is reported first.
+    assert_eq!(admin.code, Some(2), "{admin}");
+    let admin = serve("", &["--listen", "127.0.0.1:0", "--admin-listen", "0.0.0.0:0"]);
+    assert_eq!(admin.code, Some(2), "{admin}");
+    assert!(admin.stderr.contains("needs a token") && admin.stderr.contains("admin_token_env"));
+}
+
+#[test]
+fn the_error_for_a_used_address_or_a_wrong_one_names_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = taken.local_addr().unwrap().to_string();
+    let run = serve("", &["--listen", &place, "--admin-listen", "off"]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains(&place) && run.stderr.contains("--listen"), "{run}");
+    let run = serve("", &["--listen", "127.0.0.1:0", "--admin-listen", &place]);
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains(&place), "{run}");
+    for wrong in ["4180", "localhost:4180", "127.0.0.1", "127.0.0.1:70000", ""] {
+        let run = serve("", &["--listen", wrong]);
+        assert_eq!(run.code, Some(2), "{run}");
+        assert!(run.stderr.contains("is not an IP address with a port"), "{run}");
+    }
+}
+
+#[test]
+fn a_new_key_is_printed_with_the_settings_that_allow_it() {
+    let run = agentloop(["serve", "--new-key", "build-server"]).run();
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{run}");
+    let key = printed_key(&run.stdout).unwrap();
+    let (shown, settings) = run.stdout.split_once("\n\n").unwrap();
+    assert_eq!(shown, key);
+    assert!(settings.contains("[gateway.keys.build-server]\nsha256 = \""), "{run}");
+    let folder = Folder::with([("gateway.toml", settings)]);
+    let gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
+    assert_eq!(printed_key(&gateway.stderr), None, "{}", gateway.stderr);
+    assert_eq!(gateway.chat(&key, "sim/echo").status, 200);
+    for wrong in ["", "a b", "x\"]\nlisten", "ä"] {
+        let run = agentloop(["serve", "--new-key", wrong]).run();
+        assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""), "{run}");
+    }
+}
+
+/// A provider whose stream ends when the test says so. Returns its configuration.
+fn slow_provider() -> (String, Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = listener.local_addr().unwrap();
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 65_536]);
+        let send = |stream: &mut TcpStream, chunks: &[String]| {
+            let text: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+            stream.write_all(text.as_bytes()).is_ok() && stream.flush().is_ok()
+        };
+        let head =
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+        stream.write_all(head.as_bytes()).unwrap();
+        send(&mut stream, &[common::delta(r#"{"role":"assistant","content":"begun"}"#)]);
+        if receiver.recv().is_ok() {
+            let end = [common::delta(r#"{"content":" ended"}"#), common::finish("stop")];
+            send(&mut stream, &end);
+            send(&mut stream, &["[DONE]".to_owned()]);
+        }
+    });
+    (format!("[providers.slow]\nbase_url = 'http://{place}/v1'\n{KEY}"), sender)
+}
+
+/// Reads a stream up to a text. Returns whether it came.
+fn read_to(stream: &mut impl BufRead, text: &str) -> bool {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        match stream.read_line(&mut line) {
+            Ok(1..) if line.contains(text) => return true,
+            Ok(1..) => {}
+            _ => return false,
+        }
+    }
+}
+
+#[test]
+fn a_stream_in_progress_is_finished_before_the_gateway_ends() {
+    for signal in ["TERM", "INT"] {
+        let (config, end) = slow_provider();
+        let folder = Folder::with([("gateway.toml", config.as_str())]);
+        let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
+        let mut stream = gateway.open_stream("al-client", "slow/m");
+        assert!(read_to(&mut stream, "begun"));
+        gateway.signal(signal);
+        // New connections are refused while the stream goes on.
+        while TcpStream::connect(&gateway.address).is_ok() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        end.send(()).unwrap();
+        assert!(read_to(&mut stream, " ended") && read_to(&mut stream, "data: [DONE]"));
+        assert_eq!(gateway.finish(), Some(0), "{}", gateway.stderr);
+        assert!(!gateway.stderr.contains("cut off"), "{}", gateway.stderr);
+    }
+}
+
+#[test]
+fn a_second_signal_ends_the_gateway_at_once() {
+    let (config, end) = slow_provider();
+    let folder = Folder::with([("gateway.toml", config.as_str())]);
+    let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
+    let mut stream = gateway.open_stream("al-client", "slow/m");
+    assert!(read_to(&mut stream, "begun"));
+    gateway.signal("TERM");
+    while TcpStream::connect(&gateway.address).is_ok() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    gateway.signal("INT");
+    assert_eq!(gateway.finish(), Some(0), "{}", gateway.stderr);
+    assert!(gateway.stderr.contains("requests in progress were cut off"), "{}", gateway.stderr);
+    assert!(!read_to(&mut stream, "[DONE]"), "a truncated stream is not presented as complete");
+    drop(end);
+}
+
+#[test]
+fn the_time_to_finish_requests_is_limited() {
+    let (config, end) = slow_provider();
+    let config = format!("{config}[gateway]\nshutdown_timeout = 0.1\n");
+    let folder = Folder::with([("gateway.toml", config.as_str())]);
+    let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
+    let mut stream = gateway.open_stream("al-client", "slow/m");
+    assert!(read_to(&mut stream, "begun"));
+    gateway.signal("TERM");
+    assert_eq!(gateway.finish(), Some(0), "{}", gateway.stderr);
+    assert!(gateway.stderr.contains("requests in progress were cut off"), "{}", gateway.stderr);
+    drop(end);
+}
+
+#[test]
+fn a_changed_configuration_takes_effect_and_an_invalid_one_changes_nothing() {
+    let with_route = |name: &str| format!("{KEY}[gateway.routes.{name}]\nmodels = ['sim/echo']\n");
+    let folder = Folder::with([("gateway.toml", &*with_route("one"))]);
+    let path = folder.path().join("gateway.toml");
+    let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml"]);
+    let status = |gateway: &Gateway, model: &str| gateway.chat("al-client", model).status;
+    assert_eq!((status(&gateway, "one"), status(&gateway, "two")), (200, 404));
+    // The file is looked at every two seconds.
+    std::fs::write(&path, with_route("two")).unwrap();
+    gateway.wait_for("the configuration was read again");
+    assert_eq!((status(&gateway, "one"), status(&gateway, "two")), (404, 200));
+    std::fs::write(&path, format!("{}lsten = 1\n", with_route("three"))).unwrap();
+    gateway.signal("HUP");
+    gateway.wait_for("the configuration is not valid, and changes nothing");
+    gateway.wait_for("lsten");
+    assert_eq!((status(&gateway, "two"), status(&gateway, "three")), (200, 404));
+    gateway.stderr.clear();
+    std::fs::write(&path, with_route("three")).unwrap();
+    gateway.signal("HUP");
+    gateway.wait_for("the configuration was read again");
+    assert_eq!((status(&gateway, "two"), status(&gateway, "three")), (404, 200));
+}
+
+#[test]
+fn the_log_has_no_prompt_response_or_key() {
+    let folder = Folder::with([("gateway.toml", KEY)]);
+    let mut gateway = Gateway::start(folder.path(), &["--config", "gateway.toml", "--log", "json"]);
+    gateway.stderr.clear();
+    let reply = gateway.chat("al-client", "sim/echo");
+    assert!(reply.body.contains("Hello"), "{reply:?}");
+    gateway.wait_for("duration_ms");
+    let line: serde_json::Value = serde_json::from_str(gateway.stderr.trim()).unwrap();
+    assert_eq!((&line["key"], &line["status"]), (&"client".into(), &200.into()), "{line}");
+    assert!(!gateway.stderr.contains("Hello") && !gateway.stderr.contains("al-client"), "{line}");
+}
+
+#[test]
+fn help_of_serve() {
+    insta::assert_snapshot!(agentloop(["serve", "--help"]).run(), @r#"
+    exit 0
+    --- stdout
+    Serve every provider behind the APIs of OpenAI, Anthropic and Google, until Ctrl-C.
+
+    Any program that uses one of their SDKs works with any model by changing its base URL. A model is written as provider/model, or as the name of a route of the configuration. Requests to a provider of the same API are passed on unchanged; others are translated.
+
+    The first start creates an API key and prints it once. Settings are in the table [gateway] of agentloop.toml, which is read again when it changes and on SIGHUP.
+
+    Example: agentloop serve --listen 127.0.0.1:4180
+
+    Usage: agentloop serve [OPTIONS]
+
+    Options:
+          --config <FILE>
+              Use this configuration file instead of searching for agentloop.toml. The file is trusted
+
+          --listen <ADDRESS>
+              The IP address and the port to listen on; port 0 chooses a free one. The default is 127.0.0.1:4180
+
+          --admin-listen <ADDRESS>
+              The IP address and the port of metrics and health for operators, or `off`. The default is 127.0.0.1:4181
+
+      -q, --quiet
+              Do not print warnings and notes on stderr. Errors are still printed
+
+          --log <FORM>
+              The form of the log on stderr: one line per request, without prompts and responses
+              
+              [possible values: json, text, off]
+
+          --check
+              Check the configuration, and exit
+
+          --new-key <NAME>
+              Create an API key, print it and the settings that allow it, and exit. Only its hash is in the settings
+
+          --import <FILE>
+              Print a configuration of LiteLLM as settings of this gateway, and exit. What cannot be translated is listed
+
+      -h, --help
+              Print help (see a summary with '-h')
+    --- stderr
+    "#);
+}
