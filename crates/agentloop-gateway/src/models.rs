@@ -1,6 +1,6 @@
 //! The models that clients can name.
 
-use agentloop::{AgentLoop, ModelInfo};
+use agentloop::{AgentLoop, ModelInfo, Provider};
 
 use crate::key::ApiKey;
 use crate::route::Router;
@@ -16,11 +16,19 @@ pub(crate) fn list(client: &AgentLoop, router: &Router) -> Vec<ModelInfo> {
         model.owned_by = Some("agentloop".to_owned());
     }
     for provider in client.providers() {
-        if client.check_key(&provider.name) != Ok(true) {
+        // Of the built-in providers that need no key it is not known whether their server runs.
+        let is_usable = match client.check_key(&provider.name) {
+            Ok(true) => true,
+            Ok(false) => Provider::builtin(&provider.name).is_none(),
+            Err(_) => false,
+        };
+        if !is_usable {
             continue;
         }
         for known in client.catalog().of_provider(&provider.name) {
             let id = &known.id;
+            // The data of a configuration names the provider, too.
+            let id = id.strip_prefix(&format!("{}/", provider.name)).unwrap_or(id);
             let mut model =
                 ModelInfo::new(provider.name.as_ref(), format!("{}/{id}", provider.name));
             model.context_window = known.context_window;

@@ -19,8 +19,18 @@ pub const MAX_STORED_BYTES: usize = 64 << 20;
 pub const MAX_STORED_CONVERSATION: usize = 16 << 20;
 
 /// The conversations, each under the name of the key and the id of its last response.
-#[derive(Debug, Default)]
-pub(crate) struct Stored(Mutex<Kept>);
+#[derive(Debug)]
+pub(crate) struct Stored {
+    kept: Mutex<Kept>,
+    /// The most bytes of all conversations.
+    most: usize,
+}
+
+impl Default for Stored {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), most: MAX_STORED_BYTES }
+    }
+}
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -43,7 +53,7 @@ impl Stored {
         let mut items = match body.text("previous_response_id") {
             None => Vec::new(),
             Some(id) => {
-                let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
                 let found = kept.conversations.get(&(key.to_owned(), id.clone())).cloned();
                 drop(kept);
                 let found = found.ok_or_else(|| {
@@ -80,18 +90,18 @@ impl Stored {
         };
         items.extend(output);
         let bytes = Bytes::from(Value::Array(items).to_string());
-        if bytes.len() > MAX_STORED_CONVERSATION {
+        if bytes.len() > MAX_STORED_CONVERSATION.min(self.most / 4) {
             return;
         }
         let place = (key.to_owned(), response.id.clone());
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.bytes += bytes.len();
         if let Some(old) = kept.conversations.insert(place.clone(), bytes) {
             kept.bytes -= old.len();
         } else {
             kept.order.push_back(place);
         }
-        while kept.bytes > MAX_STORED_BYTES {
+        while kept.bytes > self.most {
             let Some(oldest) = kept.order.pop_front() else { break };
             if let Some(old) = kept.conversations.remove(&oldest) {
                 kept.bytes -= old.len();
@@ -137,8 +147,8 @@ mod tests {
 
     #[test]
     fn the_oldest_conversations_are_removed_when_there_are_too_many_bytes() {
-        let stored = Stored::default();
-        let large = "x".repeat(8 << 20);
+        let stored = Stored { most: 64 << 10, ..Stored::default() };
+        let large = "x".repeat(8 << 10);
         for number in 0..12 {
             stored.keep("ci", Vec::new(), &response(&format!("resp_{number}"), &large));
         }
@@ -147,7 +157,7 @@ mod tests {
                 .continued("ci", &body(&format!(r#"{{"previous_response_id":"{id}","input":[]}}"#)))
         };
         assert!(find("resp_11").is_ok() && find("resp_0").is_err());
-        stored.keep("ci", Vec::new(), &response("resp_big", &"x".repeat(17 << 20)));
+        stored.keep("ci", Vec::new(), &response("resp_big", &"x".repeat(17 << 10)));
         assert!(find("resp_big").is_err());
     }
 }

@@ -34,6 +34,8 @@ pub struct Ledger {
     /// The largest number of requests in progress at the same time. A request is in progress until its response is sent or
     /// dropped.
     pub busiest: u64,
+    /// The number of requests in progress now, of those that came over HTTP.
+    pub in_progress: u64,
     /// The number of chat responses.
     pub chats: u64,
     /// The number of embeddings responses.
@@ -99,6 +101,7 @@ impl Counters {
             calls: read(&self.calls),
             faults: read(&self.faults),
             busiest: read(&self.busiest),
+            in_progress: read(&self.busy),
             chats: read(&self.chats),
             embeds: read(&self.embeds),
             prompt_tokens: read(&self.prompt_tokens),

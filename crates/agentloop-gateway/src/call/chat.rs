@@ -17,6 +17,9 @@ use crate::record::Record;
 use crate::route::{Busy, Member, Options, Plan};
 use crate::stream::{GatewayBody, Relaying, Streamed};
 
+/// The longest name of a model, in bytes.
+const MAX_MODEL_BYTES: usize = 512;
+
 /// What a request asks for.
 pub(crate) struct Asked {
     pub(crate) model: String,
@@ -32,8 +35,7 @@ impl Asked {
             Protocol::Gemini => {
                 let path = call.api.path.split('?').next().unwrap_or_default();
                 let (rest, method) = path.rsplit_once(':').unwrap_or((path, ""));
-                let model = rest.split_once("/models/").map_or("", |(_, model)| model);
-                (percent_decode(model), method == "streamGenerateContent")
+                (percent_decode(model_of_path(rest)), method == "streamGenerateContent")
             }
             _ => (body.text("model").unwrap_or_default(), body.is_true("stream")),
         };
@@ -42,8 +44,28 @@ impl Asked {
             let message = "the request does not name a model";
             return Err(own(StatusCode::BAD_REQUEST, "missing_model", message));
         }
+        // The name becomes a part of the provider's URL in some APIs.
+        let is_odd = |letter: char| letter.is_control() || "?#\\".contains(letter);
+        if model.len() > MAX_MODEL_BYTES
+            || model.contains(is_odd)
+            || model.split('/').any(|piece| piece == ".." || piece == ".")
+        {
+            let message = "the name of the model has characters that no model has";
+            return Err(own(StatusCode::BAD_REQUEST, "invalid_model", message));
+        }
         Ok(Self { model, stream, body })
     }
+}
+
+/// Returns the model in a Gemini path: after `models/`, or after the version (the AI SDK leaves `models/` out if the name of
+/// the model has a slash).
+fn model_of_path(path: &str) -> &str {
+    if let Some((_, model)) = path.split_once("/models/") {
+        return model;
+    }
+    let rest = path.trim_start_matches('/');
+    let versions = ["v1beta/", "v1alpha/", "v1/"];
+    versions.into_iter().find_map(|version| rest.strip_prefix(version)).unwrap_or(rest)
 }
 
 /// Decodes `%2F` and the like.
@@ -194,20 +216,20 @@ async fn relay(call: &Call, asked: &Asked, member: &Member) -> Result<(Relayed, 
     request.stream = asked.stream;
     request.headers = headers::kept(&call.headers, protocol);
     if protocol == Protocol::Gemini {
-        request.path = Some(gemini_path(&call.api.path, &target.model));
+        request.method = Some(gemini_method(&call.api.path));
     } else if protocol == Protocol::Anthropic && call.api.path.contains("beta=true") {
-        request.path = Some("/messages?beta=true".to_owned());
+        request.query = Some("beta=true".to_owned());
     }
     Ok((client.relay(request).await?, hides_usage))
 }
 
-/// Returns the path of a Gemini call with another model.
-pub(super) fn gemini_path(path: &str, model: &str) -> String {
+/// Returns the method of a Gemini call with its query.
+pub(super) fn gemini_method(path: &str) -> String {
     let bare = path.split('?').next().unwrap_or_default();
     let method = bare.rsplit_once(':').map_or("generateContent", |(_, method)| method);
     let query = query_without_key(path);
     let mark = if query.is_empty() { "" } else { "?" };
-    format!("/models/{model}:{method}{mark}{query}")
+    format!("{method}{mark}{query}")
 }
 
 pub(super) fn json_text(text: &str) -> String {

@@ -29,7 +29,7 @@ pub(crate) fn own(status: StatusCode, code: &str, message: impl Into<String>) ->
 pub(crate) fn for_client(error: &Error) -> Error {
     let status = match error.kind() {
         // The client's own key was accepted.
-        ErrorKind::Auth | ErrorKind::MissingKey => {
+        ErrorKind::Auth | ErrorKind::MissingKey if error.provider().is_some() => {
             let message =
                 format!("the provider does not accept the gateway's key: {}", error.message());
             let code = "provider_key_rejected";

@@ -109,7 +109,7 @@ mod tests {
     fn warnings_are_ascii_and_bounded() {
         let mut headers = HeaderMap::new();
         let one = Warning::new(WarningKind::Dropped, "größe\n😀", "left out");
-        warn(&mut headers, &vec![one.clone(); 500]);
+        warn(&mut headers, &vec![one; 500]);
         let text = headers[WARNINGS].to_str().unwrap();
         assert!(text.len() < MAX_WARNING_BYTES + 100);
         let list: Vec<serde_json::Value> = serde_json::from_str(text).unwrap();

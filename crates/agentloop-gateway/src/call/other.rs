@@ -1,5 +1,6 @@
 //! Calls that generate nothing: embeddings, token counts, lists of models.
 
+use agentloop::carry::has_capsule;
 use agentloop::protocol::serve::{
     Operation, read_embed, write_count, write_embed, write_model, write_models,
 };
@@ -9,7 +10,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use super::attempt::Attempts;
-use super::chat::{self, Asked, gemini_path, json_text};
+use super::chat::{self, Asked, gemini_method, json_text};
 use super::{Call, failure, headers, json, own, refuse, translate};
 use crate::models::allowed;
 use crate::route::Member;
@@ -69,9 +70,31 @@ async fn count_any(
     attempts: &mut Attempts,
 ) -> Result<(Counted, Member), RelayError> {
     let (member, _busy) = attempts.begin()?;
+    if let Some(tokens) = count_relayed(call, asked, &member).await {
+        return Ok(((tokens, None), member));
+    }
     let request = translate::read(call, &member)?;
     let counted = count_one(&request, &member, asked.body.bytes.len()).await;
     Ok((counted, member))
+}
+
+/// Asks a provider of the same API, also one of which it is not known whether it can count.
+async fn count_relayed(call: &Call, asked: &Asked, member: &Member) -> Option<u64> {
+    let (client, protocol) = (&member.slot.client, call.api.protocol);
+    if !client.speaks(&member.model, protocol).ok()? || has_capsule(&asked.body.bytes) {
+        return None;
+    }
+    let target = client.resolve(&member.model).ok()?;
+    let body = match protocol {
+        Protocol::Gemini => asked.body.bytes.clone(),
+        _ => asked.body.with("model", &json_text(&target.model)),
+    };
+    let mut request = RelayRequest::new(&member.model, protocol, Operation::Count, body);
+    request.headers = headers::kept(&call.headers, protocol);
+    let counted = client.relay(request).await.ok()?.body.take_whole()?;
+    let counted: serde_json::Value = serde_json::from_slice(&counted).ok()?;
+    let tokens = ["input_tokens", "totalTokens"].into_iter().find_map(|name| counted.get(name));
+    tokens.and_then(serde_json::Value::as_u64)
 }
 
 /// Returns the number of tokens, as the provider counts them if it can.
@@ -146,7 +169,7 @@ async fn embed_one(call: &Call, asked: &Asked, member: &Member) -> Result<Vector
         let mut request = RelayRequest::new(&member.model, relayed, Operation::Embed, body);
         request.headers = headers::kept(&call.headers, relayed);
         if relayed == Protocol::Gemini {
-            request.path = Some(gemini_path(&call.api.path, &target.model));
+            request.method = Some(gemini_method(&call.api.path));
         }
         let mut response = client.relay(request).await?;
         let bytes = response.body.take_whole().unwrap_or_default();

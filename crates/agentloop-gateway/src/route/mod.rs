@@ -20,6 +20,9 @@ use pool::Pools;
 /// How often a call that failed before its first content is tried again, if the route does not set it.
 const RETRIES: u32 = 1;
 
+/// The most retries that a setting can ask for.
+const MAX_RETRIES: u32 = 10;
+
 /// The most models of a route.
 pub const MAX_ROUTE_MODELS: usize = 64;
 
@@ -28,6 +31,8 @@ pub const MAX_ROUTE_MODELS: usize = 64;
 pub(crate) struct Router {
     pools: Pools,
     routes: BTreeMap<String, Route>,
+    /// How calls of models without a route are made.
+    plain: Options,
     /// Changes with every choice at random.
     turn: AtomicU64,
 }
@@ -76,13 +81,15 @@ impl Router {
         let pools = Pools::new(client, config, variable)?;
         let mut routes = BTreeMap::new();
         for (name, table) in &config.routes {
-            let route = Route::new(client, table).map_err(|error| {
+            let route = Route::new(client, table, config.retries).map_err(|error| {
                 let message = format!("gateway.routes.{name}: {}", error.message());
                 Error::new(ErrorKind::Config, message).with_hint(error.hint().unwrap_or_default())
             })?;
             routes.insert(name.clone(), route);
         }
-        Ok(Self { pools, routes, turn: AtomicU64::new(0) })
+        let retries = config.retries.unwrap_or(RETRIES).min(MAX_RETRIES);
+        let plain = Options { retries, ..Options::default() };
+        Ok(Self { pools, routes, plain, turn: AtomicU64::new(0) })
     }
 
     /// Returns the names of the routes.
@@ -99,7 +106,7 @@ impl Router {
         let now = Instant::now();
         let Some(route) = self.routes.get(model) else {
             let members = self.pools.members(model, affinity, now)?;
-            return Ok(Plan { members, options: Options::default() });
+            return Ok(Plan { members, options: self.plain });
         };
         let seed = match route.plan.affinity {
             true => affinity,
@@ -116,7 +123,7 @@ impl Router {
 }
 
 impl Route {
-    fn new(client: &AgentLoop, table: &GatewayRoute) -> Result<Self> {
+    fn new(client: &AgentLoop, table: &GatewayRoute, retries: Option<u32>) -> Result<Self> {
         let wrong = |message: String| Error::new(ErrorKind::Config, message);
         if table.models.is_empty() || table.models.len() > MAX_ROUTE_MODELS {
             return Err(wrong(format!("`models` must have 1 to {MAX_ROUTE_MODELS} models")));
@@ -136,7 +143,7 @@ impl Route {
                 .map_err(|error| wrong(format!("`drain`: {error}")))?,
         };
         let plan = Options {
-            retries: table.retries.unwrap_or(RETRIES).min(10),
+            retries: table.retries.or(retries).unwrap_or(RETRIES).min(MAX_RETRIES),
             strict: table.strict,
             drain,
             affinity: table.affinity.unwrap_or(true),

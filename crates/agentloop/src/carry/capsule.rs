@@ -32,11 +32,45 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A part of a response, with the number of parts that the client sees before it.
-///
-/// A text or a tool call is one that the client sees: the entry has only what the client's API cannot hold.
+/// A part of a response that travels in a capsule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Entry(pub(super) u32, pub(super) ContentPart);
+pub(super) struct Entry {
+    #[serde(flatten)]
+    pub(super) place: Place,
+    /// Whether the client sees the part itself. Then `part` has only what the client's API cannot hold.
+    #[serde(rename = "s", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_shown: bool,
+    #[serde(rename = "p")]
+    pub(super) part: ContentPart,
+}
+
+/// Where a part is among the parts that the client sees.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Place {
+    /// How many parts the client sees before it, apart from thinking.
+    #[serde(rename = "n", default, skip_serializing_if = "is_zero")]
+    pub(super) shown: u32,
+    /// How many of these are tool calls. Clients may merge or leave out texts, but keep the calls.
+    #[serde(rename = "c", default, skip_serializing_if = "is_zero")]
+    pub(super) calls: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Entry {
+    /// A part that the client does not see.
+    pub(super) fn hidden(place: Place, part: impl Into<ContentPart>) -> Self {
+        Self { place, is_shown: false, part: part.into() }
+    }
+
+    /// What belongs to a part that the client sees.
+    pub(super) fn shown(place: Place, part: impl Into<ContentPart>) -> Self {
+        Self { place, is_shown: true, part: part.into() }
+    }
+}
 
 /// Returns whether bytes may contain a capsule. A gateway that relays a request checks it first.
 ///

@@ -1,10 +1,10 @@
 //! Takes capsules out of requests.
 
 use super::MAX_RESTORED_BYTES;
-use super::capsule::{Entry, has_capsule, open, split_id};
+use super::capsule::{Entry, Place, has_capsule, open, split_id};
 use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, Warning,
-    WarningKind,
+    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, ThinkingPart,
+    Warning, WarningKind,
 };
 use crate::history;
 
@@ -74,7 +74,7 @@ fn restore_message(
         }
         entries.unwrap_or_default()
     };
-    let (mut kept, mut later, mut shown) = (Vec::new(), Vec::new(), 0);
+    let (mut kept, mut later, mut seen) = (Vec::new(), Vec::new(), Place::default());
     for mut part in parts {
         match &mut part {
             ContentPart::ToolCall(call) => {
@@ -86,10 +86,11 @@ fn restore_message(
                 if let Some(capsule) = take_signature(&mut call.provider_state) {
                     entries.extend(read(&capsule));
                 }
-                for Entry(_, entry) in entries
-                    .extract_if(.., |Entry(_, entry)| matches!(entry, ContentPart::ToolCall(_)))
-                {
-                    if let ContentPart::ToolCall(own) = entry {
+                let is_own = |entry: &mut Entry| {
+                    entry.is_shown && matches!(entry.part, ContentPart::ToolCall(_))
+                };
+                for entry in entries.extract_if(.., is_own) {
+                    if let ContentPart::ToolCall(own) = entry.part {
                         call.provider_state = own.provider_state;
                     }
                 }
@@ -101,12 +102,12 @@ fn restore_message(
                     _ => take_signature(&mut thinking.provider_state),
                 };
                 if let Some(capsule) = carried {
-                    place(read(&capsule), &mut kept, &mut later);
+                    place(read(&capsule), seen, &mut kept, &mut later);
                     continue;
                 }
             }
             ContentPart::RedactedThinking(redacted) if has_capsule(redacted.data.as_bytes()) => {
-                place(read(&redacted.data), &mut kept, &mut later);
+                place(read(&redacted.data), seen, &mut kept, &mut later);
                 continue;
             }
             ContentPart::Text(text) => {
@@ -121,15 +122,18 @@ fn restore_message(
         }
         let is_thinking =
             matches!(part, ContentPart::Thinking(_) | ContentPart::RedactedThinking(_));
-        kept.push((shown, part));
-        shown += u32::from(!is_thinking);
+        let is_call = matches!(part, ContentPart::ToolCall(_));
+        kept.push((Some(seen.shown), part));
+        seen.shown += u32::from(!is_thinking);
+        seen.calls += u32::from(is_call);
     }
-    let restores_thinking =
-        later.iter().any(|Entry(_, part)| matches!(part, ContentPart::Thinking(_)));
-    if restores_thinking {
+    if later.iter().any(|entry| matches!(entry.part, ContentPart::Thinking(_))) {
         // The client also sent it as its own API shows it.
-        kept.retain(|(_, part)| {
-            !matches!(part, ContentPart::Thinking(part) if part.signature.is_none() && part.provider_state.is_none())
+        kept.retain(|(number, part)| {
+            let is_copy = |part: &ThinkingPart| {
+                number.is_some() && part.signature.is_none() && part.provider_state.is_none()
+            };
+            !matches!(part, ContentPart::Thinking(part) if is_copy(part))
         });
     }
     message.content = Some(MessageContent::Parts(merge(kept, later)));
@@ -142,38 +146,41 @@ fn take_signature(state: &mut Option<Box<ProviderState>>) -> Option<String> {
     Some(found)
 }
 
-/// Puts parts where their capsule is. Those that complete a visible part wait for it.
-fn place(entries: Vec<Entry>, kept: &mut Vec<(u32, ContentPart)>, later: &mut Vec<Entry>) {
-    for Entry(before, part) in entries {
-        match part {
-            ContentPart::Text(_) | ContentPart::ToolCall(_) => later.push(Entry(before, part)),
-            part => kept.push((u32::MAX, part)),
+/// Puts parts where their capsule is. Claude Code moves thinking before the calls that it followed: such parts, and those
+/// that complete a visible part, wait for their place.
+fn place(
+    entries: Vec<Entry>,
+    seen: Place,
+    kept: &mut Vec<(Option<u32>, ContentPart)>,
+    later: &mut Vec<Entry>,
+) {
+    for entry in entries {
+        match entry.is_shown || entry.place.calls != seen.calls {
+            true => later.push(entry),
+            false => kept.push((None, entry.part)),
         }
     }
 }
 
 /// Completes the visible parts, and inserts the others before the visible part that they preceded.
-fn merge(kept: Vec<(u32, ContentPart)>, mut later: Vec<Entry>) -> Vec<ContentPart> {
+fn merge(kept: Vec<(Option<u32>, ContentPart)>, mut later: Vec<Entry>) -> Vec<ContentPart> {
     let mut parts = Vec::with_capacity(kept.len() + later.len());
     for (number, mut part) in kept {
-        if number != u32::MAX {
-            for Entry(at, entry) in later.extract_if(.., |Entry(at, _)| *at <= number) {
-                match (entry, &mut part) {
-                    (ContentPart::Text(entry), ContentPart::Text(text)) if at == number => {
-                        text.citations = entry.citations;
-                        text.provider_state = entry.provider_state;
-                    }
-                    // The part that it completed is not there any more.
-                    (ContentPart::Text(_) | ContentPart::ToolCall(_), _) => {}
-                    (entry, _) => parts.push(entry),
+        if let Some(number) = number {
+            for entry in later.extract_if(.., |entry| entry.place.shown <= number) {
+                if !entry.is_shown {
+                    parts.push(entry.part);
+                } else if let (ContentPart::Text(own), ContentPart::Text(text)) =
+                    (entry.part, &mut part)
+                    && entry.place.shown == number
+                {
+                    text.citations = own.citations;
+                    text.provider_state = own.provider_state;
                 }
             }
         }
         parts.push(part);
     }
-    let rest = later.into_iter().map(|Entry(_, part)| part);
-    parts.extend(
-        rest.filter(|part| !matches!(part, ContentPart::Text(_) | ContentPart::ToolCall(_))),
-    );
+    parts.extend(later.into_iter().filter(|entry| !entry.is_shown).map(|entry| entry.part));
     parts
 }

@@ -1,6 +1,6 @@
 //! Puts capsules into responses.
 
-use super::capsule::{Entry, seal, with_capsule};
+use super::capsule::{Entry, Place, seal, with_capsule};
 use crate::chat::{
     ChatResponse, ChatStreamEvent, ContentPart, PartDelta, PartStart, Protocol, ProviderState,
     RedactedThinkingPart, ResponsePart, TextPart, ToolCallPart,
@@ -39,8 +39,8 @@ pub struct Carrier {
 #[derive(Debug, Default)]
 struct State {
     index: u32,
-    /// How many parts the client sees, apart from thinking.
-    shown: u32,
+    /// The parts that the client sees.
+    seen: Place,
     /// What the next capsule has to hold.
     pending: Vec<Entry>,
     /// The parts as the client gets them.
@@ -57,8 +57,8 @@ struct Open {
     from: u32,
     /// The index that the client gets; `None` while the part is held back.
     to: Option<u32>,
-    /// The number of parts that the client sees before it.
-    before: u32,
+    /// Where it is among the parts that the client sees.
+    place: Place,
     kind: Kind,
     start: PartStart,
     /// Deltas that are held back.
@@ -90,8 +90,8 @@ impl Carrier {
         for choice in &mut response.choices {
             let state = self.choice(choice.index);
             for part in std::mem::take(&mut choice.content) {
-                let before = self.choices[state].shown;
-                let parts = self.carry(state, before, part);
+                let place = self.choices[state].seen;
+                let parts = self.carry(state, place, part);
                 self.choices[state].parts.extend(parts);
             }
             let last = self.flush(state);
@@ -175,17 +175,18 @@ impl Carrier {
             | PartStart::File { .. } => Kind::Shown,
             _ => Kind::Hidden,
         };
-        let before = state.shown;
-        if matches!(kind, Kind::Shown | Kind::Call) {
-            state.shown += 1;
-        }
-        let is_held = matches!(kind, Kind::Call | Kind::Hidden);
+        let place = state.seen;
+        state.seen.shown += u32::from(matches!(kind, Kind::Shown | Kind::Call));
+        state.seen.calls += u32::from(kind == Kind::Call);
+        // Whether a text is empty is not known yet.
+        let is_held =
+            matches!(kind, Kind::Call | Kind::Hidden) || matches!(start, PartStart::Text {});
         let to = (!is_held).then(|| state.new_index());
         if let Some(part_index) = to {
             let part = start.clone();
             events.push(ChatStreamEvent::ContentStart { choice_index, part_index, part });
         }
-        state.open.push(Open { from, to, before, kind, start, held: Vec::new() });
+        state.open.push(Open { from, to, place, kind, start, held: Vec::new() });
     }
 
     fn delta(
@@ -210,6 +211,20 @@ impl Carrier {
                 if !holds && open.held.len() > 1 {
                     self.release(at, from, None, events);
                 }
+                return;
+            }
+            (Kind::Shown, PartDelta::Text { text }) if open.to.is_none() && text.is_empty() => {
+                return;
+            }
+            (Kind::Shown, _) if open.to.is_none() => {
+                let part = open.start.clone();
+                let part_index = self.choices[at].new_index();
+                if let Some(open) = self.choices[at].open.iter_mut().find(|open| open.from == from)
+                {
+                    open.to = Some(part_index);
+                }
+                events.push(ChatStreamEvent::ContentStart { choice_index, part_index, part });
+                events.push(ChatStreamEvent::ContentDelta { choice_index, part_index, delta });
                 return;
             }
             _ => {}
@@ -256,15 +271,15 @@ impl Carrier {
     ) {
         let at = self.choice(choice_index);
         let state = &mut self.choices[at];
-        let Some(place) = state.open.iter().position(|open| open.from == from) else { return };
-        let (kind, before, to) =
-            (state.open[place].kind, state.open[place].before, state.open[place].to);
+        let Some(number) = state.open.iter().position(|open| open.from == from) else { return };
+        let (kind, place, to) =
+            (state.open[number].kind, state.open[number].place, state.open[number].to);
         match (kind, to) {
             (Kind::Call, Some(part_index)) => {
                 // The id was sent before the state was known.
                 let mut part = part;
                 if let (ResponsePart::ToolCall(call), PartStart::ToolCall { id, .. }) =
-                    (&mut part, &state.open[place].start)
+                    (&mut part, &state.open[number].start)
                 {
                     call.id.clone_from(id);
                     call.provider_state = None;
@@ -273,20 +288,27 @@ impl Carrier {
                 events.push(ChatStreamEvent::ContentDone { choice_index, part_index, part });
             }
             (Kind::Call, None) => {
-                if let Some(part) = self.carry(at, before, part) {
+                if let Some(part) = self.carry(at, place, part) {
                     if let ResponsePart::ToolCall(call) = &part {
                         self.release(at, from, Some(&call.id.clone()), events);
                     }
                     self.close(at, from, part, events);
                 }
             }
+            // An empty text, which clients and APIs leave out.
+            (Kind::Shown, None) => {
+                state.seen.shown -= 1;
+                if let Some(part) = self.carry(at, place, part) {
+                    self.whole(at, part, events);
+                }
+            }
             (Kind::Hidden, _) => {
-                if let Some(part) = self.carry(at, before, part) {
+                if let Some(part) = self.carry(at, place, part) {
                     self.whole(at, part, events);
                 }
             }
             (Kind::Thinking | Kind::Shown, _) => {
-                if let Some(part) = self.carry(at, before, part) {
+                if let Some(part) = self.carry(at, place, part) {
                     if let (ResponsePart::Thinking(thinking), Some(part_index)) = (&part, to)
                         && let Some(signature) = thinking.signature.clone()
                     {
@@ -335,12 +357,12 @@ impl Carrier {
         events.push(ChatStreamEvent::ContentDone { choice_index, part_index, part });
     }
 
-    /// Returns a part as the client gets it; none if it travels in a later capsule. `before` is the number of parts that
-    /// the client sees before it.
-    fn carry(&mut self, at: usize, before: u32, part: ResponsePart) -> Option<ResponsePart> {
-        // A complete response counts its parts here; those of a stream are counted when they start.
+    /// Returns a part as the client gets it; none if it travels in a later capsule. `place` is where it is among the parts
+    /// that the client sees.
+    fn carry(&mut self, at: usize, place: Place, part: ResponsePart) -> Option<ResponsePart> {
+        let is_empty = |text: &TextPart| text.text.is_empty() && text.citations.is_empty();
         let is_shown = !matches!(
-            part,
+            &part,
             ResponsePart::Thinking(_)
                 | ResponsePart::RedactedThinking(_)
                 | ResponsePart::CodeExecution(_)
@@ -348,24 +370,33 @@ impl Carrier {
                 | ResponsePart::ServerToolCall(_)
                 | ResponsePart::ServerToolResult(_)
                 | ResponsePart::Opaque(_)
-        );
+        ) && !matches!(&part, ResponsePart::Text(text) if is_empty(text));
         let model = self.model.clone();
         let has_sites = matches!(self.client, Protocol::Anthropic | Protocol::OpenAiResponses);
         let client = self.client;
         let state = &mut self.choices[at];
+        // A complete response counts its parts here; those of a stream are counted when they start.
         if is_shown {
-            state.shown = state.shown.max(before + 1);
+            let calls = u32::from(matches!(part, ResponsePart::ToolCall(_)));
+            state.seen.shown = state.seen.shown.max(place.shown + 1);
+            state.seen.calls = state.seen.calls.max(place.calls + calls);
         }
         let mut part = part;
         own(&mut part, &model);
         match part {
+            ResponsePart::Text(text) if is_empty(&text) => {
+                text.provider_state.as_ref()?;
+                let entry = Entry::hidden(place, ContentPart::Text(text));
+                state.pending.push(entry);
+                None
+            }
             ResponsePart::Text(mut text) => {
                 let is_plain = text.provider_state.is_none() && text.citations.is_empty();
                 if !is_plain {
                     let mut kept = TextPart::new("");
                     kept.citations.clone_from(&text.citations);
                     kept.provider_state = text.provider_state.take();
-                    state.pending.push(Entry(before, ContentPart::Text(kept)));
+                    state.pending.push(Entry::shown(place, ContentPart::Text(kept)));
                 }
                 Some(ResponsePart::Text(text))
             }
@@ -374,7 +405,7 @@ impl Carrier {
                 if let Some(kept) = call.provider_state.take() {
                     let mut own = ToolCallPart::new("", "", "");
                     own.provider_state = Some(kept);
-                    entries.push(Entry(before, ContentPart::ToolCall(own)));
+                    entries.push(Entry::shown(place, ContentPart::ToolCall(own)));
                 }
                 match client {
                     Protocol::Gemini => call.provider_state = signed(&entries),
@@ -383,18 +414,18 @@ impl Carrier {
                 Some(ResponsePart::ToolCall(call))
             }
             ResponsePart::Thinking(mut thinking) => {
-                let whole = ContentPart::Thinking(thinking.clone());
+                let entry = Entry::hidden(place, ContentPart::Thinking(thinking.clone()));
                 thinking.provider_state = None;
                 thinking.signature = None;
                 if has_sites {
-                    thinking.signature = seal(&[Entry(before, whole)]);
+                    thinking.signature = seal(&[entry]);
                 } else {
-                    state.pending.push(Entry(before, whole));
+                    state.pending.push(entry);
                 }
                 Some(ResponsePart::Thinking(thinking))
             }
             part if !is_shown => {
-                let entry = Entry(before, part.into());
+                let entry = Entry::hidden(place, part);
                 if has_sites {
                     return redacted(&[entry]);
                 }

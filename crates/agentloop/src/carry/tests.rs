@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::capsule::{Entry, open, seal, split_id, with_capsule};
+use super::capsule::{Entry, Place, open, seal, split_id, with_capsule};
 use super::*;
 use crate::chat::{
     ChatMessage, ChatRequest, ChatResponse, ChatStreamEvent, Citation, ContentPart, Fold,
@@ -27,6 +27,13 @@ fn call(id: &str, data: serde_json::Value) -> ResponsePart {
     call.into()
 }
 
+/// The last part of a response of Gemini 3: no text, but a signature.
+fn signed_nothing() -> TextPart {
+    let mut text = TextPart::new("");
+    text.provider_state = state(json!({ "thoughtSignature": "CiQBend" }));
+    text
+}
+
 /// A response with every kind of state.
 fn rich() -> ChatResponse {
     let mut text = TextPart::new("It rains.");
@@ -51,6 +58,7 @@ fn rich() -> ChatResponse {
             call("call_2", serde_json::Value::Null),
             signed_thinking("Second."),
             call("call_3", json!({ "id": "fc_3" })),
+            ResponsePart::Text(signed_nothing()),
         ],
     )
 }
@@ -74,6 +82,15 @@ fn expected() -> Vec<ContentPart> {
     rich().choices[0].content.iter().cloned().map(Into::into).collect()
 }
 
+/// Returns the parts that return through a client of this API. Chat completions have no place after the last call.
+fn expected_of(client: Protocol) -> Vec<ContentPart> {
+    let mut parts = expected();
+    if client == Protocol::OpenAiChat {
+        parts.pop();
+    }
+    parts
+}
+
 fn streamed(client: Protocol, upstream: Protocol, response: &ChatResponse) -> ChatResponse {
     let mut carrier = Carrier::new(client, upstream);
     let mut events = Vec::new();
@@ -92,7 +109,7 @@ fn state_returns_through_a_client_of_every_api() {
         assert_ne!(shown, rich());
         let mut request = echoed(&shown);
         assert_eq!(restore(&mut request), []);
-        assert_eq!(parts_of(&request), expected(), "{client:?}");
+        assert_eq!(parts_of(&request), expected_of(client), "{client:?}");
         let results = request.messages.iter().filter_map(|message| message.tool_call_id.as_deref());
         assert_eq!(results.collect::<Vec<_>>(), ["call_1", "call_2", "call_3"]);
     }
@@ -105,7 +122,7 @@ fn a_stream_carries_what_the_complete_response_carries() {
             let shown = streamed(client, upstream, &rich());
             let mut request = echoed(&shown);
             restore(&mut request);
-            assert_eq!(parts_of(&request), expected(), "{client:?} {upstream:?}");
+            assert_eq!(parts_of(&request), expected_of(client), "{client:?} {upstream:?}");
         }
     }
 }
@@ -120,7 +137,7 @@ fn thinking_returns_although_the_client_drops_it() {
             .retain(|part| matches!(part, ResponsePart::Text(_) | ResponsePart::ToolCall(_)));
         let mut request = echoed(&shown);
         restore(&mut request);
-        assert_eq!(parts_of(&request), expected(), "{client:?}");
+        assert_eq!(parts_of(&request), expected_of(client), "{client:?}");
     }
 }
 
@@ -203,7 +220,7 @@ fn a_damaged_capsule_is_a_warning_and_the_call_keeps_its_id() {
 
 #[test]
 fn a_capsule_is_the_same_each_time_and_survives_base64_of_either_alphabet() {
-    let entries = [Entry(0, ContentPart::Thinking(ThinkingPart::new("ü?>~".repeat(50))))];
+    let entries = [hidden(ContentPart::Thinking(ThinkingPart::new("ü?>~".repeat(50))))];
     let text = seal(&entries).unwrap();
     assert_eq!(seal(&entries).unwrap(), text);
     let standard = text.replace('-', "+").replace('_', "/");
@@ -216,14 +233,18 @@ fn a_capsule_is_the_same_each_time_and_survives_base64_of_either_alphabet() {
 /// A small capsule can decompress to very much.
 #[test]
 fn capsules_are_opened_within_a_budget() {
-    let entries = [Entry(0, ContentPart::Thinking(ThinkingPart::new("a".repeat(1 << 20))))];
+    let entries = [hidden(ContentPart::Thinking(ThinkingPart::new("a".repeat(1 << 20))))];
     let text = seal(&entries).unwrap();
     assert!(text.len() < 8 << 10, "{}", text.len());
     assert_eq!(open(&text, &mut 1000), None);
     let mut budget = 3 << 20;
     assert!(open(&text, &mut budget).is_some() && open(&text, &mut budget).is_some());
     assert_eq!(open(&text, &mut budget), None);
-    assert_eq!(seal(&[Entry(0, ContentPart::Thinking(ThinkingPart::new(noise(1 << 20))))]), None);
+    assert_eq!(seal(&[hidden(ContentPart::Thinking(ThinkingPart::new(noise(1 << 20))))]), None);
+}
+
+fn hidden(part: ContentPart) -> Entry {
+    Entry::hidden(Place::default(), part)
 }
 
 fn noise(bytes: usize) -> String {
@@ -256,4 +277,26 @@ fn text_that_only_looks_like_a_capsule_is_harmless() {
         message.name = None;
         restore(&mut ChatRequest::new("m").message(message));
     }
+}
+
+/// Claude Code 2.1.325 sends all thinking of a message before its calls.
+#[test]
+fn thinking_returns_to_its_place_between_calls() {
+    let original = ChatResponse::from_parts(
+        "lab/m",
+        [
+            signed_thinking("One."),
+            call("call_1", serde_json::Value::Null),
+            signed_thinking("Two."),
+            call("call_2", serde_json::Value::Null),
+        ],
+    );
+    let carrier = Carrier::new(Protocol::Anthropic, Protocol::OpenAiResponses);
+    let mut shown = carrier.response(original.clone());
+    shown.choices[0].content.sort_by_key(|part| matches!(part, ResponsePart::ToolCall(_)));
+    let mut request = echoed(&shown);
+    restore(&mut request);
+    let parts: Vec<ContentPart> =
+        original.choices[0].content.iter().cloned().map(Into::into).collect();
+    assert_eq!(parts_of(&request), parts);
 }

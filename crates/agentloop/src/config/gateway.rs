@@ -50,6 +50,8 @@ pub struct GatewayConfig {
     pub shutdown_timeout: Option<f64>,
     /// The form of the log: `json`, `text` or `off`.
     pub log: Option<GatewayLog>,
+    /// How often a call that failed before its first content is tried again, if its route does not set it.
+    pub retries: Option<u32>,
     /// Refuses requests of which something would be left out.
     pub strict: bool,
     /// The certificate and its key. Without them the server speaks plain HTTP.

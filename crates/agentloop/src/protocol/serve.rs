@@ -159,7 +159,11 @@ pub fn route(
 pub fn shown_key(headers: &HeaderMap) -> Option<&str> {
     crate::provider::AUTH_HEADERS.iter().find_map(|name| {
         let value = headers.get(*name)?.to_str().ok()?;
-        Some(value.strip_prefix("Bearer ").unwrap_or(value))
+        // The name of the scheme may be in capitals or not (RFC 9110, section 11.1).
+        Some(match value.split_at_checked("Bearer ".len()) {
+            Some((scheme, key)) if scheme.eq_ignore_ascii_case("Bearer ") => key.trim_start(),
+            _ => value,
+        })
     })
 }
 

@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn bytes_are_returned_at_the_end_of_an_event() {
         let (found, rest) = events(&["data: 1\n\nda", "ta: 2\n", "\ndata: 3\n\n", "data: 4"]);
-        assert_eq!(found, ["data: 1\n\n", "data: 2\n\n", "data: 3\n\n"]);
+        assert_eq!(found, ["data: 1\n\n", "data: 2\n\ndata: 3\n\n"]);
         assert_eq!(rest, "data: 4");
     }
 

@@ -49,8 +49,11 @@ pub struct RelayRequest {
     pub operation: Operation,
     /// Whether the response is streamed.
     pub stream: bool,
-    /// The path after the provider's base URL, if it is not the usual one of the operation.
-    pub path: Option<String>,
+    /// What follows the last colon of a Gemini path, in place of the operation's own method: `embedContent`,
+    /// `streamGenerateContent?alt=sse`.
+    pub method: Option<String>,
+    /// The query, for protocols whose path has none.
+    pub query: Option<String>,
     /// Headers that are added to those of the provider, and replace them. A key among them is ignored.
     pub headers: HeaderMap,
     /// The body, with the provider's name of the model.
@@ -72,7 +75,8 @@ impl RelayRequest {
             protocol,
             operation,
             stream: false,
-            path: None,
+            method: None,
+            query: None,
             headers: HeaderMap::new(),
             body: body.into(),
             timeouts: None,
@@ -221,8 +225,11 @@ impl Inner {
         };
         let named = |error: Error| error.with_provider(target.provider.name.as_ref());
         let mut encoded = encode_shape(&target, &request).map_err(named)?;
-        if let Some(path) = request.path {
-            encoded.path = path.into();
+        if let (Some(method), Some((path, _))) = (&request.method, encoded.path.rsplit_once(':')) {
+            encoded.path = format!("{path}:{method}").into();
+        }
+        if let Some(query) = &request.query {
+            encoded.path = format!("{}?{query}", encoded.path).into();
         }
         (encoded.body, encoded.warnings) = apply_rules(&target, request.body)?;
         let auth = target.provider.auth.header_name();

@@ -1,0 +1,229 @@
+//! A gateway in front of a simulated provider of every protocol.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agentloop::transport::{Body, HttpTransport, SendOptions, Transport};
+use agentloop::{AgentLoop, Config, Protocol, Provider};
+use agentloop_gateway::{Gateway, KeyRing, Record, Recorder, Server, State};
+use agentloop_sim::Simulator;
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response};
+use serde_json::{Value, json};
+
+/// The key of the client.
+pub(crate) const KEY: &str = "al-test-key";
+
+/// The names of the providers, one per protocol.
+pub(crate) const UPSTREAMS: [(&str, Protocol); 4] = [
+    ("chat", Protocol::OpenAiChat),
+    ("responses", Protocol::OpenAiResponses),
+    ("claude", Protocol::Anthropic),
+    ("gemini", Protocol::Gemini),
+];
+
+/// A gateway in front of a simulator.
+pub(crate) struct Stage {
+    pub(crate) simulator: Simulator,
+    pub(crate) gateway: Gateway,
+    pub(crate) url: String,
+    pub(crate) records: Records,
+    pub(crate) server: Server,
+    _upstream: agentloop_sim::Server,
+}
+
+/// The records of finished requests, in a short form.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Records(Arc<Mutex<Vec<Seen>>>);
+
+/// What a test needs to know of a record.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    pub(crate) status: u16,
+    pub(crate) is_relayed: bool,
+    pub(crate) is_complete: bool,
+    pub(crate) is_cancelled: bool,
+    pub(crate) attempts: u32,
+    pub(crate) served: Option<String>,
+    pub(crate) completion: Option<u64>,
+    pub(crate) received: usize,
+}
+
+impl Recorder for Records {
+    fn record(&self, record: &Record, _: Duration) {
+        self.0.lock().unwrap().push(Seen {
+            status: record.status.as_u16(),
+            is_relayed: record.is_relayed,
+            is_complete: record.is_complete,
+            is_cancelled: record.is_cancelled,
+            attempts: record.attempts,
+            served: record.served.clone(),
+            completion: record.usage.as_ref().and_then(|usage| usage.completion_tokens),
+            received: record.received,
+        });
+    }
+}
+
+impl Records {
+    /// Waits for the record of a request.
+    pub(crate) async fn wait(&self, count: usize) -> Vec<Seen> {
+        for _ in 0..500 {
+            let seen = self.0.lock().unwrap().clone();
+            if seen.len() >= count {
+                return seen;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("there are not {count} records: {:?}", self.0.lock().unwrap());
+    }
+}
+
+/// Returns the provider of a protocol at an address.
+pub(crate) fn upstream(name: &str, protocol: Protocol, address: &str) -> Provider {
+    let version = if protocol == Protocol::Gemini { "v1beta" } else { "v1" };
+    Provider::compatible(protocol, name.to_owned(), format!("http://{address}/{version}"))
+}
+
+/// Starts a gateway with settings in front of an upstream at `address`.
+pub(crate) async fn gateway_at(address: &str, settings: &str) -> (Gateway, Server, Records) {
+    let config =
+        Config::parse(&format!("[gateway.keys.test]\nkey_env='TEST'\n{settings}")).unwrap();
+    let mut builder = AgentLoop::builder().config(&config);
+    for (name, protocol) in UPSTREAMS {
+        builder = builder.provider(upstream(name, protocol, address));
+    }
+    let client = builder.build().unwrap();
+    let state = State::new(&client, &config.gateway.unwrap(), KeyRing::default(), &|name| {
+        Some(if name == "TEST" { KEY.to_owned() } else { format!("sk-{name}") })
+    });
+    let records = Records::default();
+    let gateway = Gateway::with_recorders(state.unwrap(), vec![Arc::new(records.clone())]);
+    let server = gateway.listen("127.0.0.1:0").await.unwrap();
+    (gateway, server, records)
+}
+
+impl Stage {
+    pub(crate) async fn start(simulator: Simulator) -> Self {
+        Self::with(simulator, "").await
+    }
+
+    pub(crate) async fn with(simulator: Simulator, settings: &str) -> Self {
+        let upstream = simulator.clone().serve("127.0.0.1:0").await.unwrap();
+        let address = upstream.address().to_string();
+        let (gateway, server, records) = gateway_at(&address, settings).await;
+        let url = format!("http://{}", server.address());
+        Self { simulator, gateway, url, records, server, _upstream: upstream }
+    }
+
+    /// Returns a client of the library that speaks one API to the gateway.
+    pub(crate) fn client(&self, protocol: Protocol) -> AgentLoop {
+        let address = self.url.trim_start_matches("http://");
+        let provider = upstream("gw", protocol, address).key(KEY);
+        AgentLoop::builder().provider(provider).build().unwrap()
+    }
+
+    /// Sends a request with the key.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Reply {
+        self.send(
+            Request::post(self.at(path)).header("authorization", format!("Bearer {KEY}")),
+            body.to_string(),
+        )
+        .await
+    }
+
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    pub(crate) async fn send(
+        &self,
+        request: http::request::Builder,
+        body: impl Into<Bytes>,
+    ) -> Reply {
+        let request = request.body(body.into()).unwrap();
+        Reply::read(HttpTransport::new().send(request, SendOptions::default()).await.unwrap()).await
+    }
+
+    /// Opens a stream without reading it.
+    pub(crate) async fn open(&self, path: &str, body: &Value) -> Response<Body> {
+        let request = Request::post(self.at(path))
+            .header("authorization", format!("Bearer {KEY}"))
+            .body(Bytes::from(body.to_string()))
+            .unwrap();
+        HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
+    }
+}
+
+/// A complete response.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Reply {
+    async fn read(response: Response<Body>) -> Self {
+        let (head, body) = response.into_parts();
+        let body = body.collect(64 << 20).await.unwrap();
+        Self { status: head.status.as_u16(), headers: head.headers, body }
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+/// Returns a chat request of an API: its path and its body.
+pub(crate) fn chat(protocol: Protocol, model: &str, stream: bool) -> (String, Value) {
+    match protocol {
+        Protocol::OpenAiChat => (
+            "/v1/chat/completions".to_owned(),
+            json!({ "model": model, "stream": stream, "messages": [{ "role": "user", "content": "Hello there" }] }),
+        ),
+        Protocol::OpenAiResponses => (
+            "/v1/responses".to_owned(),
+            json!({ "model": model, "stream": stream, "input": "Hello there", "store": false }),
+        ),
+        Protocol::Anthropic => (
+            "/v1/messages".to_owned(),
+            json!({ "model": model, "stream": stream, "max_tokens": 500,
+                    "messages": [{ "role": "user", "content": "Hello there" }] }),
+        ),
+        _ => {
+            let method = if stream { "streamGenerateContent?alt=sse" } else { "generateContent" };
+            (
+                format!("/v1beta/models/{model}:{method}"),
+                json!({ "contents": [{ "role": "user", "parts": [{ "text": "Hello there" }] }] }),
+            )
+        }
+    }
+}
+
+/// Returns whether a stream has the end that its API requires.
+pub(crate) fn has_end(protocol: Protocol, stream: &str) -> bool {
+    match protocol {
+        Protocol::OpenAiChat => stream.ends_with("data: [DONE]\n\n"),
+        Protocol::OpenAiResponses => {
+            stream.contains("event: response.completed")
+                || stream.contains("event: response.incomplete")
+        }
+        Protocol::Anthropic => stream.contains("event: message_stop"),
+        _ => stream.contains("\"finishReason\"") || stream.contains("\"blockReason\""),
+    }
+}
+
+/// Returns whether a stream reports an error as its API does.
+pub(crate) fn has_error(protocol: Protocol, stream: &str) -> bool {
+    match protocol {
+        Protocol::OpenAiResponses => {
+            stream.contains("event: response.failed") || stream.contains("event: error")
+        }
+        Protocol::Anthropic => stream.contains("event: error"),
+        _ => stream.contains("data: {\"error\":"),
+    }
+}

@@ -1,0 +1,151 @@
+//! What the client of each API sees when the provider of each API fails.
+
+use std::time::Duration;
+
+use agentloop_sim::Simulator;
+
+use crate::common::{Stage, UPSTREAMS, chat, has_end, has_error};
+
+/// The settings of all tests here: calls are made once, and a silent provider is given up soon.
+const SETTINGS: &str = "[gateway]\nretries = 0\n[timeouts]\nidle = 0.4\nfirst_content = 2\n";
+
+#[tokio::test]
+async fn a_stream_that_fails_after_content_ends_with_the_callers_error_event() {
+    let stage = Stage::with(Simulator::new(), SETTINGS).await;
+    for fault in [
+        "cut-events=6;reset",
+        "cut-events=6",
+        "stall-events=6",
+        "malformed-events=6",
+        "error-events=6",
+    ] {
+        for (name, upstream) in UPSTREAMS {
+            for (_, client) in UPSTREAMS {
+                let what = format!("{client:?} → {upstream:?} {fault}");
+                let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
+                let path = path.replace('!', "%21").replace(';', "%3B");
+                let reply = stage.post(&path, &body).await;
+                assert_eq!(reply.status, 200, "{what}: {}", reply.text());
+                assert!(has_error(client, reply.text()), "{what}: {}", reply.text());
+                assert!(!has_end(client, reply.text()), "{what}: {}", reply.text());
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failure_before_content_is_an_error_with_its_status() {
+    let stage = Stage::with(Simulator::new(), SETTINGS).await;
+    for (fault, status) in [
+        ("status=429;retry-after=7", 429),
+        ("status=503;retry-after=9", 503),
+        ("status=400", 400),
+        ("status=401", 502),
+        ("error-first", 500),
+        ("cut-events=0", 502),
+        ("malformed-events=0", 502),
+        ("html", 502),
+        ("refuse", 502),
+        ("cut-bytes=20", 502),
+    ] {
+        for (name, upstream) in UPSTREAMS {
+            for (_, client) in UPSTREAMS {
+                for stream in [false, true] {
+                    let what = format!("{client:?} → {upstream:?} {fault} stream {stream}");
+                    let (path, body) = chat(client, &format!("{name}/echo!{fault}"), stream);
+                    let path = path.replace('!', "%21").replace(';', "%3B");
+                    let reply = stage.post(&path, &body).await;
+                    // A provider may report an error in its stream by another status than 500.
+                    let expected =
+                        if fault == "error-first" { reply.status.max(500) } else { status };
+                    assert_eq!(reply.status, expected, "{what}: {}", reply.text());
+                    assert!(reply.json().get("error").is_some(), "{what}: {}", reply.text());
+                    if fault.starts_with("status=429") {
+                        assert_eq!(reply.headers["retry-after"], "7", "{what}");
+                    }
+                    assert!(reply.headers.contains_key("x-request-id"), "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn bytes_that_arrive_one_by_one_change_nothing() {
+    let stage = Stage::start(Simulator::new()).await;
+    for (name, upstream) in UPSTREAMS {
+        for (_, client) in UPSTREAMS {
+            let text = |fault: &str| {
+                let (path, body) = chat(client, &format!("{name}/think{fault}"), true);
+                (path.replace('!', "%21"), body)
+            };
+            let (path, body) = text("");
+            let whole = stage.post(&path, &body).await;
+            let (path, body) = text("!drip");
+            let dripped = stage.post(&path, &body).await;
+            let count = |reply: &crate::common::Reply| reply.text().matches("data: ").count();
+            assert_eq!(count(&whole), count(&dripped), "{client:?} → {upstream:?}");
+            assert!(has_end(client, dripped.text()), "{client:?} → {upstream:?}");
+        }
+    }
+}
+
+/// A client that disconnects cancels the call to the provider, and what was generated is recorded.
+#[tokio::test]
+async fn a_client_that_disconnects_cancels_the_call() {
+    let stage = Stage::start(Simulator::new()).await;
+    let mut count = 0;
+    for (name, upstream) in UPSTREAMS {
+        for (_, client) in UPSTREAMS {
+            let (path, body) = chat(client, &format!("{name}/long-40!stall-events=8"), true);
+            let mut response = stage.open(&path.replace('!', "%21"), &body).await;
+            assert!(response.body_mut().next().await.is_some());
+            drop(response);
+            count += 1;
+            let seen = stage.records.wait(count).await;
+            let last = seen.last().unwrap();
+            assert!(last.is_cancelled && !last.is_complete, "{client:?} → {upstream:?} {last:?}");
+            assert!(last.received > 0, "{client:?} → {upstream:?} {last:?}");
+        }
+    }
+    // The provider's side of every stream has ended.
+    for _ in 0..100 {
+        if stage.simulator.ledger().calls == 16 && stage.simulator.ledger().in_progress == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("calls are still in progress");
+}
+
+/// Silence is filled with comments, between events only.
+#[tokio::test]
+async fn a_silent_stream_is_kept_alive() {
+    let settings = "[timeouts]\nidle = 1.5\n[gateway]\nkeep_alive = 0.1\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    for (name, upstream) in UPSTREAMS {
+        let (path, body) =
+            chat(agentloop::Protocol::Anthropic, &format!("{name}/long-40!stall-events=8"), true);
+        let reply = stage.post(&path, &body).await;
+        let comments = reply.text().matches(": keep-alive\n\n").count();
+        assert!(comments >= 5, "{upstream:?}: {comments}");
+        for event in reply.text().split("\n\n").filter(|event| event.contains("keep-alive")) {
+            assert_eq!(event, ": keep-alive");
+        }
+    }
+}
+
+/// A client that reads slowly does not make the gateway hold the response.
+#[tokio::test]
+async fn a_slow_client_slows_the_provider() {
+    let stage = Stage::start(Simulator::new()).await;
+    for (name, _) in UPSTREAMS {
+        let (path, body) =
+            chat(agentloop::Protocol::OpenAiChat, &format!("{name}/long-6000"), true);
+        let mut response = stage.open(&path, &body).await;
+        assert!(response.body_mut().next().await.is_some());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let rest = response.into_body().collect(64 << 20).await.unwrap();
+        assert!(rest.ends_with(b"data: [DONE]\n\n"));
+    }
+}

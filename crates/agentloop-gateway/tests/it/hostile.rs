@@ -1,0 +1,169 @@
+//! Requests that are meant to hurt.
+
+use std::time::Duration;
+
+use agentloop_sim::Simulator;
+use http::Request;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::common::{KEY, Stage, UPSTREAMS, chat};
+
+#[tokio::test]
+async fn a_body_that_is_too_large_is_413_and_is_not_read() {
+    let stage = Stage::with(Simulator::new(), "[gateway]\nmax_body_bytes = 20000\n").await;
+    for (_, client) in UPSTREAMS {
+        let (path, mut body) = chat(client, "chat/echo", false);
+        body["filler"] = json!("x".repeat(30_000));
+        let reply = stage.post(&path, &body).await;
+        assert_eq!(reply.status, 413, "{client:?} {}", reply.text());
+    }
+    // Also without a length.
+    let mut socket = TcpStream::connect(stage.server.address()).await.unwrap();
+    let head = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\ntransfer-encoding: chunked\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).await.unwrap();
+    for _ in 0..10 {
+        let piece = format!("1000\r\n{}\r\n", "x".repeat(0x1000));
+        if socket.write_all(piece.as_bytes()).await.is_err() {
+            break;
+        }
+    }
+    let mut answer = vec![0; 200];
+    let read = socket.read(&mut answer).await.unwrap_or(0);
+    assert!(String::from_utf8_lossy(&answer[..read]).starts_with("HTTP/1.1 413"));
+}
+
+#[tokio::test]
+async fn nonsense_is_400_and_names_what_is_wrong() {
+    let stage = Stage::start(Simulator::new()).await;
+    let deep = format!(
+        "{{\"model\":\"chat/echo\",\"messages\":{}{}}}",
+        "[".repeat(5000),
+        "]".repeat(5000)
+    );
+    for (_, client) in UPSTREAMS {
+        let (path, _) = chat(client, "chat/echo", false);
+        for body in [
+            "",
+            "[]",
+            "null",
+            "{",
+            "{\"model\":",
+            "not json",
+            "{\"model\":\"chat/echo\"}x",
+            deep.as_str(),
+        ] {
+            let request =
+                Request::post(stage.at(&path)).header("authorization", format!("Bearer {KEY}"));
+            let reply = stage.send(request, body.to_owned()).await;
+            assert_eq!(reply.status, 400, "{client:?} {body:.40} {}", reply.text());
+            assert!(
+                reply.json()["error"]["message"].as_str().unwrap().contains("body"),
+                "{}",
+                reply.text()
+            );
+        }
+    }
+    assert_eq!(stage.simulator.ledger().calls, 0);
+}
+
+/// Everything wrong in a body that is translated is a 400, never a 5xx and never a hang.
+#[tokio::test]
+async fn fields_of_the_wrong_type_are_400() {
+    let stage = Stage::start(Simulator::new()).await;
+    for (_, client) in UPSTREAMS {
+        let (path, body) = chat(client, "chat/echo", false);
+        let other = UPSTREAMS.iter().find(|(_, upstream)| *upstream != client).unwrap().0;
+        let path = path.replace("chat/echo", &format!("{other}/echo"));
+        for (field, value) in body.as_object().unwrap() {
+            for wrong in [json!(7), json!({}), json!([[]]), json!(true), json!([1, null, {}])] {
+                if field == "stream" || field == "store" || field == "model" || value == &wrong {
+                    continue;
+                }
+                let mut body = body.clone();
+                body["model"] = json!(format!("{other}/echo"));
+                body[field] = wrong.clone();
+                let reply = stage.post(&path, &body).await;
+                assert!(
+                    reply.status == 400 || reply.status == 200,
+                    "{client:?} {field} {wrong} {} {}",
+                    reply.status,
+                    reply.text()
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn headers_beyond_the_limit_are_refused() {
+    let stage = Stage::start(Simulator::new()).await;
+    let mut socket = TcpStream::connect(stage.server.address()).await.unwrap();
+    let mut head = String::from("GET /health/live HTTP/1.1\r\nhost: x\r\n");
+    for number in 0..500 {
+        head.push_str(&format!("x-filler-{number}: {}\r\n", "y".repeat(400)));
+    }
+    head.push_str("\r\n");
+    let _ = socket.write_all(head.as_bytes()).await;
+    let mut answer = Vec::new();
+    let read = tokio::time::timeout(Duration::from_secs(5), socket.read_to_end(&mut answer)).await;
+    assert!(read.is_ok(), "the connection stays open");
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.is_empty() || text.starts_with("HTTP/1.1 4"), "{text}");
+}
+
+/// No request chooses where the gateway connects to, and none reaches the provider's headers.
+#[tokio::test]
+async fn a_request_cannot_choose_the_provider_or_its_headers() {
+    let stage = Stage::start(Simulator::new()).await;
+    for (_, client) in UPSTREAMS {
+        for (name, _) in UPSTREAMS {
+            let (path, mut body) = chat(client, &format!("{name}/echo"), false);
+            body["base_url"] = json!("http://127.0.0.1:1/");
+            body["api_base"] = json!("http://127.0.0.1:1/");
+            body["extra_headers"] = json!({ "authorization": "Bearer stolen" });
+            let request = Request::post(stage.at(&path))
+                .header("authorization", format!("Bearer {KEY}"))
+                .header("x-forwarded-host", "evil.test")
+                .header("x-sim-fault", "status=500")
+                .header("cookie", "session=1")
+                .header("x-codex-turn-metadata", "{\"installation_id\":\"i\"}");
+            let reply = stage.send(request, body.to_string()).await;
+            assert_eq!(reply.status, 200, "{client:?} {name} {}", reply.text());
+            let sent = stage.simulator.last_request().unwrap();
+            for header in ["cookie", "x-forwarded-host", "x-codex-turn-metadata", "x-sim-fault"] {
+                assert_eq!(sent.header(header), None, "{client:?} {name}");
+            }
+            assert!(!format!("{:?}", sent.headers).contains("stolen"));
+        }
+    }
+}
+
+/// A path that climbs out of the API must not reach another one of the provider.
+#[tokio::test]
+async fn the_model_of_a_path_is_not_a_path() {
+    let stage = Stage::start(Simulator::new()).await;
+    for model in [
+        "gemini/..%2F..%2Fadmin",
+        "gemini/a%3Fkey%3Db",
+        "gemini/a%23b",
+        "gemini/%00",
+        "gemini/%0d%0aX: y",
+    ] {
+        let path = format!("/v1beta/models/{}:generateContent", model.replace(' ', "%20"));
+        let reply = stage.post(&path, &json!({ "contents": [] })).await;
+        assert!(reply.status < 500, "{model} {}", reply.text());
+        for request in stage.simulator.requests() {
+            assert!(request.uri.path().starts_with("/v1beta/models/"), "{model} {}", request.uri);
+            assert!(
+                !request.uri.path().contains("/admin:") || !request.uri.path().contains(".."),
+                "{}",
+                request.uri
+            );
+            assert!(!request.uri.query().unwrap_or_default().contains("key=b"), "{}", request.uri);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Tests of the gateway over real sockets.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod access;
+mod common;
+mod faults;
+mod hostile;
+mod laws;
+mod recordings;
+mod relay;
+mod responses;
+mod routes;
+mod server;
+mod state;
