@@ -32,7 +32,11 @@ def respond(view, memory):
             return Turn(text=json.dumps(sample(view.schema)) if view.schema else "Ok.")
         if view.tools:
             problems += memory.check_prefix(view, conversation)
-        if scenario == "agent":
+        if scenario == "agent" and name.startswith(("error", "cut")) and not conversation.get("failed"):
+            # The first response fails in mid-stream, once.
+            conversation["failed"] = True
+            turn = Turn(text="I begin with a text that does not end", after="error" if name.startswith("error") else "cut")
+        elif scenario == "agent":
             turn, more = agent.respond(view, memory, name)
             problems += more
         else:
