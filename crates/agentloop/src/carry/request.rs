@@ -3,8 +3,8 @@
 use super::MAX_RESTORED_BYTES;
 use super::capsule::{Entry, Place, has_capsule, open, split_id};
 use crate::chat::{
-    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, ThinkingPart,
-    Warning, WarningKind,
+    ChatMessage, ChatRequest, ContentPart, MessageContent, ProviderState, Role, TextPart,
+    ThinkingPart, Warning, WarningKind,
 };
 use crate::history;
 
@@ -75,7 +75,7 @@ fn restore_message(
         entries.unwrap_or_default()
     };
     let (mut kept, mut later, mut seen) = (Vec::new(), Vec::new(), Place::default());
-    for mut part in parts {
+    for mut part in join_texts(parts) {
         match &mut part {
             ContentPart::ToolCall(call) => {
                 let mut entries = Vec::new();
@@ -123,7 +123,7 @@ fn restore_message(
         let is_thinking =
             matches!(part, ContentPart::Thinking(_) | ContentPart::RedactedThinking(_));
         let is_call = matches!(part, ContentPart::ToolCall(_));
-        kept.push((Some(seen.shown), part));
+        kept.push((Some(seen), part));
         seen.shown += u32::from(!is_thinking);
         seen.calls += u32::from(is_call);
     }
@@ -151,7 +151,7 @@ fn take_signature(state: &mut Option<Box<ProviderState>>) -> Option<String> {
 fn place(
     entries: Vec<Entry>,
     seen: Place,
-    kept: &mut Vec<(Option<u32>, ContentPart)>,
+    kept: &mut Vec<(Option<Place>, ContentPart)>,
     later: &mut Vec<Entry>,
 ) {
     for entry in entries {
@@ -163,16 +163,23 @@ fn place(
 }
 
 /// Completes the visible parts, and inserts the others before the visible part that they preceded.
-fn merge(kept: Vec<(Option<u32>, ContentPart)>, mut later: Vec<Entry>) -> Vec<ContentPart> {
+fn merge(kept: Vec<(Option<Place>, ContentPart)>, mut later: Vec<Entry>) -> Vec<ContentPart> {
     let mut parts = Vec::with_capacity(kept.len() + later.len());
-    for (number, mut part) in kept {
-        if let Some(number) = number {
-            for entry in later.extract_if(.., |entry| entry.place.shown <= number) {
+    for (place, mut part) in kept {
+        if let Some(place) = place {
+            let is_call = matches!(part, ContentPart::ToolCall(_));
+            // Clients may merge or leave out texts, so the calls decide.
+            let is_next = |entry: &mut Entry| {
+                entry.place.calls < place.calls
+                    || entry.place.calls == place.calls
+                        && (is_call || entry.place.shown <= place.shown)
+            };
+            for entry in later.extract_if(.., is_next) {
                 if !entry.is_shown {
                     parts.push(entry.part);
                 } else if let (ContentPart::Text(own), ContentPart::Text(text)) =
                     (entry.part, &mut part)
-                    && entry.place.shown == number
+                    && entry.place == place
                 {
                     text.citations = own.citations;
                     text.provider_state = own.provider_state;
@@ -183,4 +190,23 @@ fn merge(kept: Vec<(Option<u32>, ContentPart)>, mut later: Vec<Entry>) -> Vec<Co
     }
     parts.extend(later.into_iter().filter(|entry| !entry.is_shown).map(|entry| entry.part));
     parts
+}
+
+/// Joins texts that follow each other: some clients of Gemini keep the pieces of a stream.
+fn join_texts(parts: Vec<ContentPart>) -> Vec<ContentPart> {
+    let is_plain = |text: &TextPart| {
+        text.provider_state.is_none() && text.citations.is_empty() && text.cache_control.is_none()
+    };
+    let mut joined: Vec<ContentPart> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (joined.last_mut(), part) {
+            (Some(ContentPart::Text(before)), ContentPart::Text(text))
+                if is_plain(before) && is_plain(&text) =>
+            {
+                before.text.push_str(&text.text);
+            }
+            (_, part) => joined.push(part),
+        }
+    }
+    joined
 }

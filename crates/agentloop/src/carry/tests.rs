@@ -300,3 +300,30 @@ fn thinking_returns_to_its_place_between_calls() {
         original.choices[0].content.iter().cloned().map(Into::into).collect();
     assert_eq!(parts_of(&request), parts);
 }
+
+/// google-genai for Python keeps the pieces of a streamed text as parts.
+#[test]
+fn a_text_in_pieces_does_not_move_what_follows() {
+    let original = ChatResponse::from_parts(
+        "lab/m",
+        [
+            signed_thinking("One."),
+            ResponsePart::from("I look both up."),
+            call("call_1", serde_json::Value::Null),
+            signed_thinking("Two."),
+            call("call_2", serde_json::Value::Null),
+        ],
+    );
+    for client in Protocol::ALL.iter().copied() {
+        let shown = Carrier::new(client, Protocol::Anthropic).response(original.clone());
+        let mut request = echoed(&shown);
+        let Some(MessageContent::Parts(parts)) = &mut request.messages[1].content else { panic!() };
+        let at = parts.iter().position(|part| matches!(part, ContentPart::Text(_))).unwrap();
+        parts[at] = ContentPart::text("I look bo");
+        parts.insert(at + 1, ContentPart::text("th up."));
+        restore(&mut request);
+        let parts: Vec<ContentPart> =
+            original.choices[0].content.iter().cloned().map(Into::into).collect();
+        assert_eq!(parts_of(&request), parts, "{client:?}");
+    }
+}
