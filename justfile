@@ -69,4 +69,4 @@ missing-examples *crates:
 
 # Packages all crates, and builds each from its package.
 package:
-  cargo package --locked -p agentloop-macros -p agentloop -p agentloop-sim -p agentloop-cli
+  cargo package --locked -p agentloop-macros -p agentloop -p agentloop-sim -p agentloop-gateway -p agentloop-cli

@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-CRATES = ("agentloop", "agentloop-sim", "agentloop-macros")
+CRATES = ("agentloop", "agentloop-sim", "agentloop-gateway", "agentloop-macros")
 TYPES = ("struct", "enum", "union", "trait")
 ITEMS = (*TYPES, "function", "macro", "proc_macro")
 
