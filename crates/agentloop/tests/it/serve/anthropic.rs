@@ -262,6 +262,21 @@ fn tools_of_every_kind_are_read() {
     );
 }
 
+/// The tool runners of the SDKs try to continue a conversation that the server has, and fall back when they get this error.
+#[test]
+fn a_reference_to_a_conversation_is_refused_in_the_words_that_sdks_understand() {
+    let error = try_read(&ask(json!({"thread": {"type": "create"}}))).unwrap_err();
+    assert_eq!(error.status(), Some(400));
+    let body: Value =
+        serde_json::from_slice(&serve::write_error(Protocol::Anthropic, &error)).unwrap();
+    assert_eq!(body["error"]["type"], "invalid_request_error");
+    assert_eq!(
+        body["error"]["details"],
+        json!({"error_code": "thread_unsupported_request", "unsupported": ["thread"]})
+    );
+    assert!(try_read(&ask(json!({"thread": null}))).is_ok());
+}
+
 #[test]
 fn paths_and_headers_name_the_operation() {
     let mut versioned = HeaderMap::new();

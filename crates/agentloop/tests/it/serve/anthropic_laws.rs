@@ -76,7 +76,12 @@ fn a_longer_conversation_begins_with_the_shorter_one() {
             let whole = read(all.len());
             for many in 0..all.len() {
                 let part = read(many);
-                assert!(whole.starts_with(&part), "{id} up to {many}");
+                let Some((last, before)) = part.split_last() else { continue };
+                assert!(whole.starts_with(before), "{id} up to {many}");
+                // A message of the assistant may still grow by parts.
+                let same = &whole[before.len()];
+                let grows = same.role == last.role && same.parts().starts_with(last.parts());
+                assert!(same == last || grows, "{id} up to {many}");
             }
         }
     }

@@ -49,6 +49,9 @@ fn the_model_is_the_rest_of_the_path() {
         ("/models/openai%2Fgpt-5:generateContent", "openai/gpt-5"),
         ("/v1beta/models/models/m:generateContent", "m"),
         ("/v1beta/m:generateContent", "m"),
+        ("/v1beta/lab/m:generateContent", "lab/m"),
+        ("/gemini/v1beta/lab/m:generateContent", "lab/m"),
+        ("/lab/some/m:generateContent", "lab/some/m"),
         ("/gemini/v1beta/models/m:generateContent", "m"),
         ("/v1beta/models/ollama/llama3:8b:generateContent", "ollama/llama3:8b"),
         (
@@ -290,6 +293,42 @@ fn media_of_every_kind_are_read() {
         json!({"file_url": "https://x.test/files/b", "mime_type": "application/pdf"})
     );
     assert_eq!(parts[5]["video_url"]["url"], "https://youtu.be/abc");
+}
+
+/// google-genai 3.1 for Python keeps every chunk of a stream as a content of its own.
+#[test]
+fn the_chunks_of_a_stream_are_one_message_again() {
+    let model = |parts: Value| json!({"role": "model", "parts": parts});
+    let read = messages(json!([
+        {"role": "user", "parts": [{"text": "?"}]},
+        model(json!([{"text": "H", "thought": true}])),
+        model(json!([{"text": "m.", "thought": true}])),
+        model(json!([{"text": "Hel"}])),
+        model(json!([{"text": "lo"}])),
+        model(json!([{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "c2ln"}])),
+        model(json!([{"text": "", "thoughtSignature": "bGFzdA=="}])),
+        model(json!([{"text": ""}])),
+        {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {}}}]},
+        model(json!([{"text": "Done."}])),
+    ]));
+    let roles: Vec<Role> = read.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
+    let parts: Vec<Value> = read[1].parts().iter().map(json_of).collect();
+    assert_eq!(parts.len(), 4);
+    assert_eq!((&parts[0]["thinking"], &parts[1]["text"]), (&json!("Hm."), &json!("Hello")));
+    assert_eq!(signature(&read[1].parts()[3]), "bGFzdA==");
+}
+
+#[test]
+fn data_in_the_other_alphabet_of_base64_is_standard_base64() {
+    for (sent, standard) in
+        [("-_8=", "+/8="), ("-_8", "+/8="), ("AA", "AA=="), ("AA==", "AA=="), ("", ""), ("A", "A")]
+    {
+        let part = json!({"inlineData": {"data": sent, "mime_type": "image/png"}});
+        let read = messages(json!([{"role": "user", "parts": [part]}]));
+        let url = json_of(&read[0].parts()[0])["image_url"]["url"].clone();
+        assert_eq!(url, format!("data:image/png;base64,{standard}"));
+    }
 }
 
 #[test]

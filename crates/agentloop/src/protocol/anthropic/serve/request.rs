@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use super::{blocks, messages, settings, tools};
 use crate::chat::{ChatMessage, ChatRequest, MessageContent, Stop};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::protocol::serve::known::{Read, Take as _, Wrong, object_of, read_object};
 use crate::protocol::serve::notes::Notes;
-use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
+use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming, refused};
 
 /// The start of a block that Claude Code puts before its instructions (2.1, 2026-11). Its value changes with every
 /// request, so it would invalidate the prompt cache of any provider but Anthropic, which removes it.
@@ -42,6 +42,9 @@ pub(super) fn route(method: &Method, path: &str, headers: &HeaderMap) -> Option<
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
     let mut fields = read_object(body)?;
+    if fields.any("thread").is_some() {
+        return Err(no_threads());
+    }
     let mut notes = Notes::default();
     let (request, stream) = read(&mut fields, &mut notes)?;
     // The protocol always reports usage.
@@ -53,6 +56,14 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
         warnings: notes.into_warnings(),
         reply: Reply::default(),
     })
+}
+
+/// Returns the error that makes an SDK repeat a request with the whole conversation instead of a reference to it. The SDKs
+/// look for this code (anthropic 2.8 for Python and JavaScript, 2026-11).
+fn no_threads() -> Error {
+    refused("`thread` is not supported; send the whole conversation")
+        .with_code("thread_unsupported_request")
+        .with_param("thread")
 }
 
 fn read(fields: &mut Map<String, Value>, notes: &mut Notes) -> Read<(ChatRequest, bool)> {

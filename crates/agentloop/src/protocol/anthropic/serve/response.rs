@@ -198,6 +198,9 @@ pub(super) fn error_object(error: &Error) -> Value {
     let mut object = json!({ "type": kind, "message": error.message() });
     if let Some(code) = error.code() {
         object["code"] = json!(code);
+        if let (true, Some(param)) = (code.ends_with("_unsupported_request"), error.param()) {
+            object["details"] = json!({ "error_code": code, "unsupported": [param] });
+        }
     }
     json!({ "type": "error", "error": object, "request_id": error.request_id() })
 }

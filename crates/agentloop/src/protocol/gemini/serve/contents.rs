@@ -73,11 +73,13 @@ pub(super) struct Contents<'a> {
     messages: &'a mut Vec<ChatMessage>,
     notes: &'a mut Notes,
     calls: Calls,
+    /// Whether the content before was the model's.
+    follows_model: bool,
 }
 
 impl<'a> Contents<'a> {
     pub(super) fn new(messages: &'a mut Vec<ChatMessage>, notes: &'a mut Notes) -> Self {
-        Self { messages, notes, calls: Calls::default() }
+        Self { messages, notes, calls: Calls::default(), follows_model: false }
     }
 
     /// Reads content number `at`. The results of tools become messages of their own, before the rest of it.
@@ -85,6 +87,7 @@ impl<'a> Contents<'a> {
         let mut fields = match content {
             Value::String(text) => {
                 self.messages.push(ChatMessage::user(text));
+                self.follows_model = false;
                 return Ok(());
             }
             other => camel_case(object_of(other)?),
@@ -111,8 +114,14 @@ impl<'a> Contents<'a> {
             parts.extend(part.map_err(|wrong| wrong.at("parts", index))?);
         }
         let has_results = !results.is_empty();
+        let follows_model = std::mem::replace(&mut self.follows_model, role == Role::Assistant);
         if role == Role::Assistant {
-            self.messages.push(ChatMessage::assistant(MessageContent::Parts(parts)));
+            match self.messages.last_mut().and_then(|last| last.content.as_mut()) {
+                Some(MessageContent::Parts(before)) if follows_model => {
+                    continue_with(before, parts)
+                }
+                _ => self.messages.push(ChatMessage::assistant(MessageContent::Parts(parts))),
+            }
             self.messages.extend(results);
             return Ok(());
         }
@@ -176,6 +185,29 @@ impl<'a> Contents<'a> {
         message.name = Some(name).filter(|name| !name.is_empty());
         message.is_error = is_error;
         Ok(message)
+    }
+}
+
+/// Adds the parts of a content to those of the model's content before it. Some clients keep each chunk of a stream as a
+/// content of its own (google-genai 3.1 for Python): the pieces of a text are one text again.
+fn continue_with(before: &mut Vec<ContentPart>, parts: Vec<ContentPart>) {
+    for part in parts {
+        match (before.last_mut(), part) {
+            (Some(ContentPart::Text(text)), ContentPart::Text(more))
+                if text.provider_state.is_none() && more.provider_state.is_none() =>
+            {
+                text.text.push_str(&more.text);
+            }
+            (Some(ContentPart::Thinking(thinking)), ContentPart::Thinking(more))
+                if thinking.provider_state.is_none() && more.provider_state.is_none() =>
+            {
+                thinking.thinking.push_str(&more.thinking);
+            }
+            // The last chunk of a stream has an empty text.
+            (_, ContentPart::Text(text))
+                if text.text.is_empty() && text.provider_state.is_none() => {}
+            (_, part) => before.push(part),
+        }
     }
 }
 

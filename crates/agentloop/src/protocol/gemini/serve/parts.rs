@@ -195,6 +195,19 @@ fn code_result(mut fields: Fields, signature: Option<String>) -> Read<ContentPar
     }))
 }
 
+/// Returns base64 in the standard alphabet and with padding. google-genai for Python writes the other alphabet, which other
+/// APIs refuse.
+fn standard_base64(data: String) -> String {
+    if !data.contains(['-', '_']) && data.len().is_multiple_of(4) {
+        return data;
+    }
+    let mut standard = data.replace('-', "+").replace('_', "/");
+    while !standard.len().is_multiple_of(4) && standard.len() % 4 != 1 {
+        standard.push('=');
+    }
+    standard
+}
+
 /// Bytes, or where they are.
 struct Blob {
     mime: String,
@@ -216,7 +229,7 @@ impl Blob {
     fn inline(mut fields: Fields) -> Read<Self> {
         Ok(Self {
             mime: fields.required_text("mimeType")?,
-            data: fields.text("data")?.unwrap_or_default(),
+            data: standard_base64(fields.text("data")?.unwrap_or_default()),
             uri: None,
             name: fields.text("displayName")?,
         })

@@ -48,7 +48,7 @@ pub(super) fn parts_of(path: &str) -> (String, &str, &str) {
     let (rest, method) = path.rsplit_once(':').unwrap_or((path, ""));
     let model = match rest.split_once("/models/") {
         Some((_, model)) => model,
-        None => without_version(rest.trim_start_matches('/')),
+        None => without_version(rest.trim_matches('/')),
     };
     let model = String::from_utf8_lossy(&percent::decode(model)).into_owned();
     let model = match model.strip_prefix("models/") {
@@ -62,10 +62,16 @@ fn without_version(path: &str) -> &str {
     let is_version = |step: &str| {
         step.strip_prefix('v').is_some_and(|rest| rest.starts_with(|it: char| it.is_ascii_digit()))
     };
-    match path.split_once('/') {
-        Some((first, rest)) if is_version(first) => rest,
-        _ => path,
+    // A server may have this API under a name of its own.
+    let mut rest = path;
+    for _ in 0..2 {
+        let Some((step, more)) = rest.split_once('/') else { break };
+        if is_version(step) {
+            return more;
+        }
+        rest = more;
     }
+    path
 }
 
 /// Reads a chat request, or one that counts its tokens. The model, and whether to stream, are in its path.
