@@ -27,6 +27,21 @@ ITEMS = (*TYPES, "function", "macro", "proc_macro")
 
 # Paths of items without an example, and why. `*` also matches `::`.
 REASONS = {
+    "agentloop::carry::request::restore": "the example of `Carrier` calls it",
+    "agentloop::client::relay::RelayError": "the error of `AgentLoop::relay`",
+    "agentloop::client::relay::Relayed": "the result of `AgentLoop::relay`",
+    "agentloop::client::relay::body::*": "a field of `Relayed`",
+    "agentloop::config::gateway::Gateway[KLMPRST]*": "a field of `GatewayConfig`, whose example sets it",
+    "agentloop::protocol::serve::StreamFraming": "a field of `ServedChat`",
+    "agentloop_gateway::key::ApiKey": "a value of `KeyRing`",
+    "agentloop_gateway::log::RequestLog*": "the example of `Gateway` makes one",
+    "agentloop_gateway::metrics::Metrics*": "the example of `Gateway` writes them",
+    "agentloop_gateway::record::Record": "the argument of `Recorder::record`",
+    "agentloop_gateway::record::Record::*": "the argument of `Recorder::record`",
+    "agentloop_gateway::server::Server*": "the example of `Gateway` starts one",
+    "agentloop_gateway::server::tls::Tls*": "needs a certificate",
+    "agentloop_gateway::state::State*": "the example of `Gateway` makes one",
+    "agentloop_gateway::stream::GatewayBody": "the body of responses, which has no methods of its own",
     "agentloop::agent::approval::Pending*": "the example of `Approver` reads one",
     "agentloop::agent::approval::Review": "a value of `Approver::review`",
     "agentloop::agent::approval::Wants": "a field of `Pending`",

@@ -56,6 +56,16 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// The keys of all clients.
+///
+/// ```
+/// use agentloop_gateway::{KeyRing, new_key};
+///
+/// let (key, hash) = new_key()?;
+/// let mut keys = KeyRing::default();
+/// assert!(keys.add_hash("build-server", &hash));
+/// assert!(!keys.is_empty());
+/// # Ok::<(), agentloop::Error>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct KeyRing(HashMap<Hash, Arc<ApiKey>>);
 

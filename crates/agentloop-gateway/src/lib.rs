@@ -52,6 +52,30 @@ pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
 pub use stream::GatewayBody;
 
 /// A gateway. It is cheap to clone, and clones share everything.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agentloop::{AgentLoop, GatewayConfig, GatewayLog};
+/// use agentloop_gateway::{Gateway, KeyRing, RequestLog, State};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+/// let build = || State::new(&client, &GatewayConfig::default(), KeyRing::default(), &|_| None);
+/// let log = Arc::new(RequestLog::new(GatewayLog::Json, std::io::stderr()));
+/// let gateway = Gateway::with_recorders(build()?, vec![log]);
+/// let server = gateway.listen("127.0.0.1:0").await?;
+/// let admin = gateway.listen_admin("127.0.0.1:0", Some("a token".into())).await?;
+/// assert_ne!(server.address(), admin.address());
+///
+/// // A new configuration.
+/// gateway.reload(build()?);
+/// assert!(gateway.metrics().write().contains("agentloop_requests_total"));
+/// assert!(server.shutdown(std::time::Duration::from_secs(5)).await);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Gateway(Arc<Inner>);
 

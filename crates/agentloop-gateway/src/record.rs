@@ -56,6 +56,24 @@ pub struct Record {
 }
 
 /// Gets the record of each request when it ends.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use agentloop_gateway::{Record, Recorder};
+///
+/// /// Prints requests that took long.
+/// #[derive(Debug)]
+/// struct Slow;
+///
+/// impl Recorder for Slow {
+///     fn record(&self, record: &Record, time: Duration) {
+///         if time > Duration::from_secs(60) {
+///             println!("{} took {time:?}", record.id);
+///         }
+///     }
+/// }
+/// ```
 pub trait Recorder: Send + Sync + std::fmt::Debug {
     /// Takes a record. `time` is how long the request took.
     fn record(&self, record: &Record, time: Duration);

@@ -121,6 +121,25 @@ impl AgentLoop {
     /// the call. A decoder reads a copy, so [`RelayBody::report`] has the usage and the end of the stream. The rules of the
     /// provider are applied to the body; middleware is not called.
     ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), agentloop::relay::RelayError> {
+    /// use agentloop::protocol::serve::Operation;
+    /// use agentloop::relay::RelayRequest;
+    /// use agentloop::{AgentLoop, ChatRequest, Protocol};
+    ///
+    /// let ai = AgentLoop::builder().provider(agentloop_sim::provider()).build()?;
+    /// assert!(ai.speaks("sim/echo", Protocol::OpenAiChat)?);
+    /// assert_eq!(ai.protocol_for(&ChatRequest::new("sim/echo"))?, Protocol::OpenAiChat);
+    /// let body = r#"{"model":"echo","messages":[{"role":"user","content":"Hi"}]}"#;
+    /// let request = RelayRequest::new("sim/echo", Protocol::OpenAiChat, Operation::Chat, body);
+    /// let mut response = ai.relay(request).await?;
+    /// assert!(response.body.take_whole().is_some_and(|bytes| bytes.starts_with(b"{")));
+    /// assert!(response.body.report().usage.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     ///
     /// Fails if the provider does not speak the protocol, cannot be reached, or reports an error before the first content.
