@@ -1,5 +1,6 @@
 //! The server's side: reads requests and writes responses.
 
+mod messages;
 mod request;
 mod response;
 mod stream;
@@ -11,7 +12,7 @@ use crate::chat::ChatResponse;
 use crate::error::{Error, Result};
 use crate::models::ModelInfo;
 use crate::protocol::openai::serve;
-use crate::protocol::serve::{Operation, Serve, ServedChat, ServedEmbed, WriteStream};
+use crate::protocol::serve::{Operation, Reply, Serve, ServedChat, ServedEmbed, WriteStream};
 
 /// A server of this protocol.
 pub(super) struct Server;
@@ -30,7 +31,11 @@ impl Serve for Server {
     }
 
     fn write_body(&self, response: &ChatResponse) -> Bytes {
-        response::write_body(response)
+        response::write_body(response, &Reply::default())
+    }
+
+    fn write_body_for(&self, response: &ChatResponse, reply: &Reply) -> Bytes {
+        response::write_body(response, reply)
     }
 
     fn write_error(&self, error: &Error) -> Bytes {
@@ -46,6 +51,10 @@ impl Serve for Server {
     }
 
     fn stream_writer(&self, include_usage: bool) -> Box<dyn WriteStream> {
-        Box::new(stream::StreamWriter::new(include_usage))
+        Box::new(stream::StreamWriter::new(include_usage, &Reply::default()))
+    }
+
+    fn stream_writer_for(&self, include_usage: bool, reply: &Reply) -> Box<dyn WriteStream> {
+        Box::new(stream::StreamWriter::new(include_usage, reply))
     }
 }

@@ -1,52 +1,25 @@
 //! Reads requests. Unknown fields are kept.
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::chat::ChatRequest;
-use crate::error::{Error, ErrorKind, Result};
-use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
-
-/// Fields of the body that a [`ChatRequest`] has under the same name and in the same form.
-const CHAT_FIELDS: [&str; 24] = [
-    "model",
-    "temperature",
-    "top_p",
-    "top_k",
-    "max_tokens",
-    "max_completion_tokens",
-    "stop",
-    "seed",
-    "n",
-    "frequency_penalty",
-    "presence_penalty",
-    "tools",
-    "tool_choice",
-    "parallel_tool_calls",
-    "response_format",
-    "modalities",
-    "audio",
-    "verbosity",
-    "reasoning_effort",
-    "logprobs",
-    "top_logprobs",
-    "service_tier",
-    "prompt_cache_key",
-    "user",
-];
+use super::messages::Messages;
+use crate::chat::{ChatRequest, Thinking, ToolDefinition, WebSearchTool};
+use crate::error::Result;
+use crate::protocol::openai::serve;
+use crate::protocol::openai::serve::Remembered;
+use crate::protocol::openai::serve::fields::{
+    self, Fields, drop_default, invalid, list, object, read, take, take_in,
+};
+use crate::protocol::openai::serve::tools::Tools;
+use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
 
 /// Returns what a call asks for, by its method and the end of its path.
 pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
-    let path = path.trim_end_matches('/');
-    if method == Method::POST && path.ends_with("/chat/completions") {
-        Some(Operation::Chat)
-    } else if method == Method::POST && (path.ends_with("/embeddings") || path.ends_with("/embed"))
-    {
-        Some(Operation::Embed)
-    } else if method == Method::GET && path.ends_with("/models") {
-        Some(Operation::Models)
-    } else {
-        None
+    let end = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    match method == Method::POST && end.ends_with("/chat/completions") {
+        true => Some(Operation::Chat),
+        false => serve::route(method, path),
     }
 }
 
@@ -56,94 +29,133 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 ///
 /// When the body is not a JSON object, or a known field has a form that cannot be read.
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
-    let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
-    let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
-    let include_usage = fields
-        .remove("stream_options")
-        .and_then(|options| options.get("include_usage")?.as_bool())
-        .unwrap_or(false);
-    let Some(Value::Array(messages)) = fields.remove("messages") else {
-        return Err(
-            Error::new(ErrorKind::InvalidRequest, "`messages` must be a list").with_status(400)
-        );
-    };
-    let mut known = Map::new();
-    known.insert("model".to_owned(), json!(""));
-    known.insert("messages".to_owned(), Value::Array(read_messages(messages)));
-    fields.retain(|name, value| {
-        let is_known = CHAT_FIELDS.contains(&name.as_str());
-        if is_known && !value.is_null() {
-            known.insert(name.clone(), value.take());
+    let mut fields = fields::body(body)?;
+    let stream = take(&mut fields, "stream")?.unwrap_or(false);
+    let options: Option<Fields> = take(&mut fields, "stream_options")?;
+    let include_usage = match options {
+        Some(mut options) => {
+            take_in(&mut options, "stream_options", "include_usage")?.unwrap_or(false)
         }
-        !is_known
-    });
-    let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
+        None => false,
+    };
+    let mut request = ChatRequest::default();
+    let mut tools = Tools::default();
+    read_tools(&mut fields, &mut tools)?;
+    request.tool_choice = tools.choice(choice(&mut fields))?;
+    read_settings(&mut fields, &mut request)?;
+    let messages = match fields.remove("messages") {
+        Some(messages) => list(messages, "messages")?,
+        None => return Err(invalid("messages", "it is required")),
+    };
+    let mut conversation = Messages::default();
+    for (at, message) in messages.into_iter().enumerate() {
+        let path = format!("messages[{at}]");
+        conversation.read(object(message, &path)?, at, &path)?;
+    }
+    request.messages = conversation.messages;
+    request.tools = tools.definitions;
+    let mut warnings = tools.warnings;
+    warnings.append(&mut conversation.warnings);
+    drop_defaults(&mut fields);
+    serve::drop_default_settings(&mut request);
     request.extra_body = fields;
+    let remembered =
+        Remembered { tools: tools.declared, has_own_words: true, ..Remembered::default() };
     Ok(ServedChat {
         request,
         stream,
         include_usage,
         framing: StreamFraming::Events,
-        warnings: Vec::new(),
-        reply: crate::protocol::serve::Reply::default(),
+        warnings,
+        reply: Reply::new(remembered),
     })
 }
 
-/// Brings messages into the form of a [`ChatRequest`]: thinking is a part, unknown fields are left out.
-fn read_messages(messages: Vec<Value>) -> Vec<Value> {
-    const FIELDS: [&str; 5] = ["role", "content", "name", "tool_calls", "tool_call_id"];
-    messages
-        .into_iter()
-        .map(|message| {
-            let Value::Object(mut fields) = message else {
-                return message;
-            };
-            let thoughts = ["reasoning_content", "reasoning"]
-                .into_iter()
-                .find_map(|name| fields.get(name)?.as_str().map(str::to_owned))
-                .filter(|thoughts| !thoughts.is_empty());
-            fields.retain(|name, _| FIELDS.contains(&name.as_str()));
-            let parts = match fields.remove("content") {
-                Some(Value::Array(parts)) => parts.into_iter().map(read_part).collect(),
-                Some(Value::String(text)) if thoughts.is_none() => {
-                    fields.insert("content".to_owned(), Value::String(text));
-                    return Value::Object(fields);
-                }
-                Some(Value::String(text)) => vec![json!({ "type": "text", "text": text })],
-                _ => Vec::new(),
-            };
-            let thoughts = thoughts.map(|text| json!({ "type": "thinking", "thinking": text }));
-            let content: Vec<Value> = thoughts.into_iter().chain(parts).collect();
-            if !content.is_empty() {
-                fields.insert("content".to_owned(), Value::Array(content));
-            }
-            Value::Object(fields)
-        })
-        .collect()
+/// Reads the tools, also in the form that preceded them.
+fn read_tools(fields: &mut Fields, tools: &mut Tools) -> Result<()> {
+    tools.read(fields.remove("tools").unwrap_or_default(), "tools")?;
+    let functions = list(fields.remove("functions").unwrap_or_default(), "functions")?;
+    let functions =
+        functions.into_iter().map(|function| json!({ "type": "function", "function": function }));
+    tools.read(functions.collect(), "functions")?;
+    // The model searches the web whenever these options are there.
+    if let Some(options) = take::<Fields>(fields, "web_search_options")? {
+        let search: WebSearchTool = read(Value::Object(options), "web_search_options")?;
+        tools.definitions.push(ToolDefinition::from(search));
+    }
+    Ok(())
 }
 
-/// Brings a piece of content into the form of a part.
-fn read_part(part: Value) -> Value {
-    match part.get("type").and_then(Value::as_str) {
-        Some("thinking") => {
-            let text: String = match part.get("thinking") {
-                Some(Value::Array(pieces)) => {
-                    pieces.iter().filter_map(|piece| piece.get("text")?.as_str()).collect()
-                }
-                Some(Value::String(text)) => text.clone(),
-                _ => String::new(),
-            };
-            json!({ "type": "thinking", "thinking": text })
+/// Returns which tools to call, also in the form that preceded it.
+fn choice(fields: &mut Fields) -> Value {
+    let older = fields.remove("function_call").unwrap_or_default();
+    match (fields.remove("tool_choice").unwrap_or_default(), older) {
+        (Value::Null, Value::Object(function)) => {
+            json!({ "type": "function", "function": function })
         }
-        Some("document_url") => json!({
-            "type": "file",
-            "file": { "file_url": part.get("document_url"), "filename": part.get("document_name") }
-        }),
-        Some("input_audio") if part["input_audio"].is_string() => json!({
-            "type": "input_audio",
-            "input_audio": { "data": part["input_audio"], "format": "" }
-        }),
-        Some("text") => json!({ "type": "text", "text": part.get("text") }),
-        _ => part,
+        (Value::Null, older) => older,
+        (choice, _) => choice,
     }
+}
+
+fn read_settings(fields: &mut Fields, request: &mut ChatRequest) -> Result<()> {
+    request.model = take(fields, "model")?.unwrap_or_default();
+    request.temperature = take(fields, "temperature")?;
+    request.top_p = take(fields, "top_p")?;
+    request.top_k = take(fields, "top_k")?;
+    let older: Option<u64> = take(fields, "max_tokens")?;
+    request.max_tokens = take(fields, "max_completion_tokens")?.or(older);
+    request.stop = take(fields, "stop")?;
+    request.seed = take(fields, "seed")?;
+    request.n = take(fields, "n")?;
+    request.frequency_penalty = take(fields, "frequency_penalty")?;
+    request.presence_penalty = take(fields, "presence_penalty")?;
+    request.parallel_tool_calls = take(fields, "parallel_tool_calls")?;
+    if let Some(format) = take::<Fields>(fields, "response_format")? {
+        request.response_format = Some(read(serve::text_format(format), "response_format")?);
+    }
+    request.modalities = take(fields, "modalities")?.unwrap_or_default();
+    request.audio = take(fields, "audio")?;
+    request.verbosity = take(fields, "verbosity")?;
+    request.reasoning_effort = take(fields, "reasoning_effort")?;
+    request.top_logprobs = take(fields, "top_logprobs")?;
+    // Some providers take the number of alternatives here.
+    match fields.get("logprobs") {
+        Some(Value::Number(_)) => {
+            let count: Option<u32> = take(fields, "logprobs")?;
+            request.logprobs = Some(true);
+            request.top_logprobs = request.top_logprobs.or(count);
+        }
+        _ => request.logprobs = take(fields, "logprobs")?,
+    }
+    request.logit_bias = take(fields, "logit_bias")?;
+    request.service_tier = take(fields, "service_tier")?;
+    request.prompt_cache_key = take(fields, "prompt_cache_key")?;
+    let older: Option<String> = take(fields, "user")?;
+    request.user_id = take(fields, "safety_identifier")?.or(older);
+    request.metadata = take(fields, "metadata")?;
+    // The form of routers: {"effort": …, "max_tokens": …, "enabled": …, "exclude": …}.
+    if let Some(Value::Object(mut reasoning)) = fields.remove("reasoning") {
+        let effort = take_in(&mut reasoning, "reasoning", "effort")?;
+        request.reasoning_effort = request.reasoning_effort.or(effort);
+        let hidden: Option<bool> = take_in(&mut reasoning, "reasoning", "exclude")?;
+        let thinking = Thinking {
+            enabled: take_in(&mut reasoning, "reasoning", "enabled")?,
+            budget_tokens: take_in(&mut reasoning, "reasoning", "max_tokens")?,
+            include: hidden.map(|hidden| !hidden),
+        };
+        request.thinking = (thinking != Thinking::default()).then_some(thinking);
+        if !reasoning.is_empty() {
+            fields.insert("reasoning".to_owned(), Value::Object(reasoning));
+        }
+    }
+    Ok(())
+}
+
+/// Removes fields that change nothing.
+fn drop_defaults(fields: &mut Fields) {
+    fields.retain(|_, value| !value.is_null());
+    // Whether the provider keeps the response for its own dashboards.
+    fields.remove("store");
+    drop_default(fields, "prompt_cache_retention", &[json!("in_memory"), json!("in-memory")]);
 }

@@ -3,138 +3,279 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::response::{annotation, finish_word, image_reference, usage};
+use super::response::{finish_word, id, image_reference, is_free_text, logprobs, usage};
 use crate::chat::{ChatStreamEvent, PartDelta, PartStart, ResponsePart};
 use crate::error::Error;
 use crate::protocol::openai::serve::error_object;
-use crate::protocol::serve::WriteStream;
+use crate::protocol::openai::serve::tools::input_of;
+use crate::protocol::openai::serve::write::{chat_annotation, number, string, value};
+use crate::protocol::serve::{Reply, WriteStream};
 
 /// Writes a stream, event by event.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
-    id: String,
-    model: String,
-    created: i64,
+    reply: Reply,
     include_usage: bool,
-    /// The tool calls that have begun: choice and part.
-    calls: Vec<(u32, u32)>,
+    /// What every event begins with.
+    head: Vec<u8>,
+    /// The choices that have begun.
+    choices: Vec<OpenChoice>,
+    /// Whether the stream has ended.
+    is_over: bool,
+}
+
+#[derive(Debug)]
+struct OpenChoice {
+    index: u32,
+    /// How many tool calls have begun.
+    calls: usize,
+    /// The parts that are open.
+    parts: Vec<OpenPart>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenPart {
+    part: u32,
+    /// The number of a tool call among those of its choice.
+    call: usize,
+    is_free_text: bool,
+    /// Whether some of its content was written. A part may also arrive whole.
+    has_grown: bool,
 }
 
 impl WriteStream for StreamWriter {
     fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        match event {
-            ChatStreamEvent::MessageStart { id, model, created, .. } => {
-                self.id.clone_from(id);
-                self.model.clone_from(model);
-                self.created = created.unwrap_or(0);
-                self.delta(0, &json!({ "role": "assistant", "content": "" }), None)
-            }
-            ChatStreamEvent::ContentStart {
-                choice_index,
-                part_index,
-                part: PartStart::ToolCall { id, name },
-            } => {
-                let call = json!({
-                    "index": self.call(*choice_index, *part_index),
-                    "id": id,
-                    "type": "function",
-                    "function": { "name": name, "arguments": "" },
-                });
-                self.delta(*choice_index, &json!({ "tool_calls": [call] }), None)
-            }
-            ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
-                let delta = match delta {
-                    PartDelta::Text { text } => json!({ "content": text }),
-                    PartDelta::Thinking { thinking } => json!({ "reasoning_content": thinking }),
-                    PartDelta::ToolCallArguments { arguments } => {
-                        let index = self.call(*choice_index, *part_index);
-                        json!({ "tool_calls": [
-                            { "index": index, "function": { "arguments": arguments } }
-                        ] })
-                    }
-                    PartDelta::Audio { data } => {
-                        json!({ "audio": { "id": "audio", "data": data } })
-                    }
-                    PartDelta::AudioTranscript { transcript } => {
-                        json!({ "audio": { "id": "audio", "transcript": transcript } })
-                    }
-                    PartDelta::Citation { citation } => match annotation(citation) {
-                        Some(annotation) => json!({ "annotations": [annotation] }),
-                        None => return Bytes::new(),
-                    },
-                    _ => return Bytes::new(),
-                };
-                self.delta(*choice_index, &delta, None)
-            }
-            ChatStreamEvent::ContentDone {
-                choice_index, part: ResponsePart::Image(image), ..
-            } => {
-                let images = [image_reference(image)];
-                self.delta(*choice_index, &json!({ "images": images }), None)
-            }
-            ChatStreamEvent::ContentDone {
-                choice_index, part: ResponsePart::Audio(audio), ..
-            } if audio.expires_at.is_some() => {
-                let end = json!({ "id": "audio", "expires_at": audio.expires_at });
-                self.delta(*choice_index, &json!({ "audio": end }), None)
-            }
-            ChatStreamEvent::ContentCitation { choice_index, citation, .. } => {
-                match annotation(citation) {
-                    Some(annotation) => {
-                        self.delta(*choice_index, &json!({ "annotations": [annotation] }), None)
-                    }
-                    None => Bytes::new(),
-                }
-            }
-            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
-                let word = finish_word(raw_finish_reason.as_deref(), finish_reason);
-                self.delta(*choice_index, &json!({}), Some(&word))
-            }
-            ChatStreamEvent::Usage { usage: tokens, .. } if self.include_usage => {
-                let mut chunk = self.chunk(&[]);
-                chunk["usage"] = usage(tokens);
-                frame(&chunk)
-            }
-            ChatStreamEvent::MessageDone { .. } => Bytes::from_static(b"data: [DONE]\n\n"),
-            ChatStreamEvent::Error { error } => {
-                frame(&error_object(&Error::from((**error).clone())))
-            }
-            _ => Bytes::new(),
+        if self.is_over {
+            return Bytes::new();
         }
+        let mut to = Vec::new();
+        self.put(event, &mut to);
+        Bytes::from(to)
     }
 }
 
 impl StreamWriter {
     /// A stream that ends with the usage, if it `include_usage`s.
-    pub(super) fn new(include_usage: bool) -> Self {
-        Self { include_usage, ..Self::default() }
+    pub(super) fn new(include_usage: bool, reply: &Reply) -> Self {
+        Self { include_usage, reply: reply.clone(), ..Self::default() }
     }
 
-    /// Returns the number of a tool call among those of its choice.
-    fn call(&mut self, choice: u32, part: u32) -> usize {
-        if !self.calls.contains(&(choice, part)) {
-            self.calls.push((choice, part));
+    fn put(&mut self, event: &ChatStreamEvent, to: &mut Vec<u8>) {
+        match event {
+            ChatStreamEvent::MessageStart { id: known, model, created, .. } => {
+                self.begin(&id(known, *created), model, created.unwrap_or(0));
+                self.choice(0, to);
+            }
+            ChatStreamEvent::ContentStart { choice_index, part_index, part } => {
+                self.start(*choice_index, *part_index, part, to);
+            }
+            ChatStreamEvent::ContentDelta { choice_index, part_index, delta } => {
+                self.grow(*choice_index, *part_index, delta, to);
+            }
+            ChatStreamEvent::ContentDone { choice_index, part_index, part } => {
+                self.end_part(*choice_index, *part_index, part, to);
+            }
+            ChatStreamEvent::ContentCitation { choice_index, citation, .. } => {
+                if let Some(annotation) = chat_annotation(citation, &self.reply) {
+                    self.delta(*choice_index, &json!({ "annotations": [annotation] }), to);
+                }
+            }
+            ChatStreamEvent::Logprobs { choice_index, logprobs: sure } => {
+                self.choice(*choice_index, to);
+                self.open(*choice_index, to);
+                to.extend_from_slice(b"},\"logprobs\":");
+                value(to, &logprobs(sure));
+                to.extend_from_slice(b",\"finish_reason\":null}]");
+                self.close(to);
+            }
+            ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
+                self.choice(*choice_index, to);
+                self.open(*choice_index, to);
+                to.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":");
+                string(to, finish_word(finish_reason, raw_finish_reason.as_deref(), &self.reply));
+                to.extend_from_slice(b"}]");
+                self.close(to);
+            }
+            ChatStreamEvent::Usage { usage: tokens, .. } if self.include_usage => {
+                to.extend_from_slice(&self.head);
+                to.extend_from_slice(b"],\"usage\":");
+                value(to, &usage(tokens));
+                to.extend_from_slice(b"}\n\n");
+            }
+            ChatStreamEvent::MessageDone { .. } => {
+                self.is_over = true;
+                to.extend_from_slice(b"data: [DONE]\n\n");
+            }
+            ChatStreamEvent::Error { error } => {
+                self.is_over = true;
+                to.extend_from_slice(b"data: ");
+                value(to, &error_object(&Error::from((**error).clone())));
+                to.extend_from_slice(b"\n\n");
+            }
+            _ => {}
         }
-        let of_choice = self.calls.iter().filter(|(of, _)| *of == choice);
-        of_choice.take_while(|(_, at)| *at != part).count()
     }
 
-    fn chunk(&self, choices: &[Value]) -> Value {
-        json!({
-            "id": self.id,
-            "object": "chat.completion.chunk",
-            "created": self.created,
-            "model": self.model,
-            "choices": choices,
-        })
+    fn begin(&mut self, id: &str, model: &str, created: i64) {
+        let head = &mut self.head;
+        head.clear();
+        head.extend_from_slice(b"data: {\"id\":");
+        string(head, id);
+        head.extend_from_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
+        head.extend_from_slice(created.to_string().as_bytes());
+        head.extend_from_slice(b",\"model\":");
+        string(head, model);
+        head.extend_from_slice(b",\"choices\":[");
     }
 
-    fn delta(&self, choice: u32, delta: &Value, finish_reason: Option<&str>) -> Bytes {
-        let choice = json!({ "index": choice, "delta": delta, "finish_reason": finish_reason });
-        frame(&self.chunk(&[choice]))
+    /// Begins a choice, unless it has begun.
+    fn choice(&mut self, index: u32, to: &mut Vec<u8>) -> usize {
+        if let Some(at) = self.choices.iter().position(|choice| choice.index == index) {
+            return at;
+        }
+        self.choices.push(OpenChoice { index, calls: 0, parts: Vec::new() });
+        self.open(index, to);
+        to.extend_from_slice(b"\"role\":\"assistant\",\"content\":\"\",\"refusal\":null");
+        self.end(to);
+        self.choices.len() - 1
     }
-}
 
-fn frame(value: &Value) -> Bytes {
-    Bytes::from(format!("data: {value}\n\n"))
+    /// Writes an event up to the fields of its delta.
+    fn open(&self, choice: u32, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.head);
+        to.extend_from_slice(b"{\"index\":");
+        number(to, u64::from(choice));
+        to.extend_from_slice(b",\"delta\":{");
+    }
+
+    /// Writes the rest of an event after the fields of its delta.
+    fn end(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":null}]");
+        self.close(to);
+    }
+
+    fn close(&self, to: &mut Vec<u8>) {
+        if self.include_usage {
+            to.extend_from_slice(b",\"usage\":null");
+        }
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    /// Writes an event whose delta is `fields`.
+    fn delta(&self, choice: u32, fields: &Value, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.head);
+        to.extend_from_slice(b"{\"index\":");
+        number(to, u64::from(choice));
+        to.extend_from_slice(b",\"delta\":");
+        value(to, fields);
+        to.extend_from_slice(b",\"logprobs\":null,\"finish_reason\":null}]");
+        self.close(to);
+    }
+
+    fn start(&mut self, choice: u32, part: u32, start: &PartStart, to: &mut Vec<u8>) {
+        let at = self.choice(choice, to);
+        let open = &mut self.choices[at];
+        let mut begun = OpenPart { part, call: open.calls, is_free_text: false, has_grown: false };
+        let PartStart::ToolCall { id, name } = start else {
+            open.parts.push(begun);
+            return;
+        };
+        open.calls += 1;
+        begun.is_free_text = is_free_text(name, &self.reply);
+        open.parts.push(begun);
+        let mut call = json!({ "index": begun.call, "id": id });
+        if begun.is_free_text {
+            call["type"] = json!("custom");
+            call["custom"] = json!({ "name": name, "input": "" });
+        } else {
+            call["type"] = json!("function");
+            call["function"] = json!({ "name": name, "arguments": "" });
+        }
+        self.delta(choice, &json!({ "tool_calls": [call] }), to);
+    }
+
+    fn part(&mut self, choice: u32, part: u32) -> Option<&mut OpenPart> {
+        let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
+        choice.parts.iter_mut().find(|open| open.part == part)
+    }
+
+    fn grow(&mut self, choice: u32, part: u32, delta: &PartDelta, to: &mut Vec<u8>) {
+        let Some(open) = self.part(choice, part) else { return };
+        // Free text is written when it is complete.
+        open.has_grown |= !open.is_free_text;
+        let open = *open;
+        match delta {
+            PartDelta::Text { text } => self.text(choice, b"\"content\":", text, to),
+            PartDelta::Thinking { thinking } => {
+                self.text(choice, b"\"reasoning_content\":", thinking, to);
+            }
+            PartDelta::ToolCallArguments { arguments } if !open.is_free_text => {
+                self.arguments(choice, open.call, arguments, to);
+            }
+            PartDelta::Audio { data } => {
+                self.delta(choice, &json!({ "audio": { "id": "audio", "data": data } }), to);
+            }
+            PartDelta::AudioTranscript { transcript } => {
+                let audio = json!({ "id": "audio", "transcript": transcript });
+                self.delta(choice, &json!({ "audio": audio }), to);
+            }
+            PartDelta::Citation { citation } => {
+                if let Some(annotation) = chat_annotation(citation, &self.reply) {
+                    self.delta(choice, &json!({ "annotations": [annotation] }), to);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&self, choice: u32, name: &[u8], text: &str, to: &mut Vec<u8>) {
+        self.open(choice, to);
+        to.extend_from_slice(name);
+        string(to, text);
+        self.end(to);
+    }
+
+    fn arguments(&self, choice: u32, index: usize, arguments: &str, to: &mut Vec<u8>) {
+        self.open(choice, to);
+        to.extend_from_slice(b"\"tool_calls\":[{\"index\":");
+        number(to, index as u64);
+        to.extend_from_slice(b",\"function\":{\"arguments\":");
+        string(to, arguments);
+        to.extend_from_slice(b"}}]");
+        self.end(to);
+    }
+
+    fn end_part(&mut self, choice: u32, part: u32, whole: &ResponsePart, to: &mut Vec<u8>) {
+        let known = self.part(choice, part).copied();
+        let Some(open) = known else { return };
+        if let Some(choice) = self.choices.iter_mut().find(|open| open.index == choice) {
+            choice.parts.retain(|open| open.part != part);
+        }
+        match whole {
+            ResponsePart::Text(text) if !open.has_grown => {
+                self.text(choice, b"\"content\":", &text.text, to);
+            }
+            ResponsePart::Thinking(thinking)
+                if !open.has_grown && !thinking.thinking.is_empty() =>
+            {
+                self.text(choice, b"\"reasoning_content\":", &thinking.thinking, to);
+            }
+            ResponsePart::ToolCall(call) if open.is_free_text => {
+                let input = input_of(&call.arguments);
+                let call = json!({ "index": open.call, "custom": { "input": input } });
+                self.delta(choice, &json!({ "tool_calls": [call] }), to);
+            }
+            ResponsePart::ToolCall(call) if !open.has_grown => {
+                self.arguments(choice, open.call, &call.arguments, to);
+            }
+            ResponsePart::Image(image) => {
+                self.delta(choice, &json!({ "images": [image_reference(image)] }), to);
+            }
+            ResponsePart::Audio(audio) if audio.expires_at.is_some() => {
+                let end = json!({ "id": "audio", "expires_at": audio.expires_at });
+                self.delta(choice, &json!({ "audio": end }), to);
+            }
+            _ => {}
+        }
+    }
 }

@@ -1,5 +1,10 @@
 //! The server's side: reads requests and writes responses.
 
+mod compaction;
+mod content;
+mod echo;
+mod item;
+mod items;
 mod request;
 mod response;
 mod stream;
@@ -11,7 +16,7 @@ use crate::chat::ChatResponse;
 use crate::error::{Error, Result};
 use crate::models::ModelInfo;
 use crate::protocol::openai::serve;
-use crate::protocol::serve::{Operation, Serve, ServedChat, ServedEmbed, WriteStream};
+use crate::protocol::serve::{Operation, Reply, Serve, ServedChat, ServedEmbed, WriteStream};
 
 /// A server of this protocol.
 pub(super) struct Server;
@@ -30,7 +35,11 @@ impl Serve for Server {
     }
 
     fn write_body(&self, response: &ChatResponse) -> Bytes {
-        response::write_body(response)
+        response::write_body(response, &Reply::default())
+    }
+
+    fn write_body_for(&self, response: &ChatResponse, reply: &Reply) -> Bytes {
+        response::write_body(response, reply)
     }
 
     fn write_error(&self, error: &Error) -> Bytes {
@@ -51,5 +60,9 @@ impl Serve for Server {
 
     fn stream_writer(&self, _: bool) -> Box<dyn WriteStream> {
         Box::new(stream::StreamWriter::default())
+    }
+
+    fn stream_writer_for(&self, _: bool, reply: &Reply) -> Box<dyn WriteStream> {
+        Box::new(stream::StreamWriter::new(reply))
     }
 }

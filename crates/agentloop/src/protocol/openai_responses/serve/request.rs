@@ -1,44 +1,29 @@
 //! Reads requests. Unknown fields are kept.
 
 use http::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::chat::ChatRequest;
+use super::echo;
+use super::items::Items;
+use crate::chat::{ChatMessage, ChatRequest, Thinking, ToolChoice};
 use crate::error::Result;
-use crate::protocol::is_item;
-use crate::protocol::serve::{Operation, ServedChat, StreamFraming, refused};
-
-/// Fields of the body that a [`ChatRequest`] has too, and their names there.
-const CHAT_FIELDS: [(&str, &str); 12] = [
-    ("model", "model"),
-    ("temperature", "temperature"),
-    ("top_p", "top_p"),
-    ("max_output_tokens", "max_tokens"),
-    ("parallel_tool_calls", "parallel_tool_calls"),
-    ("top_logprobs", "top_logprobs"),
-    ("service_tier", "service_tier"),
-    ("prompt_cache_key", "prompt_cache_key"),
-    ("user", "user"),
-    ("safety_identifier", "user"),
-    ("metadata", "metadata"),
-    // Some providers look for it where chat has it.
-    ("response_format", "response_format"),
-];
+use crate::protocol::openai::serve;
+use crate::protocol::openai::serve::Remembered;
+use crate::protocol::openai::serve::fields::{
+    self, Fields, drop_default, invalid, kind_of, object, read, take, take_in,
+};
+use crate::protocol::openai::serve::tools::Tools;
+use crate::protocol::serve::{Operation, Reply, ServedChat, StreamFraming};
 
 /// Returns what a call asks for, by its method and the end of its path.
 pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
-    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let ends = |end: &str| path.ends_with(end);
-    if method == Method::POST && ends("/responses") {
+    let end = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    if method == Method::POST && end.ends_with("/responses") {
         Some(Operation::Chat)
-    } else if method == Method::POST && ends("/responses/input_tokens") {
+    } else if method == Method::POST && end.ends_with("/responses/input_tokens") {
         Some(Operation::Count)
-    } else if method == Method::POST && (ends("/embeddings") || ends("/embed")) {
-        Some(Operation::Embed)
-    } else if method == Method::GET && ends("/models") {
-        Some(Operation::Models)
     } else {
-        None
+        serve::route(method, path)
     }
 }
 
@@ -46,57 +31,47 @@ pub(super) fn route(method: &Method, path: &str) -> Option<Operation> {
 ///
 /// # Errors
 ///
-/// When the body is not a JSON object, or a known field has a form that cannot be read.
+/// When the body is not a JSON object, when a known field has a form that cannot be read, or when the request refers to
+/// a response that the server does not have.
 pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
-    let mut fields: Map<String, Value> = serde_json::from_slice(body).map_err(refused)?;
-    let stream = fields.remove("stream").and_then(|stream| stream.as_bool()).unwrap_or(false);
-    let mut messages = Vec::new();
-    if let Some(Value::String(text)) = fields.remove("instructions") {
-        messages.push(json!({ "role": "system", "content": text }));
+    let mut fields = fields::body(body)?;
+    let stream = take(&mut fields, "stream")?.unwrap_or(false);
+    refuse_stored(&fields)?;
+    let echo = echo::of_request(&fields);
+    let mut request = ChatRequest::default();
+    let mut tools = Tools::default();
+    tools.read(fields.remove("tools").unwrap_or_default(), "tools")?;
+    let mut items = Items::new(&mut tools);
+    if let Some(instructions) = take::<String>(&mut fields, "instructions")? {
+        items.messages.push(ChatMessage::system(instructions));
     }
     match fields.remove("input") {
-        Some(Value::String(text)) => messages.push(json!({ "role": "user", "content": text })),
-        Some(Value::Array(items)) => {
-            items.iter().for_each(|item| read_item(item, &mut messages));
+        Some(Value::String(text)) => items.messages.push(ChatMessage::user(text)),
+        Some(Value::Array(list)) => {
+            for (at, item) in list.into_iter().enumerate() {
+                let path = format!("input[{at}]");
+                items.read(object(item, &path)?, at, &path)?;
+            }
         }
-        _ => return Err(refused("`input` must be a text or a list")),
-    }
-    let mut known = Map::new();
-    known.insert("model".to_owned(), json!(""));
-    known.insert("messages".to_owned(), Value::Array(messages));
-    for (name, to) in CHAT_FIELDS {
-        if let Some(value) = fields.remove(name).filter(|value| !value.is_null()) {
-            known.insert(to.to_owned(), value);
-        }
-    }
-    if let Some(Value::Array(tools)) = fields.remove("tools") {
-        let tools: Vec<Value> = tools.into_iter().map(|tool| nested(tool, "function")).collect();
-        known.insert("tools".to_owned(), Value::Array(tools));
-    }
-    if let Some(choice) = fields.remove("tool_choice").filter(|choice| !choice.is_null()) {
-        known.insert("tool_choice".to_owned(), nested(choice, "function"));
-    }
-    if let Some(Value::Object(mut reasoning)) = fields.remove("reasoning") {
-        if let Some(effort) = reasoning.remove("effort").filter(|effort| !effort.is_null()) {
-            known.insert("reasoning_effort".to_owned(), effort);
-        }
-        if reasoning.get("summary").is_some_and(|summary| !summary.is_null()) {
-            known.insert("thinking".to_owned(), json!({ "include": true }));
+        // A prompt that the provider stores may be all there is.
+        None | Some(Value::Null) if fields.contains_key("prompt") => {}
+        None => return Err(invalid("input", "it is required")),
+        Some(other) => {
+            let why = format!("expected a text or a list, found {}", kind_of(&other));
+            return Err(invalid("input", why));
         }
     }
-    if let Some(Value::Object(mut text)) = fields.remove("text") {
-        if let Some(verbosity) = text.remove("verbosity").filter(|words| !words.is_null()) {
-            known.insert("verbosity".to_owned(), verbosity);
-        }
-        if let Some(format) = text.remove("format").filter(|format| !format.is_null()) {
-            known.insert("response_format".to_owned(), nested(format, "json_schema"));
-        }
+    let (messages, mut warnings, is_compaction) = items.finish();
+    request.messages = messages;
+    request.tool_choice = tools.choice(fields.remove("tool_choice").unwrap_or_default())?;
+    if is_compaction && !tools.definitions.is_empty() {
+        request.tool_choice = Some(ToolChoice::None);
     }
-    let wanted = fields.get("include").and_then(Value::as_array);
-    if wanted.is_some_and(|list| list.iter().any(|what| what == "message.output_text.logprobs")) {
-        known.insert("logprobs".to_owned(), json!(true));
-    }
-    let mut request: ChatRequest = serde_json::from_value(Value::Object(known)).map_err(refused)?;
+    request.tools = tools.definitions;
+    warnings.append(&mut tools.warnings);
+    read_settings(&mut fields, &mut request)?;
+    drop_defaults(&mut fields);
+    serve::drop_default_settings(&mut request);
     request.extra_body = fields;
     // The protocol always reports usage.
     Ok(ServedChat {
@@ -104,118 +79,83 @@ pub(super) fn read_chat(body: &[u8]) -> Result<ServedChat> {
         stream,
         include_usage: true,
         framing: StreamFraming::Events,
-        warnings: Vec::new(),
-        reply: crate::protocol::serve::Reply::default(),
+        warnings,
+        reply: Reply::new(Remembered {
+            tools: tools.declared,
+            echo,
+            has_own_words: true,
+            is_compaction,
+        }),
     })
 }
 
-/// Moves the fields beside the kind into an object of the kind's name, if it is of that `kind`.
-fn nested(value: Value, kind: &str) -> Value {
-    match value {
-        Value::Object(mut fields) if fields.get("type") == Some(&json!(kind)) => {
-            fields.remove("type");
-            fields.retain(|_, value| !value.is_null());
-            json!({ "type": kind, kind: fields })
+/// Returns an error if the request refers to a conversation that only the provider has.
+fn refuse_stored(fields: &Fields) -> Result<()> {
+    for name in ["previous_response_id", "conversation"] {
+        if fields.get(name).is_some_and(|value| !value.is_null()) {
+            let why =
+                "this server does not store responses; send the whole conversation in `input`";
+            return Err(invalid(name, why).with_code("previous_response_not_found"));
         }
-        other => other,
+    }
+    Ok(())
+}
+
+fn read_settings(fields: &mut Fields, request: &mut ChatRequest) -> Result<()> {
+    request.model = take(fields, "model")?.unwrap_or_default();
+    request.temperature = take(fields, "temperature")?;
+    request.top_p = take(fields, "top_p")?;
+    request.max_tokens = take(fields, "max_output_tokens")?;
+    request.parallel_tool_calls = take(fields, "parallel_tool_calls")?;
+    request.top_logprobs = take::<u32>(fields, "top_logprobs")?.filter(|count| *count > 0);
+    request.service_tier = take(fields, "service_tier")?;
+    request.prompt_cache_key = take(fields, "prompt_cache_key")?;
+    let older: Option<String> = take(fields, "user")?;
+    request.user_id = take(fields, "safety_identifier")?.or(older);
+    request.metadata = take(fields, "metadata")?;
+    // Some clients write it where chat completions have it.
+    if let Some(format) = take::<Fields>(fields, "response_format")? {
+        request.response_format = Some(read(serve::text_format(format), "response_format")?);
+    }
+    if let Some(mut reasoning) = take::<Fields>(fields, "reasoning")? {
+        request.reasoning_effort = take_in(&mut reasoning, "reasoning", "effort")?;
+        let older: Option<String> = take_in(&mut reasoning, "reasoning", "generate_summary")?;
+        let summary: Option<String> = take_in(&mut reasoning, "reasoning", "summary")?;
+        if summary.or(older).is_some_and(|word| word != "none") {
+            request.thinking = Some(Thinking { include: Some(true), ..Thinking::default() });
+        }
+        put_back(fields, "reasoning", reasoning);
+    }
+    if let Some(mut text) = take::<Fields>(fields, "text")? {
+        request.verbosity = take_in(&mut text, "text", "verbosity")?;
+        if let Some(format) = take_in::<Fields>(&mut text, "text", "format")? {
+            request.response_format = Some(read(serve::text_format(format), "text.format")?);
+        }
+        put_back(fields, "text", text);
+    }
+    let wanted: Vec<String> = take(fields, "include")?.unwrap_or_default();
+    if wanted.iter().any(|what| what == "message.output_text.logprobs") {
+        request.logprobs = Some(true);
+    }
+    Ok(())
+}
+
+/// Keeps what was not read of an object.
+fn put_back(fields: &mut Fields, name: &str, mut rest: Fields) {
+    rest.retain(|_, value| !value.is_null());
+    if !rest.is_empty() {
+        fields.insert(name.to_owned(), Value::Object(rest));
     }
 }
 
-/// Reads an item: a message, or a part of the assistant's open message.
-fn read_item(item: &Value, messages: &mut Vec<Value>) {
-    let kind = item.get("type").and_then(Value::as_str).unwrap_or("message").to_owned();
-    let role = item["role"].as_str().unwrap_or("user");
-    if kind == "message" && role != "assistant" {
-        let role = if role == "developer" { "system" } else { role };
-        messages.push(json!({ "role": role, "content": content(&item["content"]) }));
-        return;
+/// Removes fields that change nothing.
+fn drop_defaults(fields: &mut Fields) {
+    fields.retain(|_, value| !value.is_null());
+    // Nothing is stored, and encrypted reasoning is always included. `client_metadata` is for OpenAI's statistics.
+    for name in ["store", "stream_options", "client_metadata"] {
+        fields.remove(name);
     }
-    if kind.ends_with("_call_output") {
-        messages.push(json!({
-            "role": "tool",
-            "tool_call_id": item["call_id"],
-            "content": content(&item["output"]),
-        }));
-        return;
-    }
-    let parts = match kind.as_str() {
-        "message" => match &item["content"] {
-            Value::Array(pieces) => pieces.iter().map(read_piece).collect(),
-            text => vec![json!({ "type": "text", "text": text.as_str().unwrap_or_default() })],
-        },
-        "function_call" | "custom_tool_call" => {
-            // The input of a tool that takes free text is a JSON string.
-            let input = item.get("input").map(Value::to_string);
-            let arguments = item.get("arguments").and_then(Value::as_str).map(str::to_owned);
-            vec![json!({
-                "type": "tool_call",
-                "id": item["call_id"],
-                "name": item["name"],
-                "arguments": arguments.or(input).unwrap_or_else(|| "{}".to_owned()),
-            })]
-        }
-        "reasoning" => vec![json!({
-            "type": "thinking",
-            "thinking": thoughts(item),
-            "signature": item.get("encrypted_content").filter(|content| content.is_string()),
-        })],
-        _ => vec![json!({ "type": "opaque", "provider": "", "kind": kind, "data": item })],
-    };
-    if let Some(Value::Object(open)) = messages.last_mut()
-        && open["role"] == "assistant"
-        && let Some(Value::Array(content)) = open.get_mut("content")
-    {
-        content.extend(parts);
-    } else {
-        messages.push(json!({ "role": "assistant", "content": parts }));
-    }
-}
-
-/// Returns the thoughts themselves, else their summary.
-fn thoughts(item: &Value) -> String {
-    let texts = |name: &str| -> Vec<&str> {
-        let list = item.get(name).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(|piece| piece.get("text")?.as_str()).collect()
-    };
-    let thoughts = texts("content");
-    if thoughts.is_empty() { texts("summary").join("\n\n") } else { thoughts.join("\n\n") }
-}
-
-/// Content as a text, or as parts.
-fn content(value: &Value) -> Value {
-    match value {
-        Value::Array(pieces) => Value::Array(pieces.iter().map(read_piece).collect()),
-        Value::String(text) => json!(text),
-        Value::Null => json!(""),
-        other => json!(other.to_string()),
-    }
-}
-
-/// Brings a piece of content into the form of a part.
-fn read_piece(piece: &Value) -> Value {
-    let mut file = Map::new();
-    match piece["type"].as_str().unwrap_or_default() {
-        "input_text" | "output_text" | "text" => json!({ "type": "text", "text": piece["text"] }),
-        "refusal" => json!({ "type": "text", "text": piece["refusal"] }),
-        "input_image" if piece["image_url"].is_string() => {
-            let mut image = json!({ "url": piece["image_url"] });
-            if piece["detail"].is_string() {
-                image["detail"] = piece["detail"].clone();
-            }
-            json!({ "type": "image_url", "image_url": image })
-        }
-        "input_image" | "input_file" => {
-            for name in ["file_data", "file_url", "file_id", "filename"] {
-                if piece[name].is_string() {
-                    file.insert(name.to_owned(), piece[name].clone());
-                }
-            }
-            json!({ "type": "file", "file": file })
-        }
-        "input_audio" => piece.clone(),
-        kind if is_item(piece) => {
-            json!({ "type": "opaque", "provider": "", "kind": kind, "data": piece })
-        }
-        _ => json!({ "type": "text", "text": piece.to_string() }),
-    }
+    drop_default(fields, "background", &[json!(false)]);
+    drop_default(fields, "truncation", &[json!("disabled")]);
+    drop_default(fields, "prompt_cache_retention", &[json!("in_memory"), json!("in-memory")]);
 }

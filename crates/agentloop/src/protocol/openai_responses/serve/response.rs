@@ -1,191 +1,170 @@
 //! Writes complete responses.
 
 use bytes::Bytes;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::chat::{
-    ChatResponse, Choice, Citation, FinishReason, Logprobs, ProviderState, ResponsePart, Usage,
-    file_citation,
-};
-use crate::error::Error;
+use super::item::{item, item_id};
+use super::{compaction, echo};
+use crate::chat::{ChatResponse, Choice, FinishReason, Usage};
+use crate::error::{Error, ErrorKind};
+use crate::protocol::openai::serve::fields::Fields;
+use crate::protocol::openai::serve::write::tokens;
+use crate::protocol::openai::serve::{Remembered, error_code};
+use crate::protocol::serve::Reply;
 
-/// Writes the body of a complete response: of its first choice, for the wire has no others.
-pub(super) fn write_body(response: &ChatResponse) -> Bytes {
-    Bytes::from(whole(response).to_string())
+/// Writes the body of a complete response: of its first choice, because the wire has no others.
+pub(super) fn write_body(response: &ChatResponse, reply: &Reply) -> Bytes {
+    let mut to = Vec::new();
+    complete(response, &id(&response.id, response.created), reply).write(&mut to);
+    Bytes::from(to)
 }
 
-/// Returns the response as the wire has it.
-pub(super) fn whole(response: &ChatResponse) -> Value {
+/// A response as the wire has it, at one moment.
+#[derive(Debug)]
+pub(super) struct Snapshot<'a> {
+    pub(super) id: &'a str,
+    pub(super) created: i64,
+    pub(super) model: &'a str,
+    pub(super) status: Status,
+    pub(super) error: Option<Value>,
+    pub(super) output: Vec<Value>,
+    pub(super) usage: Option<Value>,
+    pub(super) reply: &'a Reply,
+}
+
+/// How far a response is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    InProgress,
+    Completed,
+    Incomplete(&'static str),
+    Failed,
+}
+
+impl Status {
+    /// Returns how a response ended.
+    fn of(reason: &FinishReason) -> Self {
+        match reason {
+            FinishReason::Length => Self::Incomplete("max_output_tokens"),
+            FinishReason::ContentFilter => Self::Incomplete("content_filter"),
+            FinishReason::Error => Self::Failed,
+            _ => Self::Completed,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::InProgress => "in_progress",
+            Self::Completed => "completed",
+            Self::Incomplete(_) => "incomplete",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl Snapshot<'_> {
+    /// Appends the response as JSON.
+    pub(super) fn write(&self, to: &mut Vec<u8>) {
+        let details = match self.status {
+            Status::Incomplete(reason) => json!({ "reason": reason }),
+            _ => Value::Null,
+        };
+        let own = json!({
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created,
+            "status": self.status.word(),
+            "error": self.error,
+            "incomplete_details": details,
+            "model": self.model,
+            "output": self.output,
+            "usage": self.usage,
+        });
+        let own = own.to_string();
+        to.extend_from_slice(own.strip_suffix('}').unwrap_or(&own).as_bytes());
+        to.push(b',');
+        match Remembered::of(self.reply).echo.as_str() {
+            "" => to.extend_from_slice(echo::of_request(&Fields::new()).as_bytes()),
+            echo => to.extend_from_slice(echo.as_bytes()),
+        }
+        to.push(b'}');
+    }
+}
+
+/// Returns the id of a response; the provider may have sent none.
+pub(super) fn id(id: &str, created: Option<i64>) -> String {
+    match id {
+        "" => format!("resp_{:x}", created.unwrap_or(0)),
+        id => id.to_owned(),
+    }
+}
+
+/// Returns a complete response.
+pub(super) fn complete<'a>(
+    response: &'a ChatResponse,
+    id: &'a str,
+    reply: &'a Reply,
+) -> Snapshot<'a> {
     let nothing = Choice::default();
     let choice = response.choices.first().unwrap_or(&nothing);
-    let (status, reason) = status(&choice.finish_reason, choice.raw_finish_reason.as_deref());
-    let parts = choice.content.iter().enumerate();
-    let mut output: Vec<Value> =
-        parts.filter_map(|(at, part)| item(&response.id, at, part)).collect();
-    if let Some(sure) = &choice.logprobs {
-        let message = output.iter_mut().find(|item| item["type"] == "message");
-        if let Some(message) = message {
-            message["content"][0]["logprobs"] = logprobs(sure);
-        }
-    }
-    let mut body = json!({
-        "id": response.id,
-        "object": "response",
-        "created_at": response.created.unwrap_or(0),
-        "status": status,
-        "error": null,
-        "incomplete_details": reason.map(|reason| json!({ "reason": reason })),
-        "model": response.model,
-        "output": output,
-    });
-    if !response.usage.is_empty() {
-        body["usage"] = usage(&response.usage);
-    }
-    body
-}
-
-/// The wire's words for how a response ended, and why before its end.
-pub(super) fn status<'a>(
-    reason: &FinishReason,
-    raw: Option<&'a str>,
-) -> (&'static str, Option<&'a str>) {
-    match reason {
-        FinishReason::Length => ("incomplete", Some("max_output_tokens")),
-        FinishReason::ContentFilter => ("incomplete", Some("content_filter")),
-        FinishReason::Error => ("failed", None),
-        FinishReason::Other(_) => ("incomplete", raw),
-        _ => ("completed", None),
-    }
-}
-
-/// Returns the id of an item: the one that it came with, else one that is the same each time.
-pub(super) fn item_id(
-    response_id: &str,
-    at: usize,
-    kind: &str,
-    state: Option<&ProviderState>,
-) -> String {
-    match state.and_then(|state| state.data.get("id")?.as_str()) {
-        Some(id) => id.to_owned(),
-        None => format!("{kind}_{response_id}_{at}"),
-    }
-}
-
-/// Returns a part as an item; none for what the wire has no item for.
-pub(super) fn item(response_id: &str, at: usize, part: &ResponsePart) -> Option<Value> {
-    let state = part.provider_state();
-    let own = |kind: &str| item_id(response_id, at, kind, state);
-    Some(match part {
-        ResponsePart::Text(text) => {
-            let sources: Vec<Value> = text.citations.iter().filter_map(annotation).collect();
-            let piece = json!({ "type": "output_text", "text": text.text, "annotations": sources,
-                                "logprobs": [] });
-            json!({ "id": own("msg"), "type": "message", "status": "completed",
-                    "role": "assistant", "content": [piece] })
-        }
-        ResponsePart::ToolCall(call) => json!({
-            "id": own("fc"),
-            "type": "function_call",
-            "status": "completed",
-            "call_id": call.id,
-            "name": call.name,
-            "arguments": call.arguments,
-        }),
-        ResponsePart::Thinking(part) => {
-            let mut item = json!({
-                "id": own("rs"),
-                "type": "reasoning",
-                "summary": [],
-                "content": [{ "type": "reasoning_text", "text": part.thinking }],
-            });
-            if let Some(signature) = &part.signature {
-                item["encrypted_content"] = json!(signature);
-            }
-            item
-        }
-        ResponsePart::RedactedThinking(part) => json!({
-            "id": own("rs"), "type": "reasoning", "summary": [], "encrypted_content": part.data,
-        }),
-        ResponsePart::Image(image) if !image.data.is_empty() => {
-            let format = image.mime_type.strip_prefix("image/").unwrap_or("png");
-            json!({ "id": own("ig"), "type": "image_generation_call", "status": "completed",
-                    "output_format": format, "result": image.data })
-        }
-        ResponsePart::Opaque(opaque) => opaque.data.clone(),
-        // A part in the provider's own format is written unchanged.
-        _ => {
-            let item = state?.data.as_object().filter(|item| !item.contains_key("more"))?;
-            Value::Object(item.clone())
-        }
-    })
-}
-
-pub(super) fn annotation(citation: &Citation) -> Option<Value> {
-    let url = match citation {
-        Citation::Url(url) => url,
-        Citation::File(file) => return Some(file_citation::served(file)),
-        _ => return None,
+    let mut snapshot = Snapshot {
+        id,
+        created: response.created.unwrap_or(0),
+        model: &response.model,
+        status: Status::of(&choice.finish_reason),
+        error: None,
+        output: Vec::new(),
+        usage: (!response.usage.is_empty()).then(|| usage(&response.usage)),
+        reply,
     };
-    let mut wire = Map::new();
-    wire.insert("type".to_owned(), json!("url_citation"));
-    wire.insert("url".to_owned(), json!(url.url));
-    for (name, value) in [
-        ("title", json!(url.title)),
-        ("start_index", json!(url.start_index)),
-        ("end_index", json!(url.end_index)),
-    ] {
-        if !value.is_null() {
-            wire.insert(name.to_owned(), value);
+    if Remembered::of(reply).is_compaction {
+        snapshot.status = Status::Completed;
+        snapshot.output = vec![compaction::item(&item_id("cmp", id, 0), &choice.text())];
+        return snapshot;
+    }
+    if snapshot.status == Status::Failed {
+        let error = Error::new(ErrorKind::Server, "the response of the provider is incomplete");
+        snapshot.error = Some(response_error(&error));
+    }
+    let parts = choice.content.iter().enumerate();
+    snapshot.output = parts.filter_map(|(at, part)| item(id, at, part, reply)).collect();
+    if let Some(sure) = &choice.logprobs {
+        let message = snapshot.output.iter_mut().find(|item| item["type"] == "message");
+        if let Some(message) = message {
+            message["content"][0]["logprobs"] = tokens(&sure.content);
         }
     }
-    Some(Value::Object(wire))
-}
-
-pub(super) fn logprobs(logprobs: &Logprobs) -> Value {
-    let tokens: Vec<Value> = logprobs
-        .content
-        .iter()
-        .map(|token| {
-            json!({ "token": token.token, "logprob": token.logprob, "bytes": token.bytes,
-                    "top_logprobs": [] })
-        })
-        .collect();
-    Value::Array(tokens)
+    snapshot
 }
 
 fn usage(usage: &Usage) -> Value {
     let details = &usage.details;
-    let mut wire = json!({
-        "input_tokens": usage.prompt_tokens,
-        "output_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-    });
-    let mut input = Map::new();
-    for (name, tokens) in [
-        ("cached_tokens", details.cached_tokens),
-        ("cache_write_tokens", details.cache_write_tokens),
-    ] {
-        if let Some(tokens) = tokens {
-            input.insert(name.to_owned(), json!(tokens));
-        }
-    }
-    if !input.is_empty() {
-        wire["input_tokens_details"] = Value::Object(input);
-    }
-    if let Some(tokens) = details.reasoning_tokens {
-        wire["output_tokens_details"] = json!({ "reasoning_tokens": tokens });
-    }
-    wire
+    let (input, output) = (usage.prompt_tokens.unwrap_or(0), usage.completion_tokens.unwrap_or(0));
+    // Clients require the details too.
+    json!({
+        "input_tokens": input,
+        "input_tokens_details": {
+            "cached_tokens": details.cached_tokens.unwrap_or(0),
+            "cache_write_tokens": details.cache_write_tokens.unwrap_or(0),
+        },
+        "output_tokens": output,
+        "output_tokens_details": { "reasoning_tokens": details.reasoning_tokens.unwrap_or(0) },
+        "total_tokens": usage.total_tokens.unwrap_or(input.saturating_add(output)),
+    })
 }
 
-/// Returns an error, as it is in a stream.
-pub(super) fn error_event(error: &Error) -> Value {
-    json!({
-        "type": "error",
-        "code": error.code().unwrap_or(error.kind().as_str()),
-        "message": error.message(),
-        "param": null,
-    })
+/// Returns an error as a response has it. Clients choose by the code what to do next.
+pub(super) fn response_error(error: &Error) -> Value {
+    let code = match error.kind() {
+        ErrorKind::Quota
+        | ErrorKind::SpendingLimit
+        | ErrorKind::RateLimit
+        | ErrorKind::ContextLength
+        | ErrorKind::Overloaded => error_code(error).unwrap_or("server_error"),
+        ErrorKind::InvalidRequest | ErrorKind::ContentFilter => "invalid_prompt",
+        _ => "server_error",
+    };
+    json!({ "code": code, "message": error.message() })
 }
 
 /// Writes the body of a token count.

@@ -3,190 +3,374 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::response::{annotation, error_event, item, item_id, logprobs, whole};
-use crate::chat::{ChatStreamEvent, PartDelta, PartStart, ResponsePart};
+use super::item::{declared, item, item_id, plain_call, prefix};
+use super::response::{Snapshot, Status, complete, id, response_error};
+use crate::chat::{
+    ChatStreamEvent, Citation, Logprobs, PartDelta, PartStart, ResponsePart, TextPart,
+};
 use crate::error::Error;
-use crate::protocol::serve::WriteStream;
+use crate::protocol::openai::serve::write::{annotation, number, string, tokens, value};
+use crate::protocol::openai::serve::{CallForm, Remembered};
+use crate::protocol::serve::{Reply, WriteStream};
 
 /// Writes a stream, event by event. The wire has one response: that of the first choice.
 #[derive(Debug, Default)]
 pub(super) struct StreamWriter {
+    reply: Reply,
     response_id: String,
     model: String,
     created: i64,
     /// How many events were written.
     written: u64,
-    /// The items that have begun: part, kind, and how many sources its text has so far.
-    open: Vec<(u32, &'static str, usize)>,
     /// How many items there are.
     items: usize,
-    /// The place of each part among the items.
-    places: Vec<(u32, usize)>,
+    /// The items that are open.
+    open: Vec<Open>,
+    /// A text that is complete and may still get sources. It is closed when anything else follows.
+    held: Option<(u32, TextPart)>,
+    /// Whether the stream has ended.
+    is_over: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    part: u32,
+    /// The place of the item among all.
+    place: usize,
+    id: String,
+    kind: Kind,
+    /// Whether some of its content was written. A part may also arrive whole.
+    has_grown: bool,
+    /// How many sources a message has so far.
+    sources: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Message,
+    Reasoning,
+    Function,
+    FreeText,
 }
 
 impl WriteStream for StreamWriter {
     fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        match event {
-            ChatStreamEvent::MessageStart { id, model, created, .. } => {
-                self.response_id.clone_from(id);
-                self.model.clone_from(model);
-                self.created = created.unwrap_or(0);
-                let response = json!({
-                    "id": id, "object": "response", "created_at": self.created,
-                    "status": "in_progress", "error": null, "incomplete_details": null,
-                    "model": model, "output": [],
-                });
-                self.frame("response.created", json!({ "response": response }))
-            }
-            ChatStreamEvent::ContentStart { choice_index: 0, part_index, part } => {
-                self.start(*part_index, part)
-            }
-            ChatStreamEvent::ContentDelta { choice_index: 0, part_index, delta } => {
-                self.delta(*part_index, delta)
-            }
-            ChatStreamEvent::ContentDone { choice_index: 0, part_index, part } => {
-                self.done(*part_index, part)
-            }
-            ChatStreamEvent::Logprobs { choice_index: 0, logprobs: sure } => {
-                let text = self.open.iter().rev().find(|(_, kind, _)| *kind == "msg");
-                let Some((part, ..)) = text.copied() else { return Bytes::new() };
-                let event = json!({ "content_index": 0, "delta": "", "logprobs": logprobs(sure) });
-                self.about(part, "response.output_text.delta", event)
-            }
-            ChatStreamEvent::MessageDone { response } => {
-                let response = whole(response);
-                let name = match response["status"].as_str() {
-                    Some("incomplete") => "response.incomplete",
-                    Some("failed") => "response.failed",
-                    _ => "response.completed",
-                };
-                self.frame(name, json!({ "response": response }))
-            }
-            ChatStreamEvent::Error { error } => {
-                self.frame("error", error_event(&Error::from((**error).clone())))
-            }
-            _ => Bytes::new(),
+        if self.is_over {
+            return Bytes::new();
         }
+        let mut to = Vec::new();
+        self.put(event, &mut to);
+        Bytes::from(to)
     }
 }
 
 impl StreamWriter {
-    fn frame(&mut self, name: &str, mut event: Value) -> Bytes {
-        event["type"] = json!(name);
-        event["sequence_number"] = json!(self.written);
-        self.written += 1;
-        Bytes::from(format!("event: {name}\ndata: {event}\n\n"))
+    pub(super) fn new(reply: &Reply) -> Self {
+        Self { reply: reply.clone(), ..Self::default() }
     }
 
-    /// Returns an event about the item of a part.
-    fn about(&mut self, part: u32, name: &str, mut event: Value) -> Bytes {
-        let kind = self.open.iter().find(|(at, ..)| *at == part).map_or("", |(_, kind, _)| kind);
-        event["item_id"] = json!(self.id(part, kind));
-        event["output_index"] = json!(self.place(part));
-        self.frame(name, event)
-    }
-
-    fn id(&self, part: u32, kind: &str) -> String {
-        item_id(&self.response_id, part as usize, kind, None)
-    }
-
-    fn place(&mut self, part: u32) -> usize {
-        if let Some((_, place)) = self.places.iter().find(|(at, _)| *at == part) {
-            return *place;
+    fn put(&mut self, event: &ChatStreamEvent, to: &mut Vec<u8>) {
+        let may_wait = matches!(
+            event,
+            ChatStreamEvent::ContentCitation { .. }
+                | ChatStreamEvent::Logprobs { .. }
+                | ChatStreamEvent::Metadata { .. }
+                | ChatStreamEvent::Warning { .. }
+        );
+        if !may_wait && let Some((part, text)) = self.held.take() {
+            self.close(part, &ResponsePart::Text(text), to);
         }
-        let place = self.items;
-        self.items += 1;
-        self.places.push((part, place));
-        place
+        match event {
+            ChatStreamEvent::MessageStart { id: known, model, created, .. } => {
+                self.response_id = id(known, *created);
+                self.model.clone_from(model);
+                self.created = created.unwrap_or(0);
+                for name in ["response.created", "response.in_progress"] {
+                    self.response(name, Status::InProgress, None, to);
+                }
+            }
+            ChatStreamEvent::MessageDone { response } => self.end(response, to),
+            ChatStreamEvent::Error { error } => {
+                self.is_over = true;
+                if self.response_id.is_empty() {
+                    self.response_id = id("", None);
+                }
+                let error = response_error(&Error::from((**error).clone()));
+                self.response("response.failed", Status::Failed, Some(error), to);
+            }
+            // A summary is written when it is complete.
+            _ if Remembered::of(&self.reply).is_compaction => {}
+            ChatStreamEvent::ContentStart { choice_index: 0, part_index, part } => {
+                self.start(*part_index, part, to);
+            }
+            ChatStreamEvent::ContentDelta { choice_index: 0, part_index, delta } => {
+                self.grow(*part_index, delta, to);
+            }
+            ChatStreamEvent::ContentDone { choice_index: 0, part_index, part } => match part {
+                ResponsePart::Text(text) => self.held = Some((*part_index, text.clone())),
+                part => self.close(*part_index, part, to),
+            },
+            ChatStreamEvent::ContentCitation { choice_index: 0, part_index, citation } => {
+                // A text that is closed already has its later sources in the complete response.
+                if let Some((part, text)) = &mut self.held
+                    && part == part_index
+                {
+                    text.citations.push(citation.clone());
+                    self.source(*part_index, citation, to);
+                }
+            }
+            ChatStreamEvent::Logprobs { choice_index: 0, logprobs } => self.logprobs(logprobs, to),
+            _ => {}
+        }
     }
 
-    fn start(&mut self, part: u32, start: &PartStart) -> Bytes {
-        let (kind, item) = match start {
+    /// Begins an event.
+    fn begin(&mut self, name: &str, to: &mut Vec<u8>) {
+        to.extend_from_slice(b"event: ");
+        to.extend_from_slice(name.as_bytes());
+        to.extend_from_slice(b"\ndata: {\"type\":\"");
+        to.extend_from_slice(name.as_bytes());
+        to.extend_from_slice(b"\",\"sequence_number\":");
+        number(to, self.written);
+        self.written += 1;
+    }
+
+    /// Begins an event about an item.
+    fn about(&mut self, at: usize, name: &str, to: &mut Vec<u8>) {
+        self.begin(name, to);
+        to.extend_from_slice(b",\"item_id\":");
+        string(to, &self.open[at].id);
+        to.extend_from_slice(b",\"output_index\":");
+        number(to, self.open[at].place as u64);
+    }
+
+    /// Writes an event about an item that has further fields.
+    fn about_with(&mut self, at: usize, name: &str, fields: &[(&str, &Value)], to: &mut Vec<u8>) {
+        self.about(at, name, to);
+        for (name, field) in fields {
+            to.extend_from_slice(b",\"");
+            to.extend_from_slice(name.as_bytes());
+            to.extend_from_slice(b"\":");
+            value(to, field);
+        }
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    /// Writes an event with a whole item.
+    fn item_event(&mut self, name: &str, place: usize, item: &Value, to: &mut Vec<u8>) {
+        self.begin(name, to);
+        to.extend_from_slice(b",\"output_index\":");
+        number(to, place as u64);
+        to.extend_from_slice(b",\"item\":");
+        value(to, item);
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    /// Writes an event with the response before it is complete.
+    fn response(&mut self, name: &str, status: Status, error: Option<Value>, to: &mut Vec<u8>) {
+        self.begin(name, to);
+        to.extend_from_slice(b",\"response\":");
+        Snapshot {
+            id: &self.response_id,
+            created: self.created,
+            model: &self.model,
+            status,
+            error,
+            output: Vec::new(),
+            usage: None,
+            reply: &self.reply,
+        }
+        .write(to);
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    fn end(&mut self, response: &crate::chat::ChatResponse, to: &mut Vec<u8>) {
+        self.is_over = true;
+        let (id, reply) = (self.response_id.clone(), self.reply.clone());
+        let whole = complete(response, &id, &reply);
+        if Remembered::of(&reply).is_compaction
+            && let [summary] = &whole.output[..]
+        {
+            self.item_event("response.output_item.added", 0, summary, to);
+            self.item_event("response.output_item.done", 0, summary, to);
+        }
+        let name = match whole.status {
+            Status::Incomplete(_) => "response.incomplete",
+            Status::Failed => "response.failed",
+            _ => "response.completed",
+        };
+        self.begin(name, to);
+        to.extend_from_slice(b",\"response\":");
+        whole.write(to);
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    /// Returns the place of a part among the open ones.
+    fn at(&self, part: u32) -> Option<usize> {
+        self.open.iter().rposition(|open| open.part == part)
+    }
+
+    fn start(&mut self, part: u32, start: &PartStart, to: &mut Vec<u8>) {
+        let own = |prefix: &str| item_id(prefix, &self.response_id, part as usize);
+        let (kind, id, item) = match start {
             PartStart::Text {} => {
-                let message = json!({ "type": "message", "status": "in_progress",
-                                      "role": "assistant", "content": [] });
-                ("msg", message)
+                let id = own("msg");
+                let item = json!({ "id": id, "type": "message", "status": "in_progress",
+                                   "role": "assistant", "content": [] });
+                (Kind::Message, id, item)
             }
             PartStart::Thinking {} => {
-                ("rs", json!({ "type": "reasoning", "summary": [], "content": [] }))
+                let id = own("rs");
+                let item = json!({ "id": id, "type": "reasoning", "summary": [] });
+                (Kind::Reasoning, id, item)
             }
-            PartStart::ToolCall { id, name } => {
-                let call = json!({ "type": "function_call", "status": "in_progress", "call_id": id,
-                                   "name": name, "arguments": "" });
-                ("fc", call)
+            PartStart::ToolCall { id: call_id, name } => {
+                let (form, tool) = declared(name, &self.reply);
+                let kind = match form {
+                    CallForm::Function => Kind::Function,
+                    CallForm::FreeText => Kind::FreeText,
+                    // The others come whole.
+                    _ => return,
+                };
+                let id = own(prefix(form));
+                let item = plain_call(&id, call_id, name, tool, form, ("in_progress", ""));
+                (kind, id, item)
             }
             // The others come whole.
-            _ => return Bytes::new(),
+            _ => return,
         };
-        self.open.push((part, kind, 0));
-        let mut item = item;
-        item["id"] = json!(self.id(part, kind));
-        let place = self.place(part);
-        let event = json!({ "output_index": place, "item": item });
-        let added = self.frame("response.output_item.added", event);
-        if kind != "msg" {
-            return added;
+        let place = self.items;
+        self.items += 1;
+        self.open.push(Open { part, place, id, kind, has_grown: false, sources: 0 });
+        self.item_event("response.output_item.added", place, &item, to);
+        if kind == Kind::Message {
+            let piece =
+                json!({ "type": "output_text", "text": "", "annotations": [], "logprobs": [] });
+            let fields = [("content_index", &json!(0)), ("part", &piece)];
+            let at = self.open.len() - 1;
+            self.about_with(at, "response.content_part.added", &fields, to);
         }
-        let piece = json!({ "type": "output_text", "text": "", "annotations": [], "logprobs": [] });
-        let event = json!({ "content_index": 0, "part": piece });
-        let begun = self.about(part, "response.content_part.added", event);
-        Bytes::from([added, begun].concat())
     }
 
-    fn delta(&mut self, part: u32, delta: &PartDelta) -> Bytes {
-        let (name, event) = match delta {
-            PartDelta::Text { text } => {
-                ("response.output_text.delta", json!({ "content_index": 0, "delta": text }))
+    fn grow(&mut self, part: u32, delta: &PartDelta, to: &mut Vec<u8>) {
+        let Some(at) = self.at(part) else { return };
+        match (delta, self.open[at].kind) {
+            (PartDelta::Text { text }, Kind::Message) => self.text(at, text, to),
+            (PartDelta::Thinking { thinking }, Kind::Reasoning) => self.thought(at, thinking, to),
+            (PartDelta::ToolCallArguments { arguments }, Kind::Function) => {
+                self.arguments(at, arguments, to);
             }
-            PartDelta::Thinking { thinking } => {
-                ("response.reasoning_text.delta", json!({ "content_index": 0, "delta": thinking }))
-            }
-            PartDelta::ToolCallArguments { arguments } => {
-                ("response.function_call_arguments.delta", json!({ "delta": arguments }))
-            }
-            PartDelta::Citation { citation } => {
-                let Some(annotation) = annotation(citation) else { return Bytes::new() };
-                let Some(open) = self.open.iter_mut().find(|(at, ..)| *at == part) else {
-                    return Bytes::new();
-                };
-                let index = open.2;
-                open.2 += 1;
-                let event = json!({ "content_index": 0, "annotation_index": index,
-                                    "annotation": annotation });
-                ("response.output_text.annotation.added", event)
-            }
-            _ => return Bytes::new(),
-        };
-        self.about(part, name, event)
+            (PartDelta::Citation { citation }, Kind::Message) => self.source(part, citation, to),
+            // Free text is written when it is complete, and so is state.
+            _ => {}
+        }
     }
 
-    fn done(&mut self, at: u32, part: &ResponsePart) -> Bytes {
-        let Some(item) = item(&self.response_id, at as usize, part) else { return Bytes::new() };
-        let mut events = Vec::new();
-        if self.open.iter().any(|(known, ..)| *known == at) {
-            match part {
-                ResponsePart::Text(text) => {
-                    let whole = json!({ "content_index": 0, "text": text.text, "logprobs": [] });
-                    events.push(self.about(at, "response.output_text.done", whole));
-                    let piece = json!({ "content_index": 0, "part": item["content"][0] });
-                    events.push(self.about(at, "response.content_part.done", piece));
-                }
-                ResponsePart::Thinking(thinking) => {
-                    let whole = json!({ "content_index": 0, "text": thinking.thinking });
-                    events.push(self.about(at, "response.reasoning_text.done", whole));
-                }
-                ResponsePart::ToolCall(call) => {
-                    let whole = json!({ "name": call.name, "arguments": call.arguments });
-                    events.push(self.about(at, "response.function_call_arguments.done", whole));
-                }
-                _ => {}
-            }
-        } else {
-            let event = json!({ "output_index": self.place(at), "item": item });
-            events.push(self.frame("response.output_item.added", event));
+    fn text(&mut self, at: usize, text: &str, to: &mut Vec<u8>) {
+        self.open[at].has_grown = true;
+        self.about(at, "response.output_text.delta", to);
+        to.extend_from_slice(b",\"content_index\":0,\"delta\":");
+        string(to, text);
+        to.extend_from_slice(b",\"logprobs\":[]}\n\n");
+    }
+
+    fn thought(&mut self, at: usize, text: &str, to: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.open[at].has_grown, true) {
+            let piece = json!({ "type": "summary_text", "text": "" });
+            let fields = [("summary_index", &json!(0)), ("part", &piece)];
+            self.about_with(at, "response.reasoning_summary_part.added", &fields, to);
         }
-        let event = json!({ "output_index": self.place(at), "item": item });
-        events.push(self.frame("response.output_item.done", event));
-        Bytes::from(events.concat())
+        self.about(at, "response.reasoning_summary_text.delta", to);
+        to.extend_from_slice(b",\"summary_index\":0,\"delta\":");
+        string(to, text);
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    fn arguments(&mut self, at: usize, arguments: &str, to: &mut Vec<u8>) {
+        self.open[at].has_grown = true;
+        self.about(at, "response.function_call_arguments.delta", to);
+        to.extend_from_slice(b",\"delta\":");
+        string(to, arguments);
+        to.extend_from_slice(b"}\n\n");
+    }
+
+    fn source(&mut self, part: u32, citation: &Citation, to: &mut Vec<u8>) {
+        let (Some(at), Some(source)) = (self.at(part), annotation(citation, &self.reply)) else {
+            return;
+        };
+        let index = json!(self.open[at].sources);
+        self.open[at].sources += 1;
+        let fields =
+            [("content_index", &json!(0)), ("annotation_index", &index), ("annotation", &source)];
+        self.about_with(at, "response.output_text.annotation.added", &fields, to);
+    }
+
+    fn logprobs(&mut self, logprobs: &Logprobs, to: &mut Vec<u8>) {
+        let Some(at) = self.open.iter().rposition(|open| open.kind == Kind::Message) else {
+            return;
+        };
+        if logprobs.content.is_empty() {
+            return;
+        }
+        let fields = [
+            ("content_index", &json!(0)),
+            ("delta", &json!("")),
+            ("logprobs", &tokens(&logprobs.content)),
+        ];
+        self.about_with(at, "response.output_text.delta", &fields, to);
+    }
+
+    fn close(&mut self, part: u32, whole: &ResponsePart, to: &mut Vec<u8>) {
+        let Some(item) = item(&self.response_id, part as usize, whole, &self.reply) else {
+            return;
+        };
+        let Some(at) = self.at(part) else {
+            let place = self.items;
+            self.items += 1;
+            self.item_event("response.output_item.added", place, &item, to);
+            self.item_event("response.output_item.done", place, &item, to);
+            return;
+        };
+        let has_grown = self.open[at].has_grown;
+        match whole {
+            ResponsePart::Text(text) => {
+                if !has_grown && !text.text.is_empty() {
+                    self.text(at, &text.text, to);
+                }
+                let (first, none) = (json!(0), json!([]));
+                let fields =
+                    [("content_index", &first), ("text", &json!(text.text)), ("logprobs", &none)];
+                self.about_with(at, "response.output_text.done", &fields, to);
+                let fields = [("content_index", &first), ("part", &item["content"][0])];
+                self.about_with(at, "response.content_part.done", &fields, to);
+            }
+            ResponsePart::Thinking(thinking) if !thinking.thinking.is_empty() => {
+                if !has_grown {
+                    self.thought(at, &thinking.thinking, to);
+                }
+                let first = json!(0);
+                let fields = [("summary_index", &first), ("text", &json!(thinking.thinking))];
+                self.about_with(at, "response.reasoning_summary_text.done", &fields, to);
+                let fields = [("summary_index", &first), ("part", &item["summary"][0])];
+                self.about_with(at, "response.reasoning_summary_part.done", &fields, to);
+            }
+            ResponsePart::ToolCall(_) if self.open[at].kind == Kind::FreeText => {
+                let input = [("delta", &item["input"])];
+                self.about_with(at, "response.custom_tool_call_input.delta", &input, to);
+                let input = [("input", &item["input"])];
+                self.about_with(at, "response.custom_tool_call_input.done", &input, to);
+            }
+            ResponsePart::ToolCall(call) => {
+                if !has_grown && !call.arguments.is_empty() {
+                    self.arguments(at, &call.arguments, to);
+                }
+                let fields = [("name", &item["name"]), ("arguments", &item["arguments"])];
+                self.about_with(at, "response.function_call_arguments.done", &fields, to);
+            }
+            _ => {}
+        }
+        let place = self.open[at].place;
+        self.item_event("response.output_item.done", place, &item, to);
+        self.open.remove(at);
     }
 }

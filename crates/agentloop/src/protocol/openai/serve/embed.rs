@@ -1,0 +1,41 @@
+//! Reads embeddings requests.
+
+use serde_json::Value;
+
+use super::fields::{self, invalid};
+use crate::chat::EmbedRequest;
+use crate::error::Result;
+use crate::protocol::serve::{ServedEmbed, VectorForm, refused};
+
+/// Reads an embeddings request in the form that its path names.
+///
+/// # Errors
+///
+/// When the body is not a JSON object, when a known field cannot be read, or when a required field is missing.
+pub(in crate::protocol) fn read_embed(path: &str, body: &[u8]) -> Result<ServedEmbed> {
+    let mut fields = fields::body(body)?;
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let form = if path.ends_with("/api/embed") {
+        VectorForm::Bare
+    } else if path.ends_with("/embed") {
+        if !fields.contains_key("input_type") {
+            return Err(invalid("input_type", "it is required"));
+        }
+        let texts = fields.remove("texts").ok_or_else(|| invalid("texts", "it is required"))?;
+        fields.insert("input".to_owned(), texts);
+        VectorForm::ByType
+    } else {
+        match fields.get("encoding_format").and_then(Value::as_str) {
+            Some("base64") => VectorForm::ListedBase64,
+            Some("base64_int8") => VectorForm::ListedInt8,
+            _ => VectorForm::Listed,
+        }
+    };
+    // Some clients use another name for the length of the vectors.
+    if let Some(dimensions) = fields.remove("output_dimension") {
+        fields.entry("dimensions").or_insert(dimensions);
+    }
+    fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
+    let request: EmbedRequest = serde_json::from_value(Value::Object(fields)).map_err(refused)?;
+    Ok(ServedEmbed { request, form })
+}
