@@ -3,12 +3,15 @@
 use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
 use bytes::Bytes;
 use http::{Request, Response};
+use opentelemetry::propagation::{Extractor, TextMapPropagator as _};
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{SpanExporter, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use tokio::runtime::Runtime;
+use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -70,6 +73,26 @@ impl Drop for Telemetry {
         if let Err(error) = self.provider.shutdown() {
             self.notes.print_note(&format!("cannot send telemetry: {error}"));
         }
+    }
+}
+
+/// Makes a span a part of the trace that the headers of a request name.
+pub(crate) fn connect(span: &tracing::Span, headers: &http::HeaderMap) {
+    let parent = TraceContextPropagator::new().extract(&Headers(headers));
+    // Fails only if no exporter is active.
+    let _ = span.set_parent(parent);
+}
+
+/// The headers of a request, as the propagator reads them.
+struct Headers<'a>(&'a http::HeaderMap);
+
+impl Extractor for Headers<'_> {
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(|value| value.to_str().ok())
+    }
+
+    fn keys(&self) -> Vec<&str> {
+        self.0.keys().map(http::HeaderName::as_str).collect()
     }
 }
 

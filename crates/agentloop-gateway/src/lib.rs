@@ -34,11 +34,13 @@ mod models;
 mod record;
 mod route;
 mod server;
+mod span;
 mod state;
 mod stored;
 mod stream;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::fmt;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use body::MAX_DEPTH;
 pub use key::{ApiKey, KeyRing, new_key};
@@ -47,6 +49,7 @@ pub use metrics::{MAX_SERIES, Metrics};
 pub use record::{Record, Recorder};
 pub use route::MAX_ROUTE_MODELS;
 pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
+pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
 pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
 pub use stream::GatewayBody;
@@ -79,11 +82,17 @@ pub use stream::GatewayBody;
 #[derive(Clone, Debug)]
 pub struct Gateway(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
     state: RwLock<Arc<State>>,
     metrics: Arc<Metrics>,
     recorder: Arc<dyn Recorder>,
+    parent: OnceLock<Box<TraceParent>>,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("recorder", &self.recorder).finish_non_exhaustive()
+    }
 }
 
 impl Gateway {
@@ -97,12 +106,30 @@ impl Gateway {
         let metrics = Arc::new(Metrics::default());
         recorders.push(Arc::clone(&metrics) as Arc<dyn Recorder>);
         let recorder = Arc::new(log::Each(recorders));
-        Self(Arc::new(Inner { state: RwLock::new(Arc::new(state)), metrics, recorder }))
+        let state = RwLock::new(Arc::new(state));
+        Self(Arc::new(Inner { state, metrics, recorder, parent: OnceLock::new() }))
     }
 
     /// Replaces the settings. Requests in progress keep the old ones.
     pub fn reload(&self, state: State) {
         *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    }
+
+    /// Sets how the span of a request is connected to the trace of the client. Only the first call has an effect.
+    pub fn connect_traces(
+        &self,
+        parent: impl Fn(&tracing::Span, &http::HeaderMap) + Send + Sync + 'static,
+    ) {
+        let _ = self.0.parent.set(Box::new(parent));
+    }
+
+    /// Opens the span of a request.
+    pub(crate) fn open_span(&self, headers: &http::HeaderMap) -> tracing::Span {
+        let span = span::open();
+        if let Some(parent) = self.0.parent.get().filter(|_| !span.is_disabled()) {
+            parent(&span, headers);
+        }
+        span
     }
 
     /// Returns the metrics.

@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use agentloop::{Cost, Error, Protocol, Usage};
 use http::StatusCode;
 use tokio::time::Instant;
+use tracing::Span;
 
 /// What is known of one request. It is finished when the last byte was sent, or the client disconnected.
 #[derive(Debug)]
@@ -53,6 +54,7 @@ pub struct Record {
     pub bytes: usize,
     started: Instant,
     recorder: Option<Arc<dyn Recorder>>,
+    span: Span,
 }
 
 /// Gets the record of each request when it ends.
@@ -80,7 +82,7 @@ pub trait Recorder: Send + Sync + std::fmt::Debug {
 }
 
 impl Record {
-    pub(crate) fn new(id: String, api: Protocol, recorder: Arc<dyn Recorder>) -> Self {
+    pub(crate) fn new(id: String, api: Protocol, recorder: Arc<dyn Recorder>, span: Span) -> Self {
         Self {
             id,
             key: None,
@@ -104,6 +106,7 @@ impl Record {
             bytes: 0,
             started: Instant::now(),
             recorder: Some(recorder),
+            span,
         }
     }
 
@@ -122,6 +125,7 @@ impl Record {
 
     fn pass_on(&mut self) {
         if let Some(recorder) = self.recorder.take() {
+            crate::span::close(&self.span, self);
             recorder.record(self, self.started.elapsed());
         }
     }

@@ -51,6 +51,7 @@ pub(crate) async fn handle<B>(
     state: Arc<State>,
     recorder: Arc<dyn Recorder>,
     request: Request<B>,
+    span: &tracing::Span,
 ) -> Response<GatewayBody>
 where
     B: Body<Data = Bytes>,
@@ -63,7 +64,7 @@ where
         Some(response) => response,
         None => {
             let protocol = api::protocol_of_path(head.uri.path(), &head.headers);
-            let mut record = Record::new(id.clone(), protocol, recorder);
+            let mut record = Record::new(id.clone(), protocol, recorder, span.clone());
             match admit(&state, &place, &mut record) {
                 Ok((api, key)) => match read_body(&state, &head.headers, body).await {
                     Ok(body) => {

@@ -8,8 +8,8 @@ use agentloop::protocol::serve::{
 };
 use agentloop::relay::RelayError;
 use agentloop::{
-    ChatRequest, ChatResponse, ChatStream, ContentPart, Error, MessageContent, Protocol,
-    ProviderState, Role, Warning, WarningKind,
+    ChatRequest, ChatResponse, ChatStream, ChatStreamEvent, ContentPart, Error, MessageContent,
+    Protocol, ProviderState, Role, Warning, WarningKind,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
@@ -40,7 +40,8 @@ pub(super) struct Reply {
 }
 
 enum Outcome {
-    Stream(ChatStream),
+    /// The events before the first content, and the rest.
+    Stream(Vec<ChatStreamEvent>, ChatStream),
     Whole(Box<ChatResponse>),
 }
 
@@ -83,11 +84,15 @@ pub(super) async fn begin(
     let model = asked.model.clone();
     let carrier = Carrier::new(protocol, upstream);
     let outcome = match stream || asked.stream {
-        true => Outcome::Stream(client.stream(request).await?),
+        true => {
+            let mut events = client.stream(request).await?;
+            let first = first_events(&mut events, &mut warnings).await?;
+            Outcome::Stream(first, events)
+        }
         false => Outcome::Whole(Box::new(client.chat(request).await?)),
     };
     let writer = match &outcome {
-        Outcome::Stream(_) => Some(StreamWriter::for_reply(protocol, include_usage, &form)),
+        Outcome::Stream(..) => Some(StreamWriter::for_reply(protocol, include_usage, &form)),
         Outcome::Whole(response) => {
             warnings.extend(response.warnings.iter().cloned());
             None
@@ -99,6 +104,26 @@ pub(super) async fn begin(
         _ => None,
     };
     Ok(Reply { form, outcome, carrier, writer, framing, id, model, warnings, items })
+}
+
+/// Reads the events before the first content, which have arrived already: the warnings among them go into the headers.
+async fn first_events(
+    events: &mut ChatStream,
+    warnings: &mut Vec<Warning>,
+) -> Result<Vec<ChatStreamEvent>, Error> {
+    let mut first = Vec::new();
+    while let Some(event) = events.next().await {
+        let event = event?;
+        if let ChatStreamEvent::Warning { warning } = &event {
+            warnings.push(warning.clone());
+        }
+        let is_enough = event.is_content() || matches!(event, ChatStreamEvent::MessageDone { .. });
+        first.push(event);
+        if is_enough {
+            break;
+        }
+    }
+    Ok(first)
 }
 
 /// Names the provider in the state that a client of the same API sends: it is the provider's own.
@@ -176,9 +201,10 @@ pub(super) fn respond(
             call.record.finish();
             (GatewayBody::whole(bytes), "application/json")
         }
-        Outcome::Stream(events) => {
+        Outcome::Stream(first, events) => {
             let writer = writer.unwrap_or_else(|| StreamWriter::for_reply(protocol, true, &form));
-            let source = Box::new(Translated::new(events, carrier, writer, id, model, at_end));
+            let source =
+                Box::new(Translated::new(first, events, carrier, writer, id, model, at_end));
             let keep_alive = call.state.keep_alive;
             let streamed =
                 Streamed::new(source, framing, keep_alive, options.drain, call.record, busy);

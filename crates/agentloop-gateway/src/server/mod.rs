@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
+use tracing::Instrument as _;
 
 pub use tls::Tls;
 
@@ -240,7 +241,13 @@ async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response<GatewayBody>, Infallible> {
     Ok(match face {
-        Face::Api => call::handle(gateway.state(), gateway.recorder(), request).await,
+        Face::Api => {
+            let span = gateway.open_span(request.headers());
+            let (state, recorder) = (gateway.state(), gateway.recorder());
+            let handling = call::handle(state, recorder, request, &span);
+            // The spans of calls to providers belong to that of the request.
+            handling.instrument(span.clone()).await
+        }
         Face::Admin(token) => admin::respond(&gateway, token.as_ref(), &request),
     })
 }

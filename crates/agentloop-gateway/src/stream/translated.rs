@@ -18,6 +18,8 @@ pub(crate) type AtEnd = Arc<dyn Fn(&ChatResponse) + Send + Sync>;
 
 /// A response that is written in the format of another API.
 pub(crate) struct Translated {
+    /// Events that were read already.
+    first: std::vec::IntoIter<ChatStreamEvent>,
     events: ChatStream,
     carrier: Carrier,
     writer: StreamWriter,
@@ -34,6 +36,7 @@ pub(crate) struct Translated {
 
 impl Translated {
     pub(crate) fn new(
+        first: Vec<ChatStreamEvent>,
         events: ChatStream,
         carrier: Carrier,
         writer: StreamWriter,
@@ -42,6 +45,7 @@ impl Translated {
         at_end: Option<AtEnd>,
     ) -> Self {
         Self {
+            first: first.into_iter(),
             events,
             carrier,
             writer,
@@ -109,7 +113,11 @@ impl Source for Translated {
             if self.ended {
                 return Poll::Ready(None);
             }
-            match ready!(Pin::new(&mut self.events).poll_next(context)) {
+            let event = match self.first.next() {
+                Some(event) => Some(Ok(event)),
+                None => ready!(Pin::new(&mut self.events).poll_next(context)),
+            };
+            match event {
                 Some(Ok(event)) => {
                     let bytes = self.see(event);
                     if !bytes.is_empty() {

@@ -52,6 +52,8 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let client = setup.build_gateway_client()?;
     let state = build_state(&client, &config, first.keys.clone())?;
     let gateway = Gateway::with_recorders(state, recorders(args, &config));
+    #[cfg(feature = "otel")]
+    gateway.connect_traces(crate::telemetry::connect);
     let connections = config.max_connections.unwrap_or(MAX_CONNECTIONS);
     let has_tls = tls.is_some();
     let server = gateway.listen_with(listen, tls, connections).await.map_err(|error| {
