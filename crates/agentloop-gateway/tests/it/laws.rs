@@ -16,6 +16,8 @@ fn kinds(response: &ChatResponse) -> Vec<(&'static str, String)> {
     let parts = response.choices[0].content.iter();
     parts
         .filter_map(|part| match part {
+            // An empty text carries state to a client of Gemini's API.
+            ResponsePart::Text(text) if text.text.is_empty() => None,
             ResponsePart::Text(text) => Some(("text", text.text.clone())),
             ResponsePart::Thinking(thinking) => Some(("thinking", thinking.thinking.clone())),
             ResponsePart::ToolCall(call) => {

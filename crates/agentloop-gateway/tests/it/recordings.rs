@@ -115,7 +115,7 @@ async fn every_recorded_response_is_relayed_byte_for_byte() {
     };
     let recordings = Arc::new(recordings);
     let address = serve(Arc::clone(&recordings)).await;
-    let (_gateway, server, _records) = gateway_at(&address, "").await;
+    let (_gateway, server, _records) = gateway_at(&address, "[gateway]\nretries = 0\n").await;
     let (mut same, mut failed) = (0, 0);
     for (number, case) in recordings.iter().enumerate() {
         let name = UPSTREAMS.iter().find(|(_, protocol)| *protocol == case.protocol).unwrap().0;
@@ -153,7 +153,7 @@ async fn every_recorded_response_reaches_a_client_of_every_other_api() {
     };
     let recordings = Arc::new(recordings);
     let address = serve(Arc::clone(&recordings)).await;
-    let (_gateway, server, _records) = gateway_at(&address, "").await;
+    let (_gateway, server, _records) = gateway_at(&address, "[gateway]\nretries = 0\n").await;
     for (number, case) in recordings.iter().enumerate() {
         let name = UPSTREAMS.iter().find(|(_, protocol)| *protocol == case.protocol).unwrap().0;
         let mut statuses = Vec::new();
@@ -191,7 +191,9 @@ async fn ask(
         .header("authorization", format!("Bearer {KEY}"))
         .body(bytes::Bytes::from(body.to_string()))
         .unwrap();
-    let response = HttpTransport::new().send(request, SendOptions::default()).await.unwrap();
+    static TRANSPORT: std::sync::OnceLock<HttpTransport> = std::sync::OnceLock::new();
+    let transport = TRANSPORT.get_or_init(HttpTransport::new);
+    let response = transport.send(request, SendOptions::default()).await.unwrap();
     let (head, body) = response.into_parts();
     (head.status.as_u16(), body.collect(64 << 20).await.unwrap().to_vec())
 }

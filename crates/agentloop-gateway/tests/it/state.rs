@@ -52,7 +52,7 @@ fn marks(protocol: Protocol) -> &'static [&'static str] {
             &["EqoBCkgIBRABGAIiQ", "EmwKAhgB", "First ü.", "\"toolu_1\"", "\"toolu_2\""]
         }
         Protocol::OpenAiResponses => {
-            &["gAAAAABencrypted", "rs_1", "fc_1", "fc_2", "\"call_1\"", "\"call_2\""]
+            &["gAAAAABencrypted", "\"id\":\"rs_", "\"id\":\"fc_", "\"call_1\"", "\"call_2\""]
         }
         Protocol::Gemini => &["CiQBsignature==", "g_1", "g_2"],
         _ => &["\"call_1\"", "\"call_2\""],
