@@ -63,6 +63,7 @@ async fn serve(recordings: Arc<Vec<Recording>>) -> String {
     let address = listener.local_addr().unwrap().to_string();
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {
+            socket.set_nodelay(true).unwrap();
             let recordings = Arc::clone(&recordings);
             tokio::spawn(async move {
                 let mut request = Vec::new();

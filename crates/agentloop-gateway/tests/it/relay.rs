@@ -24,6 +24,7 @@ impl Replay {
         let kept = Arc::clone(&requests);
         tokio::spawn(async move {
             while let Ok((mut socket, _)) = listener.accept().await {
+                socket.set_nodelay(true).unwrap();
                 let (pieces, kept) = (pieces.clone(), Arc::clone(&kept));
                 tokio::spawn(async move {
                     let mut request = Vec::new();
@@ -53,7 +54,7 @@ impl Replay {
                         if socket.write_all(&chunk).await.is_err() {
                             return;
                         }
-                        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                        tokio::task::yield_now().await;
                     }
                     let _ = socket.write_all(b"0\r\n\r\n").await;
                 });
