@@ -59,6 +59,11 @@ impl RequestBody {
         self.value(name) == Some(b"true")
     }
 
+    /// Returns whether the value of a field contains a word.
+    pub(crate) fn has_word(&self, name: &str, word: &str) -> bool {
+        self.value(name).is_some_and(|value| memchr::memmem::find(value, word.as_bytes()).is_some())
+    }
+
     /// Returns the body with another value for a field. A field that is not there is put first.
     pub(crate) fn with(&self, name: &str, value: &str) -> Bytes {
         let mut bytes = BytesMut::with_capacity(self.bytes.len() + name.len() + value.len() + 8);

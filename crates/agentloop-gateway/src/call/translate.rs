@@ -82,7 +82,11 @@ pub(super) async fn begin(
     }
     let ServedChat { request, stream, include_usage, framing, reply: form, .. } = served;
     let model = asked.model.clone();
-    let carrier = Carrier::new(protocol, upstream);
+    let mut carrier = Carrier::new(protocol, upstream);
+    if protocol == Protocol::OpenAiResponses && !asked.body.has_word("include", "encrypted_content")
+    {
+        carrier = carrier.without_thinking();
+    }
     let outcome = match stream || asked.stream {
         true => {
             let mut events = client.stream(request).await?;
@@ -189,10 +193,9 @@ pub(super) fn respond(
             if let Some(id) = id {
                 response.id = id;
             }
-            if response.model.is_empty() {
-                response.model = model;
-            }
-            let response = carrier.response(*response);
+            let mut response = carrier.response(*response);
+            // Claude Code 2.1.325 drops the thinking of a stored session if the response names another model than it asked for.
+            response.model = model;
             if let Some(at_end) = at_end {
                 at_end(&response);
             }

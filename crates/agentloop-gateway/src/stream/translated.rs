@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use agentloop::carry::Carrier;
 use agentloop::protocol::serve::StreamWriter;
-use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Error, PartDelta};
+use agentloop::{ChatResponse, ChatStream, ChatStreamEvent, Cost, Error, PartDelta, Usage};
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 
@@ -25,10 +25,12 @@ pub(crate) struct Translated {
     writer: StreamWriter,
     /// The id that the client gets, in place of the provider's.
     id: Option<String>,
-    /// The name of the model that the client gets, in place of the provider's.
+    /// The name of the model as the client wrote it. Claude Code 2.1.325 drops the thinking of a stored session if the response
+    /// names another one.
     model: String,
     rewritten: Vec<ChatStreamEvent>,
-    response: Option<Box<ChatResponse>>,
+    /// The usage and the cost of the complete response.
+    end: Option<Box<(Usage, Option<Cost>)>>,
     received: usize,
     ended: bool,
     at_end: Option<AtEnd>,
@@ -52,23 +54,15 @@ impl Translated {
             id,
             model,
             rewritten: Vec::new(),
-            response: None,
+            end: None,
             received: 0,
             ended: false,
             at_end,
         }
     }
 
-    fn see(&mut self, mut event: ChatStreamEvent) -> Bytes {
-        match &mut event {
-            ChatStreamEvent::MessageStart { id, model, .. } => {
-                if let Some(own) = &self.id {
-                    id.clone_from(own);
-                }
-                if model.is_empty() {
-                    model.clone_from(&self.model);
-                }
-            }
+    fn see(&mut self, event: ChatStreamEvent) -> Bytes {
+        match &event {
             ChatStreamEvent::ContentDelta { delta, .. } => {
                 self.received += match delta {
                     PartDelta::Text { text } => text.len(),
@@ -78,23 +72,30 @@ impl Translated {
                 };
             }
             ChatStreamEvent::MessageDone { response } => {
-                self.response = Some(response.clone());
-                if let Some(own) = &self.id {
-                    response.id.clone_from(own);
-                }
-                if response.model.is_empty() {
-                    response.model.clone_from(&self.model);
-                }
+                self.end = Some(Box::new((response.usage.clone(), response.cost.clone())));
             }
             _ => {}
         }
         self.carrier.push(event, &mut self.rewritten);
         let mut bytes = BytesMut::new();
-        for event in self.rewritten.drain(..) {
-            if let (ChatStreamEvent::MessageDone { response }, Some(at_end)) =
-                (&event, &self.at_end)
-            {
-                at_end(response);
+        for mut event in self.rewritten.drain(..) {
+            match &mut event {
+                ChatStreamEvent::MessageStart { id, model, .. } => {
+                    if let Some(own) = &self.id {
+                        id.clone_from(own);
+                    }
+                    model.clone_from(&self.model);
+                }
+                ChatStreamEvent::MessageDone { response } => {
+                    if let Some(own) = &self.id {
+                        response.id.clone_from(own);
+                    }
+                    response.model.clone_from(&self.model);
+                    if let Some(at_end) = &self.at_end {
+                        at_end(response);
+                    }
+                }
+                _ => {}
             }
             let written = self.writer.write(&event);
             if bytes.is_empty() {
@@ -139,9 +140,9 @@ impl Source for Translated {
 
     fn report(&mut self, record: &mut Record) {
         record.received = self.received;
-        if let Some(response) = self.response.take() {
-            record.usage = Some(response.usage).filter(|usage| !usage.is_empty());
-            record.cost = response.cost;
+        if let Some(end) = self.end.take() {
+            record.usage = Some(end.0).filter(|usage| !usage.is_empty());
+            record.cost = end.1;
             record.is_complete = true;
         }
     }

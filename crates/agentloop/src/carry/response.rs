@@ -31,6 +31,8 @@ pub struct Carrier {
     client: Protocol,
     /// Whether calls are held back until they are complete.
     holds_calls: bool,
+    /// Whether thinking has a field of its own that the client sends back.
+    returns_thinking: bool,
     model: String,
     choices: Vec<State>,
 }
@@ -81,7 +83,16 @@ impl Carrier {
         // The wire of Gemini has no calls in pieces.
         let holds_calls = client == Protocol::Gemini
             || matches!(upstream, Protocol::OpenAiResponses | Protocol::Gemini);
-        Self { client, holds_calls, model: String::new(), choices: Vec::new() }
+        let returns_thinking = matches!(client, Protocol::Anthropic | Protocol::OpenAiResponses);
+        Self { client, holds_calls, returns_thinking, model: String::new(), choices: Vec::new() }
+    }
+
+    /// Carries thinking in the ids of tool calls, for a client that does not send it back: one of the Responses API that does
+    /// not ask for `reasoning.encrypted_content`.
+    #[must_use]
+    pub fn without_thinking(mut self) -> Self {
+        self.returns_thinking = false;
+        self
     }
 
     /// Rewrites a complete response.
@@ -372,7 +383,7 @@ impl Carrier {
                 | ResponsePart::Opaque(_)
         ) && !matches!(&part, ResponsePart::Text(text) if is_empty(text));
         let model = self.model.clone();
-        let has_sites = matches!(self.client, Protocol::Anthropic | Protocol::OpenAiResponses);
+        let has_sites = self.returns_thinking;
         let client = self.client;
         let state = &mut self.choices[at];
         // A complete response counts its parts here; those of a stream are counted when they start.

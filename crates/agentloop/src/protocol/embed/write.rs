@@ -49,7 +49,11 @@ pub(crate) fn write(response: &EmbedResponse, form: VectorForm) -> Bytes {
             json!({ "embeddings": vectors.iter().map(values).collect::<Vec<_>>() })
         }
     };
-    if let Some(usage) = response.usage {
+    // OpenAI's SDK requires the usage.
+    let is_required =
+        matches!(form, VectorForm::Listed | VectorForm::ListedBase64 | VectorForm::ListedInt8);
+    let usage = response.usage.or_else(|| is_required.then(Default::default));
+    if let Some(usage) = usage {
         let (name, value) = match form {
             VectorForm::Listed | VectorForm::ListedBase64 | VectorForm::ListedInt8 => {
                 ("usage", json!(usage))
