@@ -1,7 +1,8 @@
 //! Tools of Codex: their declarations are read as functions, and their calls are written as they were declared.
 
 use agentloop::{
-    ChatResponse, ContentPart, ResponsePart, Role, ToolCallPart, ToolDefinition, WarningKind,
+    ChatResponse, ContentPart, RedactedThinkingPart, ResponsePart, Role, TextPart, ThinkingPart,
+    ToolCallPart, ToolDefinition, WarningKind,
 };
 use serde_json::{Value, json};
 
@@ -197,4 +198,50 @@ fn tools_that_a_search_found_can_be_called() {
     assert!(served.request.tools.iter().any(|tool| tool.name() == Some("mail__send")));
     assert_eq!(served.request.messages[2].tool_call_id.as_deref(), Some("s1"));
     assert!(served.request.messages[2].text().contains("send"));
+}
+
+/// The parts of a response come back in the same order, with the same ids, texts and signatures.
+#[test]
+fn what_a_client_sends_back_is_what_it_got() {
+    let thinking = |text: &str, signature: &str| {
+        let mut part = ThinkingPart::new(text);
+        part.signature = Some(signature.to_owned());
+        ResponsePart::from(part)
+    };
+    let mut redacted = RedactedThinkingPart::default();
+    redacted.data = "sealed".to_owned();
+    let parts = [
+        thinking("One.\n\nTwo.", "s1"),
+        ResponsePart::Text(TextPart::new("Look.")),
+        call("f", "{}"),
+        thinking("", "s2"),
+        call("g", r#"{"a":[1]}"#),
+        ResponsePart::RedactedThinking(redacted),
+        ResponsePart::Text(TextPart::new("Done.")),
+        thinking("End.", "s3"),
+    ];
+    let served = read(&json!({"model": "m", "input": "Hi"}));
+    let response = ChatResponse::from_parts("lab/m", parts.clone());
+    let whole = body(&response, &served.reply);
+    let streamed: Vec<Value> = stream(&response, &served.reply)
+        .into_iter()
+        .filter(|event| event["type"] == "response.output_item.done")
+        .map(|mut event| event["item"].take())
+        .collect();
+    assert_eq!(whole["output"], Value::Array(streamed.clone()));
+    // Some clients leave the ids out, and write the content that is absent as null.
+    let bare = streamed.iter().cloned().map(|mut item| {
+        item.as_object_mut().unwrap().remove("id");
+        if item["type"] == "reasoning" {
+            item["content"] = Value::Null;
+        }
+        item
+    });
+    for input in [streamed.clone(), bare.collect()] {
+        let next = read(&json!({"model": "m", "input": input}));
+        let mut expected: Vec<ContentPart> = parts.clone().map(ContentPart::from).into();
+        // Encrypted thinking is thinking without a text here.
+        expected[5] = ContentPart::from(thinking("", "sealed"));
+        assert_eq!(next.request.messages[0].parts(), expected);
+    }
 }

@@ -4,8 +4,8 @@ use agentloop::protocol::serve::{
     Operation, ServedChat, StreamWriter, read_chat, route, write_body_for,
 };
 use agentloop::{
-    ChatResponse, ChatStreamEvent, ContentPart, Effort, FinishReason, MessageContent, Protocol,
-    ResponsePart, Role, ToolCallPart, ToolChoice, ToolDefinition,
+    CacheControl, ChatResponse, ChatStreamEvent, ContentPart, Effort, FinishReason, MessageContent,
+    Protocol, ResponsePart, Role, ToolCallPart, ToolChoice, ToolDefinition,
 };
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
@@ -231,4 +231,57 @@ fn calls_of_tools_that_take_free_text_have_their_input() {
         .collect();
     assert_eq!(calls[0]["custom"], json!({"name": "run", "input": ""}));
     assert_eq!(calls[1]["custom"], json!({"input": "ls\n"}));
+}
+
+/// The helpers of the official SDKs take a call as complete when a piece of the next one arrives.
+#[test]
+fn calls_whose_pieces_arrive_in_turn_are_written_one_after_the_other() {
+    let reply = read(json!({"model": "m", "messages": []})).reply;
+    let calls =
+        ["a", "b", "c"].map(|name| ResponsePart::from(ToolCallPart::new(name, "f", "[1,2]")));
+    let all = ChatResponse::from_parts("lab/m", calls).unfold();
+    // All calls begin, then all grow, then all end.
+    let stage = |event: &ChatStreamEvent| match event {
+        ChatStreamEvent::MessageStart { .. } => 0,
+        ChatStreamEvent::ContentStart { .. } => 1,
+        ChatStreamEvent::ContentDelta { .. } => 2,
+        ChatStreamEvent::ContentDone { .. } => 3,
+        _ => 4,
+    };
+    let mut turned: Vec<&ChatStreamEvent> = all.iter().collect();
+    turned.sort_by_key(|event| stage(event));
+    let write = |events: &[&ChatStreamEvent]| -> Vec<u8> {
+        let mut writer = StreamWriter::for_reply(Protocol::OpenAiChat, false, &reply);
+        events.iter().flat_map(|event| writer.write(event)).collect()
+    };
+    let plain: Vec<&ChatStreamEvent> = all.iter().collect();
+    assert_eq!(
+        String::from_utf8(write(&turned)).unwrap(),
+        String::from_utf8(write(&plain)).unwrap()
+    );
+    // Those that never end are written before the finish reason.
+    turned.retain(|event| stage(event) != 3);
+    let (events, is_done) = chunks(&write(&turned));
+    let calls = events
+        .iter()
+        .filter(|event| event["choices"][0]["delta"]["tool_calls"][0]["id"].is_string());
+    assert_eq!((calls.count(), is_done), (3, true));
+}
+
+/// A provider that does not have a setting would otherwise be a reason for a warning.
+#[test]
+fn settings_that_change_nothing_are_left_out() {
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}], "n": 1, "top_p": 1, "frequency_penalty": 0,
+        "presence_penalty": 0.0, "logprobs": false, "parallel_tool_calls": true, "logit_bias": {}, "metadata": {}, "stop": [],
+        "service_tier": "auto", "response_format": {"type": "text"}, "modalities": ["text"], "tool_choice": "auto", "tools": []});
+    let plain = read(json!({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}));
+    assert_eq!(read(body).request, plain.request);
+}
+
+#[test]
+fn marks_for_the_prompt_cache_are_read() {
+    let part = json!({"type": "text", "text": "Hi", "prompt_cache_breakpoint": {"mode": "explicit", "ttl": "12h"}});
+    let served = read(json!({"model": "m", "messages": [{"role": "user", "content": [part]}]}));
+    let ContentPart::Text(text) = &served.request.messages[0].parts()[0] else { panic!() };
+    assert_eq!(text.cache_control, Some(CacheControl::EphemeralHour));
 }

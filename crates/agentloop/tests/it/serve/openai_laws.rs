@@ -155,6 +155,26 @@ fn every_recorded_request_can_be_sent_to_a_provider_of_every_protocol() {
     assert!(failures.is_empty(), "{}:\n{}", failures.len(), failures.join("\n"));
 }
 
+#[test]
+fn every_recorded_request_can_be_sent_to_gemini() {
+    let ai = AgentLoop::from_env();
+    for (protocol, wire, _) in OWN {
+        let Some(requests) = requests(wire) else { return };
+        for (id, body) in requests.into_iter().filter(|(_, body)| !is_refused(body)) {
+            let served = read_chat(protocol, "/v1", body.to_string().as_bytes()).unwrap();
+            let mut request: ChatRequest = served.request;
+            request.model = "google/gemini-2.5-flash".to_owned();
+            request.extra_body.clear();
+            request.lenient = true;
+            match inspect::encode(&ai, &request, served.stream) {
+                // A conversation needs more than instructions.
+                Err(error) if error.message().contains("the request has ") => {}
+                encoded => drop(encoded.unwrap_or_else(|error| panic!("{id}: {error}"))),
+            }
+        }
+    }
+}
+
 /// Reads what a server wrote.
 fn reread(protocol: Protocol, stream: bool, bytes: Vec<u8>) -> ChatResponse {
     let mut options = DecodeOptions::new("openai");

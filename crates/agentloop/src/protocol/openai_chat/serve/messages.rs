@@ -132,9 +132,16 @@ impl Messages {
         let warnings = &mut self.warnings;
         fields.retain(|name, value| {
             let is_known = FIELDS.contains(&name.as_str());
-            // Clients that number and date their messages.
-            let is_neutral =
-                matches!(name.as_str(), "id" | "status" | "type" | "index" | "created");
+            // What clients note down about their messages.
+            let is_neutral = matches!(
+                name.as_str(),
+                "id" | "status"
+                    | "type"
+                    | "index"
+                    | "created"
+                    | "parsed"
+                    | "provider_specific_fields"
+            );
             if !is_known && !is_neutral && !value.is_null() {
                 let subject = format!("{path}.{name}");
                 let why = format!("{subject}: messages have no such field here");

@@ -1,14 +1,16 @@
 //! Writes a stream of unnamed events.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::response::{finish_word, id, image_reference, is_free_text, logprobs, usage};
-use crate::chat::{ChatStreamEvent, PartDelta, PartStart, ResponsePart};
+use crate::chat::{ChatStreamEvent, Citation, PartDelta, PartStart, ResponsePart};
 use crate::error::Error;
-use crate::protocol::openai::serve::error_object;
 use crate::protocol::openai::serve::tools::input_of;
 use crate::protocol::openai::serve::write::{chat_annotation, number, string, value};
+use crate::protocol::openai::serve::{Remembered, error_object};
 use crate::protocol::serve::{Reply, WriteStream};
 
 /// Writes a stream, event by event.
@@ -31,6 +33,23 @@ struct OpenChoice {
     calls: usize,
     /// The parts that are open.
     parts: Vec<OpenPart>,
+    /// The tool call that is being written. Helpers of clients take a call as complete when the next one begins.
+    current: Option<u32>,
+    /// The tool calls that wait for it.
+    waiting: VecDeque<WaitingCall>,
+    /// How many sources and images were written.
+    listed: [usize; 2],
+}
+
+#[derive(Debug)]
+struct WaitingCall {
+    part: u32,
+    id: String,
+    name: String,
+    /// The arguments so far.
+    arguments: String,
+    /// All arguments, if the call is complete.
+    whole: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +95,7 @@ impl StreamWriter {
                 self.end_part(*choice_index, *part_index, part, to);
             }
             ChatStreamEvent::ContentCitation { choice_index, citation, .. } => {
-                if let Some(annotation) = chat_annotation(citation, &self.reply) {
-                    self.delta(*choice_index, &json!({ "annotations": [annotation] }), to);
-                }
+                self.source(*choice_index, citation, to);
             }
             ChatStreamEvent::Logprobs { choice_index, logprobs: sure } => {
                 self.choice(*choice_index, to);
@@ -89,7 +106,13 @@ impl StreamWriter {
                 self.close(to);
             }
             ChatStreamEvent::MessageDelta { choice_index, finish_reason, raw_finish_reason } => {
-                self.choice(*choice_index, to);
+                let at = self.choice(*choice_index, to);
+                // A call that was never completed.
+                self.choices[at].current = None;
+                while !self.choices[at].waiting.is_empty() {
+                    self.write_waiting(at, to);
+                    self.choices[at].current = None;
+                }
                 self.open(*choice_index, to);
                 to.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":");
                 string(to, finish_word(finish_reason, raw_finish_reason.as_deref(), &self.reply));
@@ -133,7 +156,14 @@ impl StreamWriter {
         if let Some(at) = self.choices.iter().position(|choice| choice.index == index) {
             return at;
         }
-        self.choices.push(OpenChoice { index, calls: 0, parts: Vec::new() });
+        self.choices.push(OpenChoice {
+            index,
+            calls: 0,
+            parts: Vec::new(),
+            current: None,
+            waiting: VecDeque::new(),
+            listed: [0, 0],
+        });
         self.open(index, to);
         to.extend_from_slice(b"\"role\":\"assistant\",\"content\":\"\",\"refusal\":null");
         self.end(to);
@@ -175,16 +205,30 @@ impl StreamWriter {
     fn start(&mut self, choice: u32, part: u32, start: &PartStart, to: &mut Vec<u8>) {
         let at = self.choice(choice, to);
         let open = &mut self.choices[at];
-        let mut begun = OpenPart { part, call: open.calls, is_free_text: false, has_grown: false };
-        let PartStart::ToolCall { id, name } = start else {
-            open.parts.push(begun);
-            return;
-        };
+        match start {
+            PartStart::ToolCall { id, name } if open.current.is_some() => {
+                let (id, name) = (id.clone(), name.clone());
+                let arguments = String::new();
+                open.waiting.push_back(WaitingCall { part, id, name, arguments, whole: None });
+            }
+            PartStart::ToolCall { id, name } => self.start_call(at, part, id, name, to),
+            _ => {
+                let call = open.calls;
+                open.parts.push(OpenPart { part, call, is_free_text: false, has_grown: false });
+            }
+        }
+    }
+
+    fn start_call(&mut self, at: usize, part: u32, id: &str, name: &str, to: &mut Vec<u8>) {
+        let is_free_text = is_free_text(name, &self.reply);
+        let open = &mut self.choices[at];
+        let (choice, call) = (open.index, open.calls);
         open.calls += 1;
-        begun.is_free_text = is_free_text(name, &self.reply);
-        open.parts.push(begun);
-        let mut call = json!({ "index": begun.call, "id": id });
-        if begun.is_free_text {
+        open.parts.push(OpenPart { part, call, is_free_text, has_grown: false });
+        // The simulator stands for providers that send the pieces of several calls in turn.
+        open.current = Remembered::of(&self.reply).has_own_words.then_some(part);
+        let mut call = json!({ "index": call, "id": id });
+        if is_free_text {
             call["type"] = json!("custom");
             call["custom"] = json!({ "name": name, "input": "" });
         } else {
@@ -194,12 +238,42 @@ impl StreamWriter {
         self.delta(choice, &json!({ "tool_calls": [call] }), to);
     }
 
+    /// Writes the calls that waited, up to one that is not complete.
+    fn write_waiting(&mut self, at: usize, to: &mut Vec<u8>) {
+        while self.choices[at].current.is_none()
+            && let Some(call) = self.choices[at].waiting.pop_front()
+        {
+            let choice = self.choices[at].index;
+            let WaitingCall { part, id, name, arguments, whole } = call;
+            self.start_call(at, part, &id, &name, to);
+            if !arguments.is_empty() {
+                let delta = PartDelta::ToolCallArguments { arguments };
+                self.grow(choice, part, &delta, to);
+            }
+            if let Some(whole) = whole {
+                self.end_call(choice, part, &whole, to);
+                self.choices[at].current = None;
+            }
+        }
+    }
+
+    fn waiting(&mut self, choice: u32, part: u32) -> Option<&mut WaitingCall> {
+        let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
+        choice.waiting.iter_mut().find(|call| call.part == part)
+    }
+
     fn part(&mut self, choice: u32, part: u32) -> Option<&mut OpenPart> {
         let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
         choice.parts.iter_mut().find(|open| open.part == part)
     }
 
     fn grow(&mut self, choice: u32, part: u32, delta: &PartDelta, to: &mut Vec<u8>) {
+        if let PartDelta::ToolCallArguments { arguments } = delta
+            && let Some(call) = self.waiting(choice, part)
+        {
+            call.arguments.push_str(arguments);
+            return;
+        }
         let Some(open) = self.part(choice, part) else { return };
         // Free text is written when it is complete.
         open.has_grown |= !open.is_free_text;
@@ -219,13 +293,26 @@ impl StreamWriter {
                 let audio = json!({ "id": "audio", "transcript": transcript });
                 self.delta(choice, &json!({ "audio": audio }), to);
             }
-            PartDelta::Citation { citation } => {
-                if let Some(annotation) = chat_annotation(citation, &self.reply) {
-                    self.delta(choice, &json!({ "annotations": [annotation] }), to);
-                }
-            }
+            PartDelta::Citation { citation } => self.source(choice, citation, to),
             _ => {}
         }
+    }
+
+    fn source(&mut self, choice: u32, citation: &Citation, to: &mut Vec<u8>) {
+        if let Some(annotation) = chat_annotation(citation, &self.reply) {
+            self.listed(choice, "annotations", annotation, to);
+        }
+    }
+
+    /// Writes an entry of a list. Helpers of clients require its index.
+    fn listed(&mut self, choice: u32, name: &str, mut entry: Value, to: &mut Vec<u8>) {
+        let at = self.choice(choice, to);
+        let count = &mut self.choices[at].listed[usize::from(name == "images")];
+        if Remembered::of(&self.reply).has_own_words {
+            entry["index"] = json!(*count);
+        }
+        *count += 1;
+        self.delta(choice, &json!({ name: [entry] }), to);
     }
 
     fn text(&self, choice: u32, name: &[u8], text: &str, to: &mut Vec<u8>) {
@@ -246,11 +333,20 @@ impl StreamWriter {
     }
 
     fn end_part(&mut self, choice: u32, part: u32, whole: &ResponsePart, to: &mut Vec<u8>) {
-        let known = self.part(choice, part).copied();
-        let Some(open) = known else { return };
-        if let Some(choice) = self.choices.iter_mut().find(|open| open.index == choice) {
-            choice.parts.retain(|open| open.part != part);
+        if let ResponsePart::ToolCall(call) = whole {
+            if let Some(waiting) = self.waiting(choice, part) {
+                waiting.whole = Some(call.arguments.clone());
+                return;
+            }
+            self.end_call(choice, part, &call.arguments, to);
+            let at = self.choice(choice, to);
+            if self.choices[at].current == Some(part) {
+                self.choices[at].current = None;
+                self.write_waiting(at, to);
+            }
+            return;
         }
+        let Some(open) = self.take_part(choice, part) else { return };
         match whole {
             ResponsePart::Text(text) if !open.has_grown => {
                 self.text(choice, b"\"content\":", &text.text, to);
@@ -260,16 +356,8 @@ impl StreamWriter {
             {
                 self.text(choice, b"\"reasoning_content\":", &thinking.thinking, to);
             }
-            ResponsePart::ToolCall(call) if open.is_free_text => {
-                let input = input_of(&call.arguments);
-                let call = json!({ "index": open.call, "custom": { "input": input } });
-                self.delta(choice, &json!({ "tool_calls": [call] }), to);
-            }
-            ResponsePart::ToolCall(call) if !open.has_grown => {
-                self.arguments(choice, open.call, &call.arguments, to);
-            }
             ResponsePart::Image(image) => {
-                self.delta(choice, &json!({ "images": [image_reference(image)] }), to);
+                self.listed(choice, "images", image_reference(image), to);
             }
             ResponsePart::Audio(audio) if audio.expires_at.is_some() => {
                 let end = json!({ "id": "audio", "expires_at": audio.expires_at });
@@ -277,5 +365,22 @@ impl StreamWriter {
             }
             _ => {}
         }
+    }
+
+    fn end_call(&mut self, choice: u32, part: u32, arguments: &str, to: &mut Vec<u8>) {
+        let Some(open) = self.take_part(choice, part) else { return };
+        if open.is_free_text {
+            let call = json!({ "index": open.call, "custom": { "input": input_of(arguments) } });
+            self.delta(choice, &json!({ "tool_calls": [call] }), to);
+        } else if !open.has_grown {
+            self.arguments(choice, open.call, arguments, to);
+        }
+    }
+
+    /// Returns a part that ends.
+    fn take_part(&mut self, choice: u32, part: u32) -> Option<OpenPart> {
+        let choice = self.choices.iter_mut().find(|open| open.index == choice)?;
+        let at = choice.parts.iter().position(|open| open.part == part)?;
+        Some(choice.parts.remove(at))
     }
 }

@@ -150,9 +150,23 @@ pub(super) fn item(
             let item = state?.as_object().filter(|item| !item.contains_key("more"))?;
             let is_own =
                 matches!(item["type"].as_str(), Some("function_call" | "custom_tool_call"));
-            (!is_own).then(|| Value::Object(item.clone()))?
+            (!is_own).then(|| completed(Value::Object(item.clone())))?
         }
     })
+}
+
+/// Returns an item of another provider of the protocol with the fields that clients require.
+fn completed(mut item: Value) -> Value {
+    match item["type"].as_str() {
+        Some("web_search_call") if !item["action"].is_object() => {
+            item["action"] = json!({ "type": "search", "query": "" });
+        }
+        Some("code_interpreter_call") if !item["container_id"].is_string() => {
+            item["container_id"] = json!("");
+        }
+        _ => {}
+    }
+    item
 }
 
 /// Returns a reasoning item. Clients show the summary, so the thoughts are there.
