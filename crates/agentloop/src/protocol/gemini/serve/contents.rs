@@ -111,14 +111,18 @@ impl<'a> Contents<'a> {
         for (index, part) in read.into_iter().enumerate() {
             let place = format!("contents[{at}].parts[{index}]");
             let part = self.part(part, role, &place, &mut results);
-            parts.extend(part.map_err(|wrong| wrong.at("parts", index))?);
+            let part = part.map_err(|wrong| wrong.at("parts", index))?;
+            match role {
+                Role::Assistant => part.into_iter().for_each(|part| append(&mut parts, part)),
+                _ => parts.extend(part),
+            }
         }
         let has_results = !results.is_empty();
         let follows_model = std::mem::replace(&mut self.follows_model, role == Role::Assistant);
         if role == Role::Assistant {
             match self.messages.last_mut().and_then(|last| last.content.as_mut()) {
                 Some(MessageContent::Parts(before)) if follows_model => {
-                    continue_with(before, parts)
+                    parts.into_iter().for_each(|part| append(before, part));
                 }
                 _ => self.messages.push(ChatMessage::assistant(MessageContent::Parts(parts))),
             }
@@ -188,26 +192,23 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// Adds the parts of a content to those of the model's content before it. Some clients keep each chunk of a stream as a
-/// content of its own (google-genai 3.1 for Python): the pieces of a text are one text again.
-fn continue_with(before: &mut Vec<ContentPart>, parts: Vec<ContentPart>) {
-    for part in parts {
-        match (before.last_mut(), part) {
-            (Some(ContentPart::Text(text)), ContentPart::Text(more))
-                if text.provider_state.is_none() && more.provider_state.is_none() =>
-            {
-                text.text.push_str(&more.text);
-            }
-            (Some(ContentPart::Thinking(thinking)), ContentPart::Thinking(more))
-                if thinking.provider_state.is_none() && more.provider_state.is_none() =>
-            {
-                thinking.thinking.push_str(&more.thinking);
-            }
-            // The last chunk of a stream has an empty text.
-            (_, ContentPart::Text(text))
-                if text.text.is_empty() && text.provider_state.is_none() => {}
-            (_, part) => before.push(part),
+/// Adds a part of the model's. Some clients keep each chunk of a stream as a part or a content of its own (google-genai 3.1
+/// for Python): the pieces of a text are one text again, as they were in the response.
+fn append(parts: &mut Vec<ContentPart>, part: ContentPart) {
+    match (parts.last_mut(), part) {
+        (Some(ContentPart::Text(text)), ContentPart::Text(more))
+            if text.provider_state.is_none() && more.provider_state.is_none() =>
+        {
+            text.text.push_str(&more.text);
         }
+        (Some(ContentPart::Thinking(thinking)), ContentPart::Thinking(more))
+            if thinking.provider_state.is_none() && more.provider_state.is_none() =>
+        {
+            thinking.thinking.push_str(&more.thinking);
+        }
+        // The last chunk of a stream has an empty text.
+        (_, ContentPart::Text(text)) if text.text.is_empty() && text.provider_state.is_none() => {}
+        (_, part) => parts.push(part),
     }
 }
 
