@@ -33,19 +33,19 @@ RESULTS = {"Paris": "21", "London": "15"}
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
 
 
-def check_settings(upstream, text):
+def check_settings(upstream, text, stop=["END"]):
     """What an upstream must receive of temperature 0.3, at most 321 tokens, the stop sequence END and the forced tool get_weather."""
     body = json.loads(text)
     config = body.get("generationConfig", {})
     found = {
         "chat": lambda: [body.get("temperature"), body.get("max_completion_tokens", body.get("max_tokens")), body.get("stop"), body["tool_choice"]["function"]["name"]],
-        "responses": lambda: [body.get("temperature"), body.get("max_output_tokens"), ["END"], body["tool_choice"]["name"]],
+        "responses": lambda: [body.get("temperature"), body.get("max_output_tokens"), stop, body["tool_choice"]["name"]],
         "anthropic": lambda: [body.get("temperature"), body.get("max_tokens"), body.get("stop_sequences"), body["tool_choice"]["name"]],
         "gemini": lambda: [config.get("temperature"), config.get("maxOutputTokens"), config.get("stopSequences"),
                            body["toolConfig"]["functionCallingConfig"]["allowedFunctionNames"][0]],
     }[upstream]()
     found[2] = [found[2]] if isinstance(found[2], str) else found[2]
-    equal(found, [0.3, 321, ["END"], "get_weather"])
+    equal(found, [0.3, 321, stop, "get_weather"])
 
 
 class Skip(Exception):

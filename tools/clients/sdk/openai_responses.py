@@ -165,12 +165,9 @@ def tools_image(model, upstream):
 
 
 def settings(model, upstream):
-    if upstream == "responses":
-        options = {}
-    else:
-        options = {"extra_body": {"stop": ["END"]}}  # Responses has no stop sequences of its own
-    response = ask(model, "settings", temperature=0.3, max_output_tokens=321, tools=TOOLS, tool_choice={"type": "function", "name": "get_weather"}, **options)
-    check_settings(upstream, response.output_text)
+    choice = {"type": "function", "name": "get_weather"}
+    response = ask(model, "settings", temperature=0.3, max_output_tokens=321, tools=TOOLS, tool_choice=choice)
+    check_settings(upstream, response.output_text, stop=None)  # Responses has no stop sequences
 
 
 def structured(model, upstream):
