@@ -110,6 +110,19 @@ def tools_runner(model, upstream):
     has(text_of(runner.until_done()), "Paris=", "21", "London=", "15", "checks: ok")
 
 
+def loop(model, upstream):
+    """Eight rounds of calls, every other one streamed: a body and a stream must leave the same history."""
+    messages = user(prompt("loop"))
+    for turn in range(9):
+        if turn % 2:
+            with client.messages.stream(model=model, max_tokens=4096, messages=messages, tools=TOOLS, **THINKING) as events:
+                message = events.get_final_message()
+        else:
+            message = create(model, messages, tools=TOOLS, **THINKING)
+        messages += [sent(message), results(message)]
+    has(text_of(message), "8 steps; checks: ok")
+
+
 def thinking(model, upstream):
     message = ask(model, "think", **THINKING)
     block = message.content[0]
@@ -244,7 +257,7 @@ run("py-anthropic", "anthropic", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "tools-image": tools_image, "settings": settings, "structured": structured,
+    "tools-runner": tools_runner, "loop": loop, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "tools-image": tools_image, "settings": settings, "structured": structured,
     "count": count, "models": models, "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid,
     "midstream": midstream, "cut": cut, "disconnect": disconnect,
 })

@@ -91,14 +91,25 @@ def tools(model, upstream, scenario="tools"):
     round_trip(model, lambda contents: generate(model, contents).candidates[0].content, scenario)
 
 
+def streamed(model, contents):
+    config = types.GenerateContentConfig(tools=TOOLS, thinking_config=THINKING)
+    parts = []
+    for chunk in client.models.generate_content_stream(model=model, contents=contents, config=config):
+        parts += (chunk.candidates[0].content.parts or []) if chunk.candidates[0].content else []
+    return types.Content(role="model", parts=parts)
+
+
 def tools_stream(model, upstream, scenario="tools"):
-    def first(contents):
-        config = types.GenerateContentConfig(tools=TOOLS, thinking_config=THINKING)
-        parts = []
-        for chunk in client.models.generate_content_stream(model=model, contents=contents, config=config):
-            parts += (chunk.candidates[0].content.parts or []) if chunk.candidates[0].content else []
-        return types.Content(role="model", parts=parts)
-    round_trip(model, first, scenario)
+    round_trip(model, lambda contents: streamed(model, contents), scenario)
+
+
+def loop(model, upstream):
+    """Eight rounds of calls, every other one streamed: a body and a stream must leave the same history."""
+    contents = [types.Content(role="user", parts=[types.Part(text=prompt("loop"))])]
+    for turn in range(9):
+        content = streamed(model, contents) if turn % 2 else generate(model, contents).candidates[0].content
+        contents += [content, results(content)]
+    has("".join(p.text or "" for p in content.parts), "8 steps; checks: ok")
 
 
 def tools_bare(model, upstream):
@@ -248,7 +259,7 @@ run("py-genai", "gemini", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-bare": tools_bare, "tools-automatic": tools_automatic, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "settings": settings,
+    "tools-bare": tools_bare, "tools-automatic": tools_automatic, "loop": loop, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "settings": settings,
     "structured": structured, "embeddings": embeddings, "count": count, "models": models, "401": wrong_key, "404": unknown_model,
     "429": rate, "400": bad, "midstream": midstream, "cut": cut, "disconnect": disconnect,
 })

@@ -113,6 +113,21 @@ def tools_bare(model, upstream):
     round_trip(model, first)
 
 
+def loop(model, upstream):
+    """Eight rounds of calls, every other one streamed: a body and a stream must leave the same history."""
+    messages = user(prompt("loop"))
+    for turn in range(9):
+        if turn % 2:
+            with client.chat.completions.stream(model=model, messages=messages, tools=TOOLS) as events:
+                message = events.get_final_completion().choices[0].message
+        else:
+            message = client.chat.completions.create(model=model, messages=messages, tools=TOOLS).choices[0].message
+        if not message.tool_calls:
+            break
+        messages += answer(message)
+    has(message.content, "8 steps; checks: ok")
+
+
 def thinking(model, upstream):
     message = ask(model, "think", reasoning_effort="low").choices[0].message
     has(message.content, "I have thought")
@@ -248,7 +263,7 @@ run("py-openai-chat", "chat", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-bare": tools_bare, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "settings": settings, "structured": structured,
+    "tools-bare": tools_bare, "loop": loop, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "settings": settings, "structured": structured,
     "embeddings": without_embeddings(embeddings), "embeddings-float": without_embeddings(embeddings_float), "models": models,
     "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid, "midstream": midstream, "cut": cut,
     "disconnect": disconnect,

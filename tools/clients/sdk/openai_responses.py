@@ -121,6 +121,21 @@ def tools_runner(model, upstream):
         has(response.output_text, "Paris=", "21", "London=", "15", "checks: ok")
 
 
+def loop(model, upstream):
+    """Eight rounds of calls, every other one streamed: a body and a stream must leave the same history."""
+    items = user(prompt("loop"))
+    for turn in range(9):
+        if turn % 2:
+            with client.responses.stream(model=model, input=items, tools=TOOLS, **STATELESS) as events:
+                for _ in events:
+                    pass
+                response = events.get_final_response()
+        else:
+            response = client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS)
+        items += answer(response.output)
+    has(response.output_text, "8 steps; checks: ok")
+
+
 def thinking(model, upstream):
     response = ask(model, "think", **STATELESS)
     item = next(i for i in response.output if i.type == "reasoning")
@@ -252,7 +267,7 @@ run("py-openai-responses", "responses", {
     **{f"{name}-{scenario}": partial(check, scenario=scenario) for scenario in ("silent", "interleaved")
        for name, check in (("tools", tools), ("stream", tools_stream))},
    
-    "tools-bare": tools_bare, "tools-runner": tools_runner, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "tools-image": tools_image, "settings": settings, "structured": structured,
+    "tools-bare": tools_bare, "tools-runner": tools_runner, "loop": loop, "thinking": thinking, "thinking-back": thinking_back, "image": image, "document": document, "tools-image": tools_image, "settings": settings, "structured": structured,
     "count": count, "401": wrong_key, "404": unknown_model, "429": rate, "400": bad, "400-own": invalid, "midstream": midstream,
     "cut": cut, "disconnect": disconnect,
 })

@@ -99,6 +99,18 @@ def image(view, problems):
     return Turn(text=f"images: {media_of(view)}; {verdict(problems)}")
 
 
+def loop(view, problems):
+    """Eight responses with calls, each of another kind, then a text."""
+    step = len(view.steps)
+    if step == 8:
+        return Turn(text=f"{step} steps; {verdict(problems)}")
+    name = next(iter(view.tools), "")
+    calls = [Call(name, {"city": city, "unit": f"{step} “°”\n\\ \u2028 😀"}) for city in ("Paris", "London")[: 1 + step % 2]]
+    if step % 4 == 3:
+        calls[-1].thinking = f"Once more {step}."
+    return Turn(text="" if step % 3 else f"Step {step}.\n", thinking="" if step in (2, 5) else f"{THOUGHT} {step}", silent=step == 5, calls=calls)
+
+
 def media_of(view):
     return ", ".join(f"{kind} {len(data)} bytes" if isinstance(data, bytes) else f"{kind} {data}" for kind, data in view.images) or "none"
 
@@ -133,7 +145,7 @@ def broken(view, problems):
 
 SCENARIOS = {
     "hello": hello, "think": think, "again": again, "tools": tools, "silent": silent, "interleaved": interleaved, "image": image, "json": structured, "settings": settings,
-    "rate": rate, "bad": bad, "broken": broken,
+    "loop": loop, "rate": rate, "bad": bad, "broken": broken,
     "length": lambda view, problems: Turn(text="This is cut", finish="length"),
     "midstream": lambda view, problems: Turn(text="This is the beginning of a text", after="error"),
     "cut": lambda view, problems: Turn(text="This is the beginning of a text", after="cut"),
