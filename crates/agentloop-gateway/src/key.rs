@@ -29,10 +29,10 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// Returns whether the key may use a model, by one of its names.
-    pub(crate) fn allows(&self, names: &[&str]) -> bool {
+    /// Returns whether the key may use a model of this name.
+    pub(crate) fn allows(&self, name: &str) -> bool {
         let Some(patterns) = &self.models else { return true };
-        patterns.iter().any(|pattern| names.iter().any(|name| matches(pattern, name)))
+        patterns.iter().any(|pattern| matches(pattern, name))
     }
 }
 

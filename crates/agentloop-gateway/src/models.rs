@@ -43,5 +43,5 @@ pub(crate) fn list(client: &AgentLoop, router: &Router) -> Vec<ModelInfo> {
 
 /// Returns the models that a key may use.
 pub(crate) fn allowed(models: &[ModelInfo], key: &ApiKey) -> Vec<ModelInfo> {
-    models.iter().filter(|model| key.allows(&[&model.id])).cloned().collect()
+    models.iter().filter(|model| key.allows(&model.id)).cloned().collect()
 }

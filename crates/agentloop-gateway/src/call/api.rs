@@ -32,13 +32,15 @@ impl Api {
         let bare = path.split('?').next().unwrap_or_default();
         // Lists of models share a path. A prefix decides without the header that tells them apart otherwise.
         let forced = protocols.len() < ALL.len();
-        let mut headers = headers.clone();
+        let mut owned = None;
         if forced {
+            let headers = owned.insert(headers.clone());
             headers.insert("anthropic-version", http::HeaderValue::from_static("2023-06-01"));
             headers.insert("x-goog-api-key", http::HeaderValue::from_static("-"));
         }
+        let headers = owned.as_ref().unwrap_or(headers);
         protocols.iter().find_map(|protocol| {
-            let operation = serve::route(*protocol, method, bare, &headers)?;
+            let operation = serve::route(*protocol, method, bare, headers)?;
             Some(Self { protocol: *protocol, operation, path: path.to_owned() })
         })
     }

@@ -64,7 +64,7 @@ impl Attempts {
         }
         let is_provider = blame(&failed.error) == Blame::Provider;
         let untried = |other_provider: bool| {
-            let of_other = |at: &usize| members[*at].provider != member.provider;
+            let of_other = |at: &usize| members[*at].provider() != member.provider();
             let free = |at: &usize| !self.tried[*at] && (!other_provider || of_other(at));
             (0..members.len()).find(free)
         };

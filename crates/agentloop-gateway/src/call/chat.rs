@@ -92,17 +92,10 @@ fn percent_decode(text: &str) -> String {
 pub(crate) fn plan(call: &Call, asked: &Asked) -> Result<Plan, Error> {
     let affinity = asked.body.affinity(call.api.protocol, &call.headers);
     let mut plan = call.state.router.plan(&asked.model, affinity)?;
-    let resolved: Vec<String> = plan
-        .members
-        .iter()
-        .filter_map(|member| member.slot.client.resolve(&member.model).ok())
-        .map(|target| format!("{}/{}", target.provider.name, target.model))
-        .collect();
-    let mut names: Vec<&str> = resolved.iter().map(String::as_str).collect();
     // A key for a route may use what the route names; a key for models needs all of them.
-    let of_name = call.key.allows(&[&asked.model]);
-    names.retain(|name| !call.key.allows(&[name]));
-    if !of_name && !names.is_empty() {
+    let is_allowed = call.key.allows(&asked.model)
+        || plan.members.iter().all(|member| call.key.allows(&member.full_name()));
+    if !is_allowed {
         let message =
             format!("the API key `{}` may not use the model `{}`", call.key.name, asked.model);
         return Err(own(StatusCode::FORBIDDEN, "model_not_allowed", message));
@@ -138,13 +131,8 @@ pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
         Ok(answered) => answered,
         Err(failed) => return fail(call.record, protocol, failed),
     };
-    call.record.provider = Some(member.provider.clone());
-    call.record.served = member
-        .slot
-        .client
-        .resolve(&member.model)
-        .ok()
-        .map(|target| format!("{}/{}", target.provider.name, target.model));
+    call.record.provider = Some(member.provider().to_owned());
+    call.record.served = Some(member.full_name());
     match response {
         Begun::Relayed(relayed, hides_usage) => {
             call.record.is_relayed = true;
@@ -179,7 +167,7 @@ async fn begin(
     member: &Member,
     strict: bool,
 ) -> Result<Begun, RelayError> {
-    if is_relayed(call, asked, member)? {
+    if is_relayed(call, asked, member) {
         let (relayed, hides_usage) = relay(call, asked, member).await?;
         return Ok(Begun::Relayed(Box::new(relayed), hides_usage));
     }
@@ -188,15 +176,15 @@ async fn begin(
 }
 
 /// Returns whether the body can be passed on as it is.
-fn is_relayed(call: &Call, asked: &Asked, member: &Member) -> Result<bool, Error> {
-    let speaks = member.slot.client.speaks(&member.model, call.api.protocol)?;
+fn is_relayed(call: &Call, asked: &Asked, member: &Member) -> bool {
+    let speaks = member.target.provider.protocols().any(|known| known == call.api.protocol);
     // Another provider's state is not for this one.
-    Ok(speaks && !has_capsule(&asked.body.bytes))
+    speaks && !has_capsule(&asked.body.bytes)
 }
 
 async fn relay(call: &Call, asked: &Asked, member: &Member) -> Result<(Relayed, bool), RelayError> {
     let client = &member.slot.client;
-    let target = client.resolve(&member.model)?;
+    let target = &member.target;
     let protocol = call.api.protocol;
     let mut hides_usage = false;
     let mut body = match protocol {

@@ -52,7 +52,7 @@ pub(super) async fn count(mut call: Call) -> Response<GatewayBody> {
     call.record.attempts = attempts.count;
     match counted {
         Ok(((tokens, warning), member)) => {
-            call.record.provider = Some(member.provider);
+            call.record.provider = Some(member.provider().to_owned());
             call.record.is_complete = true;
             let mut response = json(call.record, write_count(protocol, tokens));
             headers::warn(response.headers_mut(), warning.as_slice());
@@ -84,7 +84,7 @@ async fn count_relayed(call: &Call, asked: &Asked, member: &Member) -> Option<u6
     if !client.speaks(&member.model, protocol).ok()? || has_capsule(&asked.body.bytes) {
         return None;
     }
-    let target = client.resolve(&member.model).ok()?;
+    let target = &member.target;
     let body = match protocol {
         Protocol::Gemini => asked.body.bytes.clone(),
         _ => asked.body.with("model", &json_text(&target.model)),
@@ -122,7 +122,7 @@ pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
     call.record.attempts = attempts.count;
     match embedded {
         Ok(((body, usage, warnings), member)) => {
-            call.record.provider = Some(member.provider);
+            call.record.provider = Some(member.provider().to_owned());
             call.record.usage = usage;
             call.record.is_complete = true;
             let mut response = json(call.record, body);
@@ -154,7 +154,7 @@ async fn embed_any(
 
 async fn embed_one(call: &Call, asked: &Asked, member: &Member) -> Result<Vectors, RelayError> {
     let client = &member.slot.client;
-    let target = client.resolve(&member.model)?;
+    let target = &member.target;
     let protocol = call.api.protocol;
     // Both APIs of OpenAI have the same embeddings.
     let relayed = match protocol {

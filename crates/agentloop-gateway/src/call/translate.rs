@@ -68,8 +68,7 @@ pub(super) async fn begin(
     let mut warnings = std::mem::take(&mut served.warnings);
     warnings.extend(restore(&mut served.request));
     if upstream == protocol {
-        let target = client.resolve(&member.model)?;
-        claim(&mut served.request, &target.provider.name);
+        claim(&mut served.request, member.provider());
     } else {
         drop_unknown(&mut served.request, &mut warnings);
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result};
+use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result, Target};
 use tokio::time::Instant;
 
 use super::health::{Blame, Health, blame};
@@ -57,13 +57,24 @@ impl fmt::Debug for Slot {
 pub(crate) struct Member {
     /// The name of the model, as `provider/model` or an alias.
     pub(crate) model: String,
-    pub(crate) provider: String,
+    /// The provider and its name of the model.
+    pub(crate) target: Arc<Target>,
     pub(crate) slot: Arc<Slot>,
     health: Arc<Health>,
     load: Load,
 }
 
 impl Member {
+    /// Returns the name of the provider.
+    pub(crate) fn provider(&self) -> &str {
+        &self.target.provider.name
+    }
+
+    /// Returns the model as `provider/model`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.provider(), self.target.model)
+    }
+
     /// Returns whether neither the key nor the provider rests.
     pub(crate) fn is_ready(&self, now: Instant) -> bool {
         self.health.is_ready(now) && self.slot.health.is_ready(now)
@@ -139,16 +150,16 @@ impl Pools {
 
     /// Returns a model with each of its provider's keys: those that work first, and of these the conversation's own.
     pub(super) fn members(&self, model: &str, affinity: u64, now: Instant) -> Result<Vec<Member>> {
-        let target = self.client.0.resolve(model)?;
-        let provider = target.provider.name.to_string();
-        let Some(pool) = self.pools.get(&provider) else { return Ok(Vec::new()) };
+        let target = self.client.0.target(model)?;
+        let provider: &str = &target.provider.name;
+        let Some(pool) = self.pools.get(provider) else { return Ok(Vec::new()) };
         let load = self.load_of(model);
         let mut members: Vec<Member> = pool
             .slots
             .iter()
             .map(|slot| Member {
                 model: model.to_owned(),
-                provider: provider.clone(),
+                target: Arc::clone(&target),
                 slot: Arc::clone(slot),
                 health: Arc::clone(&pool.provider),
                 load: load.clone(),

@@ -1,5 +1,7 @@
 //! Takes capsules out of requests.
 
+use serde_json::Value;
+
 use super::MAX_RESTORED_BYTES;
 use super::capsule::{Entry, Place, has_capsule, open, split_id};
 use crate::chat::{
@@ -92,6 +94,10 @@ fn restore_message(
                 for entry in entries.extract_if(.., is_own) {
                     if let ContentPart::ToolCall(own) = entry.part {
                         call.provider_state = own.provider_state;
+                        // As the model wrote them, unless the client has changed them.
+                        if is_same_json(&own.arguments, &call.arguments) {
+                            call.arguments = own.arguments;
+                        }
                     }
                 }
                 later.extend(entries);
@@ -137,6 +143,11 @@ fn restore_message(
         });
     }
     message.content = Some(MessageContent::Parts(merge(kept, later)));
+}
+
+fn is_same_json(one: &str, other: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    !one.is_empty() && read(one).is_some_and(|value| Some(value) == read(other))
 }
 
 /// Returns the capsule in a thought signature, and removes it from the state.

@@ -5,7 +5,7 @@ use crate::chat::{
     ChatResponse, ChatStreamEvent, ContentPart, PartDelta, PartStart, Protocol, ProviderState,
     RedactedThinkingPart, ResponsePart, TextPart, ToolCallPart,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Rewrites the events of a response for a client of another API: what that API cannot hold travels in capsules.
 ///
@@ -413,9 +413,12 @@ impl Carrier {
             }
             ResponsePart::ToolCall(mut call) => {
                 let mut entries = std::mem::take(&mut state.pending);
-                if let Some(kept) = call.provider_state.take() {
-                    let mut own = ToolCallPart::new("", "", "");
-                    own.provider_state = Some(kept);
+                let mut own = ToolCallPart::new("", "", "");
+                own.provider_state = call.provider_state.take();
+                if is_rewritten(client, &call.arguments) {
+                    own.arguments.clone_from(&call.arguments);
+                }
+                if own.provider_state.is_some() || !own.arguments.is_empty() {
                     entries.push(Entry::shown(place, ContentPart::ToolCall(own)));
                 }
                 match client {
@@ -492,6 +495,13 @@ fn own(part: &mut ResponsePart, model: &str) {
     {
         state.model = Some(model.to_owned());
     }
+}
+
+/// Returns whether the API of the client has arguments as an object, and would write these in another way.
+fn is_rewritten(client: Protocol, arguments: &str) -> bool {
+    matches!(client, Protocol::Anthropic | Protocol::Gemini)
+        && serde_json::from_str::<Value>(arguments)
+            .is_ok_and(|value| value.to_string() != arguments)
 }
 
 fn redacted(entries: &[Entry]) -> Option<ResponsePart> {

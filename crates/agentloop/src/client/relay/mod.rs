@@ -147,6 +147,15 @@ impl AgentLoop {
         Box::pin(self.inner().relay(request)).await
     }
 
+    /// Returns the provider and the model that a model name stands for, as the client keeps them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the name cannot be resolved.
+    pub fn target(&self, model: &str) -> Result<Arc<Target>> {
+        self.inner().registry.resolve(model)
+    }
+
     /// Returns the protocol in which a request is sent.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 mod anthropic;
 mod anthropic_laws;
 mod anthropic_stream;
+mod carried;
 mod gemini;
 mod gemini_hostile;
 mod gemini_stream;
