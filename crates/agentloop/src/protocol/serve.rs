@@ -4,6 +4,7 @@
 
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub(super) mod known;
+mod lines;
 #[cfg(any(feature = "anthropic", feature = "gemini"))]
 pub(super) mod notes;
 mod reply;
@@ -332,6 +333,6 @@ impl StreamWriter {
 
     /// Returns the bytes of an event; none if the protocol has no such event.
     pub fn write(&mut self, event: &ChatStreamEvent) -> Bytes {
-        self.0.write(event)
+        lines::escape(self.0.write(event))
     }
 }
