@@ -15,7 +15,7 @@ pub const MAX_BODY_BYTES: usize = 64 << 20;
 /// How often a silent stream gets a comment, unless it is set.
 pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// How long a client may take for its request, unless it is set.
+/// How long a client may take for its request, and read nothing of its response, unless it is set.
 pub const CLIENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The settings that requests are handled with.

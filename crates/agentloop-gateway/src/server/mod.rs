@@ -1,10 +1,11 @@
 //! Accepts connections.
 
 mod admin;
+mod io;
 mod tls;
 
 use std::convert::Infallible;
-use std::io;
+use std::io as std_io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use tracing::Instrument as _;
 
 pub use tls::Tls;
 
+use self::io::Patient;
 use crate::stream::GatewayBody;
 use crate::{Gateway, call};
 
@@ -71,7 +73,7 @@ impl Gateway {
     /// # Errors
     ///
     /// When the address cannot be listened on.
-    pub async fn listen(&self, address: impl ToSocketAddrs) -> io::Result<Server> {
+    pub async fn listen(&self, address: impl ToSocketAddrs) -> std_io::Result<Server> {
         self.listen_with(address, None, MAX_CONNECTIONS).await
     }
 
@@ -85,7 +87,7 @@ impl Gateway {
         address: impl ToSocketAddrs,
         tls: Option<Tls>,
         connections: usize,
-    ) -> io::Result<Server> {
+    ) -> std_io::Result<Server> {
         self.start(address, Face::Api, tls, connections).await
     }
 
@@ -98,7 +100,7 @@ impl Gateway {
         &self,
         address: impl ToSocketAddrs,
         token: Option<agentloop::Secret>,
-    ) -> io::Result<Server> {
+    ) -> std_io::Result<Server> {
         self.start(address, Face::Admin(token), None, 64).await
     }
 
@@ -108,7 +110,7 @@ impl Gateway {
         face: Face,
         tls: Option<Tls>,
         connections: usize,
-    ) -> io::Result<Server> {
+    ) -> std_io::Result<Server> {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
@@ -223,6 +225,7 @@ where
         .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
         .keep_alive_interval(Duration::from_secs(60))
         .keep_alive_timeout(Duration::from_secs(30));
+    let stream = Patient::new(stream, listening.gateway.state().client_timeout);
     let serving = builder.serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);
     // An error here means that the client disconnected or does not speak HTTP.

@@ -42,7 +42,7 @@ pub struct GatewayConfig {
     pub max_body_bytes: Option<usize>,
     /// The most connections at the same time.
     pub max_connections: Option<usize>,
-    /// How long a connection may wait for a request, and a client for the rest of its request, in seconds.
+    /// How long a client may take for its request, and read nothing of its response, in seconds.
     pub client_timeout: Option<f64>,
     /// How often a silent stream gets a comment, in seconds; 0 for never.
     pub keep_alive: Option<f64>,
