@@ -19,7 +19,7 @@ use crate::protocol::serve::Operation;
 use fields::Fields;
 
 pub(in crate::protocol) use embed::read_embed;
-pub(in crate::protocol) use errors::{error_code, error_object, write_error};
+pub(in crate::protocol) use errors::{error_object, write_error};
 pub(in crate::protocol) use remembered::{CallForm, DeclaredTool, Remembered};
 
 /// Returns the calls that both protocols have, by the method and the end of the path.

@@ -1,6 +1,8 @@
 //! Errors in the words of OpenAI's protocols.
 
-use agentloop::protocol::serve::{StreamWriter, write_error, write_model, write_models};
+use agentloop::protocol::serve::{
+    StreamWriter, read_embed, write_error, write_model, write_models,
+};
 use agentloop::{
     ChatResponse, ChatStreamEvent, Error, ErrorKind, ErrorRecord, ModelInfo, Protocol,
 };
@@ -55,4 +57,38 @@ fn models_have_the_fields_that_clients_require() {
     let all: Value =
         serde_json::from_slice(&write_models(Protocol::OpenAiResponses, &[model])).unwrap();
     assert_eq!(all, json!({"object": "list", "data": [one]}));
+}
+
+/// The official SDKs know only some codes. Codex stops at one and shortens the conversation at another.
+#[test]
+fn a_response_that_failed_has_a_code_that_clients_know() {
+    for (kind, code) in [
+        (ErrorKind::Overloaded, "server_error"),
+        (ErrorKind::Connection, "server_error"),
+        (ErrorKind::RateLimit, "rate_limit_exceeded"),
+        (ErrorKind::InvalidRequest, "invalid_prompt"),
+        (ErrorKind::Quota, "insufficient_quota"),
+        (ErrorKind::ContextLength, "context_length_exceeded"),
+    ] {
+        let error =
+            ErrorRecord::from(&Error::new(kind, "no").with_code("word_of_another_provider"));
+        let mut writer = StreamWriter::new(Protocol::OpenAiResponses, true);
+        let bytes = writer.write(&ChatStreamEvent::Error { error: Box::new(error) });
+        let written = super::openai_responses::events(&bytes);
+        assert_eq!(written[0]["response"]["error"], json!({"code": code, "message": "no"}));
+    }
+}
+
+#[test]
+fn a_field_of_an_embeddings_request_that_cannot_be_read_is_named() {
+    for (body, name) in [
+        (json!({"model": "m"}), "input"),
+        (json!({"model": "m", "input": [[1, 2]]}), "input"),
+        (json!({"model": 1, "input": "a"}), "model"),
+        (json!({"model": "m", "input": "a", "dimensions": "many"}), "dimensions"),
+    ] {
+        let error = read_embed(Protocol::OpenAiChat, "/v1/embeddings", body.to_string().as_bytes())
+            .unwrap_err();
+        assert_eq!((error.status(), error.param()), (Some(400), Some(name)), "{error}");
+    }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::fields::{self, invalid};
+use super::fields::{self, invalid, take};
 use crate::chat::EmbedRequest;
 use crate::error::Result;
-use crate::protocol::serve::{ServedEmbed, VectorForm, refused};
+use crate::protocol::serve::{ServedEmbed, VectorForm};
 
 /// Reads an embeddings request in the form that its path names.
 ///
@@ -35,7 +35,17 @@ pub(in crate::protocol) fn read_embed(path: &str, body: &[u8]) -> Result<ServedE
     if let Some(dimensions) = fields.remove("output_dimension") {
         fields.entry("dimensions").or_insert(dimensions);
     }
-    fields.retain(|name, _| ["model", "input", "dimensions", "user"].contains(&name.as_str()));
-    let request: EmbedRequest = serde_json::from_value(Value::Object(fields)).map_err(refused)?;
+    let input = match fields.remove("input") {
+        None | Some(Value::Null) => return Err(invalid("input", "it is required")),
+        Some(input) => serde_json::from_value(input)
+            .map_err(|_| invalid("input", "expected a text or a list of texts"))?,
+    };
+    let request = EmbedRequest {
+        model: take(&mut fields, "model")?.unwrap_or_default(),
+        input,
+        dimensions: take(&mut fields, "dimensions")?,
+        user_id: take(&mut fields, "user")?,
+        ..EmbedRequest::default()
+    };
     Ok(ServedEmbed { request, form })
 }

@@ -28,7 +28,7 @@ fn error_type(kind: ErrorKind) -> &'static str {
 }
 
 /// Returns the code of an error: its own, else the protocol's word for its kind.
-pub(in crate::protocol) fn error_code(error: &Error) -> Option<&str> {
+fn error_code(error: &Error) -> Option<&str> {
     let known = match error.kind() {
         // Clients recognize this one and do not try again.
         ErrorKind::Quota | ErrorKind::SpendingLimit => return Some("insufficient_quota"),

@@ -7,9 +7,9 @@ use super::item::{item, item_id};
 use super::{compaction, echo};
 use crate::chat::{ChatResponse, Choice, FinishReason, Usage};
 use crate::error::{Error, ErrorKind};
+use crate::protocol::openai::serve::Remembered;
 use crate::protocol::openai::serve::fields::Fields;
 use crate::protocol::openai::serve::write::tokens;
-use crate::protocol::openai::serve::{Remembered, error_code};
 use crate::protocol::serve::Reply;
 
 /// Writes the body of a complete response: of its first choice, because the wire has no others.
@@ -155,12 +155,11 @@ fn usage(usage: &Usage) -> Value {
 
 /// Returns an error as a response has it. Clients choose by the code what to do next.
 pub(super) fn response_error(error: &Error) -> Value {
+    // The official SDKs know the last three. The first two are those by which Codex stops, and shortens the conversation.
     let code = match error.kind() {
-        ErrorKind::Quota
-        | ErrorKind::SpendingLimit
-        | ErrorKind::RateLimit
-        | ErrorKind::ContextLength
-        | ErrorKind::Overloaded => error_code(error).unwrap_or("server_error"),
+        ErrorKind::Quota | ErrorKind::SpendingLimit => "insufficient_quota",
+        ErrorKind::ContextLength => "context_length_exceeded",
+        ErrorKind::RateLimit => "rate_limit_exceeded",
         ErrorKind::InvalidRequest | ErrorKind::ContentFilter => "invalid_prompt",
         _ => "server_error",
     };
