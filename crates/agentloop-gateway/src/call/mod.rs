@@ -6,6 +6,7 @@ mod chat;
 mod failure;
 mod headers;
 mod other;
+mod server_tools;
 mod translate;
 
 use std::sync::Arc;

@@ -16,6 +16,7 @@ use http::{HeaderValue, Response, StatusCode};
 use serde_json::Value;
 
 use super::chat::Asked;
+use super::server_tools::drop_unlisted;
 use super::{Call, headers, own};
 use crate::route::{Busy, Member, Options};
 use crate::stream::{GatewayBody, Streamed, Translated};
@@ -71,6 +72,10 @@ pub(super) async fn begin(
         claim(&mut served.request, member.provider());
     } else {
         drop_unknown(&mut served.request, &mut warnings);
+        if upstream == Protocol::OpenAiChat {
+            let target = client.resolve(&member.model)?;
+            drop_unlisted(&mut served.request, &target.provider, &mut warnings);
+        }
     }
     if strict {
         if let Some(warning) = warnings.first() {
