@@ -20,7 +20,7 @@ class Anthropic:
     path, list = "/v1/messages", "messages"
 
     def first(self, name):
-        return {"model": "m", "max_tokens": 9, "tools": [{"name": "w", "input_schema": SCHEMA}], "messages": [{"role": "user", "content": PROMPT.format(name)}]}
+        return {"model": "m", "max_tokens": 9, "thinking": {"type": "enabled", "budget_tokens": 5}, "tools": [{"name": "w", "input_schema": SCHEMA}], "messages": [{"role": "user", "content": PROMPT.format(name)}]}
 
     def second(self, body, reply):
         calls = [b for b in reply["content"] if b["type"] == "tool_use"]
