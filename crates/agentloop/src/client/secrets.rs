@@ -1,6 +1,7 @@
 //! The secrets of a request. Some providers repeat a wrong key in the error that refuses it.
 
-use http::{HeaderValue, Request};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request};
 
 use crate::error::Error;
 use crate::secret::echo::Echo;
@@ -35,6 +36,24 @@ impl RequestSecrets {
     pub(crate) fn hide(&self, mut error: Error) -> Error {
         self.echoes().for_each(|secret| error.hide(&secret));
         error
+    }
+
+    /// Removes the secrets from a response that reports an error.
+    pub(crate) fn hide_in_response(&self, headers: &mut HeaderMap, body: &mut Bytes) {
+        let echoes: Vec<Echo> = self.echoes().collect();
+        let clean = |shown: &str| {
+            let mut text = shown.to_owned();
+            echoes.iter().for_each(|secret| secret.remove(&mut text));
+            (text != shown).then_some(text)
+        };
+        for value in headers.values_mut() {
+            if let Some(text) = value.to_str().ok().and_then(clean) {
+                *value = HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("***"));
+            }
+        }
+        if let Some(text) = clean(&String::from_utf8_lossy(body)) {
+            *body = text.into();
+        }
     }
 
     /// Returns the secrets in the form that finds them in text from the provider.

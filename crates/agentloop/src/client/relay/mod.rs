@@ -104,7 +104,8 @@ pub struct Relayed {
 pub struct RelayError {
     /// The error.
     pub error: Error,
-    /// The headers and the body of the provider's response, if there was one whose status reports an error.
+    /// The headers and the body of the provider's response, if there was one whose status reports an error. Keys of the
+    /// request that they repeat are replaced.
     pub response: Option<Box<(HeaderMap, Bytes)>>,
 }
 
@@ -234,7 +235,11 @@ impl Inner {
                 Ok(Relayed { status: head.status, headers: head.headers, warnings, body })
             }
             Err(error) => {
-                let response = crate::lock::lock(&failed).take();
+                let mut response = crate::lock::lock(&failed).take();
+                if let Some(response) = &mut response {
+                    let (headers, body) = &mut **response;
+                    secrets.hide_in_response(headers, body);
+                }
                 Err(RelayError { error: named(error), response })
             }
         }

@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use agentloop::agent::{Agent, Policy, Tool};
 use agentloop::middleware::{Fallback, Logger, Retry};
+use agentloop::protocol::serve::Operation;
+use agentloop::relay::RelayRequest;
 use agentloop::transport::HttpTransport;
-use agentloop::{AgentLoop, ChatRequest, EmbedRequest, Error, Provider};
+use agentloop::{AgentLoop, ChatRequest, EmbedRequest, Error, Protocol, Provider};
 use serde_json::{Value, json};
 
 use crate::secrets::echo::{Echo, Manner};
@@ -100,6 +102,26 @@ async fn errors_that_echo_a_key() {
     }
     assert!(!listener.heard().is_empty());
     assert_silent("what is traced", &listener.heard());
+}
+
+/// A gateway passes the body of an error on to its own clients, who must not learn the key of the provider.
+#[tokio::test]
+async fn a_relayed_error_that_echoes_a_key_does_not_show_it() {
+    for status in [400, 401, 404, 429, 500] {
+        let echo = Echo::start(Manner::Status(status)).await;
+        let (ai, _) = client(&echo.address);
+        for operation in [Operation::Chat, Operation::Embed] {
+            let body = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}],"input":"Hi"}"#;
+            let request = RelayRequest::new("lab/m", Protocol::OpenAiChat, operation, body);
+            let failed = ai.relay(request).await.unwrap_err();
+            check("a relayed error", &failed.error);
+            let (headers, body) = *failed.response.unwrap();
+            assert!(body.starts_with(br#"{"error":"#), "{body:?}");
+            assert_silent("the relayed body", &String::from_utf8_lossy(&body));
+            assert_silent("the relayed headers", &format!("{headers:?}"));
+        }
+        assert!(echo.heads.lock().unwrap().concat().contains(&hush("environment")));
+    }
 }
 
 #[tokio::test]
