@@ -56,6 +56,7 @@ mod semantics_d;
 mod semantics_e;
 mod semantics_f;
 mod serve;
+mod serve_import;
 mod setup;
 mod sim;
 mod terminal;

@@ -2,6 +2,7 @@
 
 mod args;
 mod first_key;
+mod import;
 mod reload;
 
 use std::io::IsTerminal as _;
@@ -33,8 +34,8 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     if let Some(name) = &args.new_key {
         return print_new_key(name);
     }
-    if args.import.is_some() {
-        return Err(Failure::input("--import is not available in this build"));
+    if let Some(path) = &args.import {
+        return import::run(path, setup.notes);
     }
     let config = setup.config.gateway.clone().unwrap_or_default();
     let tls = match &config.tls {
