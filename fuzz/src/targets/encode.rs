@@ -11,7 +11,7 @@ use super::laws::{client, decode, rows, speakers};
 use crate::seeds::{fixtures, input, parts};
 
 /// Every provider, in every protocol that it speaks.
-fn targets() -> Vec<(String, Protocol)> {
+pub(super) fn targets() -> Vec<(String, Protocol)> {
     let spoken = |row: &Provider| -> Vec<(String, Protocol)> {
         row.protocols().map(|protocol| (row.name.to_string(), protocol)).collect()
     };
@@ -19,7 +19,7 @@ fn targets() -> Vec<(String, Protocol)> {
 }
 
 /// A request that uses everything that there is.
-fn everything() -> Value {
+pub(super) fn everything() -> Value {
     serde_json::from_str(include_str!("everything.json")).unwrap()
 }
 

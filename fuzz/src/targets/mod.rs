@@ -1,6 +1,7 @@
 //! What is fuzzed. One more is one more line.
 
 mod amplify;
+mod carry;
 mod chat;
 mod config;
 mod decode;
@@ -11,6 +12,7 @@ mod headers;
 mod laws;
 mod mcp;
 mod models;
+mod readers;
 mod serve;
 mod structured;
 mod suspended;
@@ -79,6 +81,28 @@ pub const TARGETS: &[Target] = &[
     target("encode", encode::check, encode::seeds),
     target("embed", embed::check, embed::seeds),
     target("serve", serve::check, serve::seeds),
+    target(
+        "read_openai_chat",
+        |input| readers::check(Protocol::OpenAiChat, input),
+        || readers::seeds(Protocol::OpenAiChat),
+    ),
+    target(
+        "read_openai_responses",
+        |input| readers::check(Protocol::OpenAiResponses, input),
+        || readers::seeds(Protocol::OpenAiResponses),
+    ),
+    target(
+        "read_anthropic",
+        |input| readers::check(Protocol::Anthropic, input),
+        || readers::seeds(Protocol::Anthropic),
+    ),
+    target(
+        "read_gemini",
+        |input| readers::check(Protocol::Gemini, input),
+        || readers::seeds(Protocol::Gemini),
+    ),
+    target("read_embed", readers::check_embed, readers::embed_seeds),
+    target("carry", carry::check, carry::seeds),
     target("chat", chat::check, chat::seeds),
     target("structured", structured::check, structured::seeds),
     target("config", config::check, config::seeds),
