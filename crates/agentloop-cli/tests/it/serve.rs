@@ -175,6 +175,9 @@ fn slow_provider() -> (String, Sender<()>) {
             send(&mut stream, &end);
             send(&mut stream, &["[DONE]".to_owned()]);
         }
+        // A connection that is closed before all of the request was read is reset, and what was sent may be lost.
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let _ = stream.read_to_end(&mut Vec::new());
     });
     (format!("[providers.slow]\nbase_url = 'http://{place}/v1'\n{KEY}"), sender)
 }

@@ -4,6 +4,7 @@ mod args;
 mod first_key;
 mod import;
 mod reload;
+mod signals;
 
 use std::io::IsTerminal as _;
 use std::net::SocketAddr;
@@ -57,6 +58,9 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     gateway.connect_traces(crate::telemetry::connect);
     let connections = config.max_connections.unwrap_or(MAX_CONNECTIONS);
     let has_tls = tls.is_some();
+    // Before the gateway listens, so that no signal ends it while it serves a request.
+    let mut stop = signals::Stop::new().map_err(Failure::Runtime)?;
+    let hangup = signals::Hangup::new();
     let server = gateway.listen_with(listen, tls, connections).await.map_err(|error| {
         Failure::input_with_hint(
             format!("cannot listen on {listen}: {error}"),
@@ -72,36 +76,22 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
         setup.named_file.clone(),
         setup.files.iter().map(|file| file.path.clone()).collect(),
         first.keys,
+        hangup,
         setup.notes,
     ));
-    let waited = wait_for_stop().await;
+    stop.wait().await;
     setup.notes.end_line();
     reloading.abort();
     let all_ended = tokio::select! {
         ended = server.shutdown(grace) => ended,
         // A second signal ends requests in progress at once.
-        _ = wait_for_stop() => false,
+        () = stop.wait() => false,
     };
     if !all_ended {
         setup.notes.print_note("requests in progress were cut off");
     }
     drop(admin);
-    waited.map_err(Failure::Runtime)
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn wait_for_stop() -> std::io::Result<()> {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        let mut terminate = signal(SignalKind::terminate())?;
-        tokio::select! {
-            interrupted = tokio::signal::ctrl_c() => interrupted,
-            _ = terminate.recv() => Ok(()),
-        }
-    }
-    #[cfg(not(unix))]
-    tokio::signal::ctrl_c().await
+    Ok(())
 }
 
 /// Builds the state of the gateway from its settings.

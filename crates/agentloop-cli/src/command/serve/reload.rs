@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use agentloop_gateway::{Gateway, KeyRing};
 
+use super::signals::Hangup;
 use crate::failure::Failure;
 use crate::notes::Notes;
 use crate::setup::Setup;
@@ -18,10 +19,10 @@ pub(super) async fn watch(
     named: Option<PathBuf>,
     files: Vec<PathBuf>,
     keys: KeyRing,
+    mut signal: Hangup,
     notes: Notes,
 ) {
     let mut last = times(&files);
-    let mut signal = Hangup::new();
     loop {
         let asked = tokio::select! {
             () = tokio::time::sleep(EVERY) => false,
@@ -59,28 +60,4 @@ fn reload(
 fn times(files: &[PathBuf]) -> Vec<Option<SystemTime>> {
     let time = |path: &PathBuf| std::fs::metadata(path).and_then(|it| it.modified()).ok();
     files.iter().map(time).collect()
-}
-
-/// The signal SIGHUP.
-struct Hangup(#[cfg(unix)] Option<tokio::signal::unix::Signal>);
-
-impl Hangup {
-    fn new() -> Self {
-        #[cfg(unix)]
-        {
-            use tokio::signal::unix::{SignalKind, signal};
-            Self(signal(SignalKind::hangup()).ok())
-        }
-        #[cfg(not(unix))]
-        Self()
-    }
-
-    async fn wait(&mut self) {
-        #[cfg(unix)]
-        if let Some(signal) = &mut self.0 {
-            signal.recv().await;
-            return;
-        }
-        std::future::pending::<()>().await;
-    }
 }
