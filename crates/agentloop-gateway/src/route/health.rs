@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_key_a_limited_key_and_a_failing_provider_are_told_apart() {
+    fn a_refused_key_a_limited_key_and_a_failing_provider_are_distinguished() {
         let of = |kind: ErrorKind| blame(&Error::new(kind, "x"));
         assert_eq!(of(ErrorKind::Auth), Blame::Key(REJECTED));
         assert_eq!(of(ErrorKind::RateLimit), Blame::Key(LIMITED));
