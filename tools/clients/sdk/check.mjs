@@ -60,7 +60,7 @@ export async function waitForDisconnect(text, closedAt) {
     const seen = (await (await fetch(`${UPSTREAM}/__conversation?name=${text.split(":").at(-1)}`)).json()).disconnected;
     if (seen) {
       const late = seen.at * 1000 - closedAt;
-      if (late > 500) throw new Error(`the upstream was cancelled only after ${late} ms`);
+      if (late > 1000) throw new Error(`the upstream was cancelled only after ${late} ms`);
       return `cancelled after ${Math.round(late)} ms`;
     }
     await new Promise((resolve) => setTimeout(resolve, 50));

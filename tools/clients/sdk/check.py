@@ -89,7 +89,7 @@ def wait_for_disconnect(text, closed_at):
             seen = json.load(response).get("disconnected")
         if seen:
             late = seen["at"] - closed_at
-            assert late < 0.5, f"the upstream was cancelled only after {late:.2f} s"
+            assert late < 1, f"the upstream was cancelled only after {late:.2f} s"
             return f"cancelled after {late * 1000:.0f} ms"
         time.sleep(0.05)
     raise AssertionError("the upstream request was not cancelled within 3 s")
