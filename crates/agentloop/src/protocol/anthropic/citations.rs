@@ -2,8 +2,6 @@
 
 use serde_json::{Value, json};
 
-#[cfg(feature = "serve")]
-use crate::chat::file_citation;
 use crate::chat::{
     BlockCitation, Citation, DocumentCitation, OpaqueCitation, PageCitation, ProviderState,
     SearchResultCitation, UrlCitation,
@@ -116,20 +114,32 @@ pub(super) fn write(citation: &Citation, provider: &str, own_turn: bool) -> Opti
     }
 }
 
-/// Writes the citation as a server does, whichever provider made it.
+/// Writes the citation as a server does, whichever provider made it. Returns `None` if the API has no such citation: a
+/// client with strict types refuses any other.
 #[cfg(feature = "serve")]
-pub(super) fn serve(citation: &Citation) -> Value {
+pub(super) fn serve(citation: &Citation) -> Option<Value> {
     match citation {
         Citation::Url(url) => {
             let state = url.provider_state.as_deref();
             let index = state.and_then(|state| state.data.get("encrypted_index")?.as_str());
             // The texts are required.
-            json!({ "type": "web_search_result_location", "url": url.url, "title": url.title,
-                    "cited_text": url.cited_text.as_deref().unwrap_or_default(),
-                    "encrypted_index": index.unwrap_or_default() })
+            Some(json!({ "type": "web_search_result_location", "url": url.url, "title": url.title,
+                         "cited_text": url.cited_text.as_deref().unwrap_or_default(),
+                         "encrypted_index": index.unwrap_or_default() }))
         }
-        Citation::File(file) => file_citation::served(file),
-        Citation::Opaque(opaque) => opaque.data.clone(),
-        other => write(other, "", true).unwrap_or_else(|| json!({ "type": "unknown" })),
+        // A file that was searched is nearest to a result of a search.
+        Citation::File(file) => {
+            let source = file.file_id.as_deref().or(file.filename.as_deref());
+            Some(json!({ "type": "search_result_location", "source": source.unwrap_or_default(),
+                         "title": file.filename, "search_result_index": 0,
+                         "cited_text": file.cited_text.as_deref().unwrap_or_default(),
+                         "start_block_index": 0, "end_block_index": 0 }))
+        }
+        Citation::Opaque(opaque) => {
+            // All kinds of the API end like this, also those of tomorrow.
+            let kind = opaque.data.get("type").and_then(Value::as_str)?;
+            kind.ends_with("_location").then(|| opaque.data.clone())
+        }
+        other => write(other, "", true),
     }
 }

@@ -197,7 +197,7 @@ fn said(response: &ChatResponse, protocol: Protocol) -> Said {
                 thinking.push((part.thinking.clone(), signature));
             }
             ResponsePart::RedactedThinking(part) if is_anthropic => {
-                redacted.push(part.data.clone())
+                redacted.push(part.data.clone());
             }
             // The wire has no audio, but text.
             ResponsePart::Audio(part) if is_anthropic => {

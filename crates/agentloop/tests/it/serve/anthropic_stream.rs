@@ -2,8 +2,9 @@
 
 use agentloop::protocol::serve::{self, StreamWriter, write_body, write_error};
 use agentloop::{
-    ChatResponse, ChatStreamEvent, Error, ErrorKind, FinishReason, ModelInfo, PartDelta, PartStart,
-    Protocol, ProviderState, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage,
+    ChatResponse, ChatStreamEvent, Citation, Error, ErrorKind, FileCitation, FinishReason,
+    ModelInfo, OpaqueCitation, PartDelta, PartStart, Protocol, ProviderState, ResponsePart,
+    TextPart, ThinkingPart, ToolCallPart, UrlCitation, Usage,
 };
 use serde_json::{Value, json};
 
@@ -45,7 +46,8 @@ fn shape(events: &[Value]) -> Vec<String> {
 #[test]
 fn a_response_of_another_api_has_all_required_fields_and_words_of_this_one() {
     let mut call = ToolCallPart::new("call_1", "f", r#"{"a": 1}"#);
-    let state = json!({"type": "function_call", "id": "fc_1", "status": "completed"});
+    let state = json!({"type": "function_call", "id": "fc_1", "status": "completed",
+                       "caller": {"type": "program"}});
     call.provider_state = Some(Box::new(ProviderState::new("openai", state)));
     let mut response = ChatResponse::from_parts(
         "lab/m",
@@ -75,6 +77,31 @@ fn a_response_of_another_api_has_all_required_fields_and_words_of_this_one() {
                       "cache_read_input_tokens": null, "output_tokens": 0},
         })
     );
+}
+
+#[test]
+fn sources_of_another_api_have_the_forms_of_this_one() {
+    let mut text = TextPart::new("It is so.");
+    let mut file = FileCitation::default();
+    (file.file_id, file.filename) = (Some("file_1".to_owned()), Some("a.pdf".to_owned()));
+    let mut opaque = OpaqueCitation::default();
+    opaque.data = json!({"type": "of_tomorrow"});
+    text.citations = vec![
+        Citation::Url(UrlCitation::new("https://x.test")),
+        Citation::File(file),
+        Citation::Opaque(opaque),
+    ];
+    let response = ChatResponse::from_parts("lab/m", [ResponsePart::Text(text)]);
+    let wanted = json!([
+        {"type": "web_search_result_location", "url": "https://x.test", "title": null, "cited_text": "", "encrypted_index": ""},
+        {"type": "search_result_location", "source": "file_1", "title": "a.pdf", "search_result_index": 0,
+         "cited_text": "", "start_block_index": 0, "end_block_index": 0},
+    ]);
+    assert_eq!(body(&response)["content"][0]["citations"], wanted);
+    let stream = events(&written(&response.unfold()));
+    let sources: Vec<&Value> =
+        stream.iter().filter_map(|event| event.pointer("/delta/citation")).collect();
+    assert_eq!(json!(sources), wanted);
 }
 
 #[test]

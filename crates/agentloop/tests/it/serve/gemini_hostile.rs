@@ -161,8 +161,8 @@ fn a_value_of_the_wrong_type_is_refused_by_name() {
             }
             assert!(count > 20, "{count}");
         };
-    check(of_anthropic(), |body| anthropic::try_read(body));
-    check(of_gemini(), |body| gemini::try_read(body));
+    check(of_anthropic(), anthropic::try_read);
+    check(of_gemini(), gemini::try_read);
 }
 
 #[test]

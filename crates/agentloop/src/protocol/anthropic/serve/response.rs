@@ -86,7 +86,7 @@ impl<'a> Stop<'a> {
 pub(super) fn block(part: &ResponsePart) -> Option<Value> {
     Some(match part {
         ResponsePart::Text(text) => {
-            let sources: Vec<Value> = text.citations.iter().map(citations::serve).collect();
+            let sources: Vec<Value> = text.citations.iter().filter_map(citations::serve).collect();
             let mut block = json!({ "type": "text", "text": text.text });
             if !sources.is_empty() {
                 block["citations"] = Value::Array(sources);
@@ -138,9 +138,17 @@ fn input_object(call: &ToolCallPart) -> Value {
 
 /// Returns the fields beside those of every call, which the caller sends back with it. State of another API stays out.
 pub(super) fn call_state(part: &ResponsePart) -> Map<String, Value> {
-    const KNOWN: [&str; 2] = ["caller", "toolset_name"];
+    let is_own = |name: &str, value: &Value| match name {
+        "toolset_name" => value.is_string(),
+        // Another API has a field of this name, too.
+        "caller" => value
+            .get("type")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| kind == "direct" || kind.starts_with("code_execution_")),
+        _ => false,
+    };
     let state = part.provider_state().and_then(|state| state.data.as_object());
-    let fields = state.into_iter().flatten().filter(|(name, _)| KNOWN.contains(&name.as_str()));
+    let fields = state.into_iter().flatten().filter(|(name, value)| is_own(name, value));
     fields.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

@@ -150,8 +150,9 @@ impl StreamWriter {
                 ("signature_delta", "signature", signature)
             }
             PartDelta::Citation { citation } => {
+                let Some(citation) = citations::serve(citation) else { return Vec::new() };
                 let event = json!({ "type": "content_block_delta", "index": index, "delta": {
-                    "type": "citations_delta", "citation": citations::serve(citation),
+                    "type": "citations_delta", "citation": citation,
                 } });
                 return self.put(part, frame("content_block_delta", &event));
             }
