@@ -84,11 +84,16 @@ def main():
     parser.add_argument("--helper")
     parser.add_argument("--litellm")
     parser.add_argument("--only")
+    parser.add_argument("--log", default="off", choices=["off", "json", "text"])
     parser.add_argument("--requests", type=int, default=2000)
     parser.add_argument("--idle", type=int, default=10000)
     args = parser.parse_args()
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A stream needs two connections of the gateway.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    if 2 * args.idle > hard - 1000:
+        args.idle = (hard - 1000) // 2
+        print(f"!! the limit of open files allows {args.idle} idle streams only", file=sys.stderr)
     if not args.binary:
         subprocess.run(["cargo", "build", "--release", "-q", "-p", "agentloop-cli"], cwd=ROOT, check=True)
         args.binary = str(ROOT / "target/release/agentloop")
@@ -136,7 +141,7 @@ key_env = "BENCH_KEY"
     environment = {**os.environ, "BENCH_KEY": KEY, "AGENTLOOP_DATA": str(folder), "HOME": str(folder)}
 
     def gateway(port):
-        command = [args.binary, "--config", str(folder / "agentloop.toml"), "serve", "--listen", f"127.0.0.1:{port}", "--admin-listen", f"127.0.0.1:{port + 1}", "--log", "json"]
+        command = [args.binary, "--config", str(folder / "agentloop.toml"), "serve", "--listen", f"127.0.0.1:{port}", "--admin-listen", f"127.0.0.1:{port + 1}", "--log", args.log]
         return start(command, folder / f"ours-{port}.log", env=environment)
 
     began = time.monotonic()

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentloop::BoxFuture;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -210,7 +211,12 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (gateway, face) = (listening.gateway.clone(), listening.face.clone());
-    let service = service_fn(move |request| respond(gateway.clone(), face.clone(), request));
+    // Boxed: hyper keeps room for the future of a request as long as the connection lives, also while a stream is idle.
+    let service = service_fn(move |request| {
+        let responding: BoxFuture<'static, _> =
+            Box::pin(respond(gateway.clone(), face.clone(), request));
+        responding
+    });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()

@@ -501,7 +501,7 @@ fn own(part: &mut ResponsePart, model: &str) {
 fn is_rewritten(client: Protocol, arguments: &str) -> bool {
     matches!(client, Protocol::Anthropic | Protocol::Gemini)
         && serde_json::from_str::<Value>(arguments)
-            .is_ok_and(|value| value.to_string() != arguments)
+            .is_ok_and(|value| arguments != value.to_string().as_str())
 }
 
 fn redacted(entries: &[Entry]) -> Option<ResponsePart> {
