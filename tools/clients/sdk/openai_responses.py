@@ -9,7 +9,7 @@ import openai
 from openai.lib.responses_tool_runner import RegisteredFunction, ResponsesToolRunner
 from pydantic import BaseModel
 
-from check import BASE, KEY, PDF, PIXEL, RESULTS, WEATHER, check_settings, equal, follow, has, prompt, raises, run, wait_for_disconnect
+from check import BASE, KEY, PDF, PIXEL, RESULTS, WEATHER, Skip, check_settings, equal, follow, has, prompt, raises, run, wait_for_disconnect
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, _strict_response_validation=True)
 TOOLS = [{"type": "function", "name": "get_weather", "description": "The weather", "parameters": WEATHER, "strict": True}]
@@ -101,9 +101,9 @@ def tools_stream(model, upstream, scenario="tools"):
 
 
 def tools_bare(model, upstream):
-    """A client that drops reasoning items: for another upstream the call ids must carry the state."""
-    if upstream == "responses":
-        return "not applicable: the state of the same API is in the reasoning item"
+    """A client that drops reasoning items. Thinking of Responses and Anthropic is lost with them; the state of calls must not be."""
+    if upstream in ("responses", "anthropic"):
+        raise Skip("the thinking of this upstream is in the reasoning item, which clients must send back")
     def first(items):
         output = client.responses.create(model=model, input=items, tools=TOOLS, **STATELESS).output
         return [i for i in output if i.type != "reasoning"]
