@@ -155,10 +155,12 @@ mod tests {
 
     #[test]
     fn an_allow_list_removes_fields_that_the_provider_refuses() {
-        let mistral = Provider::mistral();
+        let lab = Provider::openai_compatible("lab", "http://lab.invalid")
+            .rename(Param::Seed, "random_seed")
+            .allow(&["max_tokens", "random_seed"]);
         let body = json!({ "model": "m", "messages": [], "stream": true, "max_completion_tokens": 9,
             "store": false, "seed": 7 });
-        let (body, mut subjects) = applied(&mistral, body);
+        let (body, mut subjects) = applied(&lab, body);
         let sent = json!({ "model": "m", "messages": [], "stream": true, "max_tokens": 9,
             "random_seed": 7 });
         assert_eq!(body, sent);

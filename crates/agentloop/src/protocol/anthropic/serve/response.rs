@@ -132,7 +132,8 @@ fn input_object(call: &ToolCallPart) -> Value {
         Ok(Value::Object(input)) => Value::Object(input),
         Ok(Value::Null) => json!({}),
         Ok(other) => json!({ "_raw": other }),
-        Err(_) => json!({ "_raw": call.arguments }),
+        // Not JSON: as text, so a complete response and a stream have the same arguments.
+        Err(_) => json!(call.arguments),
     }
 }
 

@@ -9,10 +9,7 @@ use crate::chat::{
     CodeExecutionPart, CodeOutcome, CodeResultPart, ProviderState, ResponsePart,
     ServerToolCallPart, ServerToolResultPart,
 };
-
-/// Blocks that have no unified kind.
-const OPAQUE: [&str; 6] =
-    ["compaction", "container_upload", "fallback", "mcp_tool_listing", "document", "search_result"];
+use crate::protocol::is_item;
 
 /// Returns a part as a block, or `None` if the wire has none for it.
 pub(super) fn block(part: &ResponsePart) -> Option<Value> {
@@ -21,10 +18,10 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
         ResponsePart::CodeResult(result) => Some(code_result(result)),
         ResponsePart::ServerToolCall(call) => server_call(call),
         ResponsePart::ServerToolResult(result) => server_result(result),
+        // A block of any kind, also of one that is not known yet, but not an item of the Responses API.
         ResponsePart::Opaque(opaque) => {
-            let kind = opaque.data.get("type").and_then(Value::as_str)?;
-            let is_own = OPAQUE.contains(&kind) || kind.ends_with("_tool_result");
-            is_own.then(|| opaque.data.clone())
+            let is_block = opaque.data["type"].is_string() && !is_item(&opaque.data);
+            is_block.then(|| opaque.data.clone())
         }
         _ => None,
     }
