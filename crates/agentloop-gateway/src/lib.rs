@@ -110,9 +110,11 @@ impl Gateway {
         Self(Arc::new(Inner { state, metrics, recorder, parent: OnceLock::new() }))
     }
 
-    /// Replaces the settings. Requests in progress keep the old ones.
-    pub fn reload(&self, state: State) {
-        *self.0.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);
+    /// Replaces the settings. Requests in progress keep the old ones, and stored responses stay.
+    pub fn reload(&self, mut state: State) {
+        let mut current = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
+        state.stored = Arc::clone(&current.stored);
+        *current = Arc::new(state);
     }
 
     /// Sets how the span of a request is connected to the trace of the client. Only the first call has an effect.

@@ -1,6 +1,7 @@
 //! What a configuration makes of the gateway. A reload replaces it as a whole.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result};
@@ -27,7 +28,7 @@ pub struct State {
     pub(crate) keep_alive: Option<Duration>,
     pub(crate) client_timeout: Duration,
     pub(crate) models: Vec<agentloop::ModelInfo>,
-    pub(crate) stored: Stored,
+    pub(crate) stored: Arc<Stored>,
 }
 
 impl fmt::Debug for State {
@@ -69,7 +70,7 @@ impl State {
             max_body_bytes: config.max_body_bytes.unwrap_or(MAX_BODY_BYTES),
             keep_alive,
             client_timeout,
-            stored: Stored::default(),
+            stored: Arc::default(),
         })
     }
 

@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
 pub(crate) use source::{Relaying, Source};
-pub(crate) use translated::Translated;
+pub(crate) use translated::{Translated, now};
 
 use crate::record::Record;
 use crate::route::Busy;

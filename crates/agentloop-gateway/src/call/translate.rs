@@ -19,7 +19,7 @@ use super::chat::Asked;
 use super::server_tools::drop_unlisted;
 use super::{Call, headers, own};
 use crate::route::{Busy, Member, Options};
-use crate::stream::{GatewayBody, Streamed, Translated};
+use crate::stream::{GatewayBody, Streamed, Translated, now};
 
 /// What is done with the complete response.
 type AtEnd = Arc<dyn Fn(&ChatResponse) + Send + Sync>;
@@ -200,6 +200,7 @@ pub(super) fn respond(
             let mut response = carrier.response(*response);
             // Claude Code 2.1.325 drops the thinking of a stored session if the response names another model than it asked for.
             response.model = model;
+            response.created.get_or_insert_with(now);
             if let Some(at_end) = at_end {
                 at_end(&response);
             }

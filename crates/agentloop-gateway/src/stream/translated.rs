@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentloop::carry::Carrier;
 use agentloop::protocol::serve::StreamWriter;
@@ -28,6 +29,8 @@ pub(crate) struct Translated {
     /// The name of the model as the client wrote it. Claude Code 2.1.325 drops the thinking of a stored session if the response
     /// names another one.
     model: String,
+    /// When the request arrived (Unix seconds), for providers that do not state a time.
+    created: i64,
     rewritten: Vec<ChatStreamEvent>,
     /// The usage and the cost of the complete response.
     end: Option<Box<(Usage, Option<Cost>)>>,
@@ -53,6 +56,7 @@ impl Translated {
             writer,
             id,
             model,
+            created: now(),
             rewritten: Vec::new(),
             end: None,
             received: 0,
@@ -80,13 +84,15 @@ impl Translated {
         let mut bytes = BytesMut::new();
         for mut event in self.rewritten.drain(..) {
             match &mut event {
-                ChatStreamEvent::MessageStart { id, model, .. } => {
+                ChatStreamEvent::MessageStart { id, model, created, .. } => {
+                    created.get_or_insert(self.created);
                     if let Some(own) = &self.id {
                         id.clone_from(own);
                     }
                     model.clone_from(&self.model);
                 }
                 ChatStreamEvent::MessageDone { response } => {
+                    response.created.get_or_insert(self.created);
                     if let Some(own) = &self.id {
                         response.id.clone_from(own);
                     }
@@ -106,6 +112,12 @@ impl Translated {
         }
         bytes.freeze()
     }
+}
+
+/// Returns the time in Unix seconds.
+pub(crate) fn now() -> i64 {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(time.as_secs()).unwrap_or_default()
 }
 
 impl Source for Translated {

@@ -47,3 +47,24 @@ async fn an_unknown_id_and_one_that_was_not_stored_are_404() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_reload_keeps_stored_responses() {
+    let stage = Stage::start(Simulator::new()).await;
+    let body = json!({ "model": "claude/echo", "input": "Hi" });
+    let reply = stage.post("/v1/responses", &body).await.json();
+    assert!(reply["created_at"].as_i64().is_some_and(|time| time > 0), "{reply}");
+    let config = agentloop::Config::parse("[gateway.keys.test]\nkey_env='TEST'").unwrap();
+    let client = stage.client(agentloop::Protocol::OpenAiChat);
+    let state = agentloop_gateway::State::new(
+        &client,
+        &config.gateway.unwrap(),
+        agentloop_gateway::KeyRing::default(),
+        &|_| Some(crate::common::KEY.to_owned()),
+    );
+    stage.gateway.reload(state.unwrap());
+    // The provider of the new settings is the gateway itself, which does not know the model: the id is found before.
+    let body = json!({ "model": "gw/x", "input": "Bye", "previous_response_id": reply["id"] });
+    let reply = stage.post("/v1/responses", &body).await;
+    assert_ne!(reply.json()["error"]["code"], "previous_response_not_found", "{}", reply.text());
+}
