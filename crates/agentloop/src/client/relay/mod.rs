@@ -6,7 +6,7 @@ mod edge;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderName};
+use http::header::{CONTENT_TYPE, HeaderMap};
 use http::{Request as HttpRequest, Response as HttpResponse, StatusCode};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -349,27 +349,4 @@ async fn read_failure(
     let status = head.status.as_u16();
     let error = codec(provider.protocol).decode_error(&provider.name, status, &head.headers, &body);
     (error, Box::new((head.headers, body)))
-}
-
-/// Returns whether a header of a response describes the connection or the encoding, and not the response.
-///
-/// ```
-/// use http::header;
-///
-/// assert!(agentloop::relay::is_hop_header(&header::TRANSFER_ENCODING));
-/// assert!(!agentloop::relay::is_hop_header(&header::RETRY_AFTER));
-/// ```
-pub fn is_hop_header(name: &HeaderName) -> bool {
-    const NAMES: [&str; 9] = [
-        "connection",
-        "content-encoding",
-        "content-length",
-        "keep-alive",
-        "proxy-authenticate",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    ];
-    NAMES.contains(&name.as_str())
 }
