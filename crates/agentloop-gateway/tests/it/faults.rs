@@ -149,3 +149,55 @@ async fn a_slow_client_slows_the_provider() {
         assert!(rest.ends_with(b"data: [DONE]\n\n"));
     }
 }
+
+/// Returns how many files this process has open.
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+/// After failures of every kind, for every pair, no connection and no task is left.
+#[tokio::test]
+async fn nothing_is_left_behind_after_failures() {
+    let stage = Stage::with(Simulator::new(), SETTINGS).await;
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let round = async || {
+        for fault in
+            ["cut-events=6;reset", "stall-events=6", "malformed-events=6", "refuse", "html"]
+        {
+            for (name, _) in UPSTREAMS {
+                for (_, client) in UPSTREAMS {
+                    let (path, body) = chat(client, &format!("{name}/long-40!{fault}"), true);
+                    let path = path.replace('!', "%21").replace(';', "%3B");
+                    let mut response = stage.open(&path, &body).await;
+                    let _ = response.body_mut().next().await;
+                }
+            }
+        }
+    };
+    round().await;
+    let settled = async || {
+        let mut last = (usize::MAX, usize::MAX);
+        for _ in 0..200 {
+            let now = (metrics.num_alive_tasks(), open_files());
+            let is_idle = stage.simulator.ledger().in_progress == 0;
+            if is_idle && now == last {
+                return now;
+            }
+            last = now;
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!(
+            "{last:?} tasks and files, {} calls in progress",
+            stage.simulator.ledger().in_progress
+        );
+    };
+    let before = settled().await;
+    for _ in 0..2 {
+        round().await;
+    }
+    let after = settled().await;
+    assert!(
+        after.0 <= before.0 + 2 && after.1 <= before.1 + 4,
+        "before {before:?}, after {after:?}"
+    );
+}
