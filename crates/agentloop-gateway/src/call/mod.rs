@@ -9,13 +9,15 @@ mod other;
 mod server_tools;
 mod translate;
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentloop::protocol::serve::{Operation, shown_key};
 use agentloop::{Error, Protocol};
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::header::CONNECTION;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 
@@ -72,9 +74,13 @@ where
                         let headers = head.headers;
                         run(Call { state, api, key, headers, body, record }).await
                     }
-                    Err(error) => refuse(record, protocol, error),
+                    Err(error) => close(refuse(record, protocol, error), head.version),
                 },
-                Err(error) => refuse(record, protocol, error),
+                Err(error) => {
+                    let has_ended = discard(&state, &head.headers, body).await;
+                    let response = refuse(record, protocol, error);
+                    if has_ended { response } else { close(response, head.version) }
+                }
             }
         }
     };
@@ -135,6 +141,38 @@ fn admit(state: &State, head: &Head<'_>, record: &mut Record) -> Result<(Api, Ar
         Operation::Models | Operation::Model => "models",
     };
     Ok((api, Arc::clone(key)))
+}
+
+/// Reads the body of a request that is refused, without keeping it. Returns whether it has ended.
+///
+/// A client that is still sending would otherwise see a broken connection in place of the response, and so would its next request on the
+/// same connection. At most as much is read as of a request that is accepted.
+async fn discard<B: Body<Data = Bytes>>(state: &State, headers: &HeaderMap, body: B) -> bool {
+    // The client waits for a permission to send, which the response denies.
+    if headers.contains_key(http::header::EXPECT) {
+        return false;
+    }
+    let reading = async {
+        let mut body = pin!(body);
+        let mut left = state.max_body_bytes;
+        while let Some(frame) = body.as_mut().frame().await {
+            let Ok(frame) = frame else { return false };
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(length) else { return false };
+            left = rest;
+        }
+        true
+    };
+    tokio::time::timeout(state.client_timeout, reading).await.unwrap_or(false)
+}
+
+/// Announces that the connection ends after a response, because the body of its request was not read.
+fn close(mut response: Response<GatewayBody>, version: Version) -> Response<GatewayBody> {
+    // HTTP/2 ends the stream of a request without its connection.
+    if version <= Version::HTTP_11 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 async fn read_body<B>(state: &State, headers: &HeaderMap, body: B) -> Result<Bytes, Error>

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use agentloop::Protocol;
 use agentloop_sim::Simulator;
 use http::Request;
 use serde_json::json;
@@ -34,6 +35,67 @@ async fn a_body_that_is_too_large_is_413_and_is_not_read() {
     let mut answer = vec![0; 200];
     let read = socket.read(&mut answer).await.unwrap_or(0);
     assert!(String::from_utf8_lossy(&answer[..read]).starts_with("HTTP/1.1 413"));
+}
+
+/// Found with the OpenAI SDK: after a 401 its next request on the same connection failed now and then, and always with a long prompt.
+#[tokio::test]
+async fn a_refused_request_leaves_its_connection_usable() {
+    let stage = Stage::with(Simulator::new(), "[gateway]\nmax_body_bytes = 5000000\n").await;
+    let mut socket = TcpStream::connect(stage.server.address()).await.unwrap();
+    let wrong = [("/v1/chat/completions", "wrong", "401"), ("/v1/nothing", KEY, "404")];
+    let right = ("/v1/chat/completions", KEY, "200");
+    for (path, key, status) in wrong.into_iter().chain([right]) {
+        let (_, mut body) = chat(Protocol::OpenAiChat, "chat/echo", false);
+        body["user"] = json!("x".repeat(3_000_000));
+        let body = body.to_string();
+        let length = body.len();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.write_all(body.as_bytes()).await.unwrap();
+        let text = read_response(&mut socket).await;
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
+        assert!(!text.to_lowercase().contains("connection: close"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_whose_request_was_not_read_is_announced_to_end() {
+    let stage = Stage::with(Simulator::new(), "[gateway]\nmax_body_bytes = 20000\n").await;
+    for key in ["wrong", KEY] {
+        let mut socket = TcpStream::connect(stage.server.address()).await.unwrap();
+        let head = format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\ncontent-length: 30000\r\n\r\n"
+        );
+        socket.write_all(head.as_bytes()).await.unwrap();
+        socket.write_all(&[b'x'; 25_000]).await.unwrap();
+        let text = read_response(&mut socket).await;
+        let status = if key == KEY { "413" } else { "401" };
+        assert!(text.starts_with(&format!("HTTP/1.1 {status}")), "{text}");
+        assert!(text.to_lowercase().contains("connection: close"), "{text}");
+    }
+}
+
+/// Reads a response that has a length, and returns its text.
+async fn read_response(socket: &mut TcpStream) -> String {
+    let mut text = Vec::new();
+    loop {
+        let shown = String::from_utf8_lossy(&text).to_lowercase();
+        let length = shown.split_once("content-length: ").and_then(|(_, rest)| {
+            let (digits, _) = rest.split_once("\r\n")?;
+            let (head, _) = shown.split_once("\r\n\r\n")?;
+            Some(head.len() + 4 + digits.parse::<usize>().ok()?)
+        });
+        if length.is_some_and(|length| text.len() >= length) {
+            return String::from_utf8_lossy(&text).into_owned();
+        }
+        let mut piece = [0; 4096];
+        let read = tokio::time::timeout(Duration::from_secs(20), socket.read(&mut piece)).await;
+        let read = read.expect("no response").unwrap();
+        assert_ne!(read, 0, "the connection ended: {shown}");
+        text.extend_from_slice(&piece[..read]);
+    }
 }
 
 #[tokio::test]
