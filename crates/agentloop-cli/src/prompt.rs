@@ -254,7 +254,8 @@ impl Hidden {
 impl Drop for Hidden {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+        // What was typed of the key and not read yet must not reach the shell, which would show it.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.0);
     }
 }
 
