@@ -1,7 +1,10 @@
 //! The secrets of a request. Some providers repeat a wrong key in the error that refuses it.
 
+#[cfg(feature = "serve")]
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request};
+#[cfg(feature = "serve")]
+use http::HeaderMap;
+use http::{HeaderValue, Request};
 
 use crate::error::Error;
 use crate::secret::echo::Echo;
@@ -39,6 +42,7 @@ impl RequestSecrets {
     }
 
     /// Removes the secrets from a response that reports an error.
+    #[cfg(feature = "serve")]
     pub(crate) fn hide_in_response(&self, headers: &mut HeaderMap, body: &mut Bytes) {
         let echoes: Vec<Echo> = self.echoes().collect();
         let clean = |shown: &str| {
