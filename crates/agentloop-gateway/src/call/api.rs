@@ -30,7 +30,8 @@ impl Api {
         let whole = uri.path_and_query().map_or("/", |path| path.as_str());
         let (protocols, path) = prefixed(whole);
         let bare = path.split('?').next().unwrap_or_default();
-        // Lists of models share a path. A prefix decides without the header that tells them apart otherwise.
+        // The lists of models of several APIs have the same path, and a header decides between them. A prefix makes that
+        // header unnecessary.
         let forced = protocols.len() < ALL.len();
         let mut owned = None;
         if forced {

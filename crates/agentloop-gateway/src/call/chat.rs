@@ -69,7 +69,7 @@ fn model_of_path(path: &str) -> &str {
 }
 
 /// Decodes `%2F` and the like.
-fn percent_decode(text: &str) -> String {
+pub(super) fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use super::attempt::Attempts;
-use super::chat::{self, Asked, gemini_method, json_text};
+use super::chat::{self, Asked, gemini_method, json_text, percent_decode};
 use super::{Call, failure, headers, json, own, refuse, translate};
 use crate::models::allowed;
 use crate::route::Member;
@@ -27,7 +27,8 @@ pub(super) fn models(call: &Call) -> Bytes {
 /// Describes one model.
 pub(super) fn model(call: &Call) -> Result<Bytes, Error> {
     let path = call.api.path.split('?').next().unwrap_or_default();
-    let id = path.split_once("/models/").map_or("", |(_, id)| id).replace("%2F", "/");
+    let id = path.split_once("/models/").map_or("", |(_, id)| id);
+    let id = percent_decode(id);
     let known = allowed(&call.state.models, &call.key).into_iter().find(|model| model.id == id);
     match known {
         Some(model) => Ok(write_model(call.api.protocol, &model)),

@@ -69,6 +69,12 @@ async fn a_key_is_held_to_its_models() {
         .map(|model| model["id"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(ids, ["fast"]);
+    // SDKs encode the name of a model, in capitals or not.
+    for (path, status) in [("fast", 200), ("%66ast", 200), ("chat%2fnothing", 404)] {
+        let request = Request::get(stage.at(&format!("/v1/models/{path}")))
+            .header("authorization", "Bearer sk-NARROW");
+        assert_eq!(stage.send(request, "").await.status, status, "{path}");
+    }
 }
 
 #[tokio::test]
