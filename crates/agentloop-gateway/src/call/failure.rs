@@ -11,6 +11,12 @@ use crate::stream::GatewayBody;
 /// The header that keeps official SDKs from trying again what cannot succeed.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
+/// The code of an error about a provider that the gateway has no key for.
+const KEY_MISSING: &str = "provider_key_missing";
+
+/// The code of an error about a provider that refuses the gateway's key.
+const KEY_REJECTED: &str = "provider_key_rejected";
+
 /// Creates an error of the gateway itself, with its stable code.
 pub(crate) fn own(status: StatusCode, code: &str, message: impl Into<String>) -> Error {
     let kind = match status {
@@ -29,15 +35,19 @@ pub(crate) fn own(status: StatusCode, code: &str, message: impl Into<String>) ->
 pub(crate) fn for_client(error: &Error) -> Error {
     let status = match error.kind() {
         // The client's own key was accepted.
-        ErrorKind::Auth | ErrorKind::MissingKey if error.provider().is_some() => {
+        ErrorKind::MissingKey => {
+            let provider = error.provider().unwrap_or("the provider");
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            return about_key(
+                error,
+                KEY_MISSING,
+                &format!("the gateway has no key for {provider}{hint}"),
+            );
+        }
+        ErrorKind::Auth if error.provider().is_some() => {
             let message =
                 format!("the provider does not accept the gateway's key: {}", error.message());
-            let code = "provider_key_rejected";
-            return Error::new(ErrorKind::Server, named(error, &message))
-                .with_status(502)
-                .with_code(code)
-                .with_retryable(false)
-                .with_request_id(error.request_id().map(str::to_owned));
+            return about_key(error, KEY_REJECTED, &named(error, &message));
         }
         ErrorKind::UnknownProvider | ErrorKind::MissingModel => 404,
         ErrorKind::Connection | ErrorKind::Tls | ErrorKind::IncompleteStream => 502,
@@ -55,6 +65,15 @@ pub(crate) fn for_client(error: &Error) -> Error {
         shown = own(StatusCode::NOT_FOUND, "model_not_found", format!("{}{hint}", error.message()));
     }
     shown
+}
+
+/// Returns an error about the gateway's own key for a provider.
+fn about_key(error: &Error, code: &str, message: &str) -> Error {
+    Error::new(ErrorKind::Server, message)
+        .with_status(502)
+        .with_code(code)
+        .with_retryable(false)
+        .with_request_id(error.request_id().map(str::to_owned))
 }
 
 fn named(error: &Error, message: &str) -> String {
@@ -79,7 +98,7 @@ pub(crate) fn respond(protocol: Protocol, error: &Error) -> Response<GatewayBody
     }
     let is_final = match error.kind() {
         ErrorKind::Auth | ErrorKind::Quota | ErrorKind::SpendingLimit => true,
-        _ => error.code() == Some("provider_key_rejected"),
+        _ => matches!(error.code(), Some(KEY_MISSING | KEY_REJECTED)),
     };
     if is_final {
         headers.insert(SHOULD_RETRY, HeaderValue::from_static("false"));

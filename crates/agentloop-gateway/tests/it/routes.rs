@@ -69,6 +69,22 @@ async fn all_keys_refused_is_not_the_clients_fault() {
     }
 }
 
+/// Found by a new user: the error of a missing key did not say what to do.
+#[tokio::test]
+async fn a_missing_key_of_a_provider_is_named_with_its_variable() {
+    let settings =
+        "[providers.lab]\nbase_url='http://lab.invalid'\nkey_env='AGENTLOOP_NO_SUCH_KEY'\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    for (_, client) in UPSTREAMS {
+        let (path, body) = chat(client, "lab/m", false);
+        let reply = stage.post(&path, &body).await;
+        assert_eq!(reply.status, 502, "{client:?} {}", reply.text());
+        assert!(reply.text().contains("the gateway has no key for lab"), "{}", reply.text());
+        assert!(reply.text().contains("AGENTLOOP_NO_SUCH_KEY"), "{}", reply.text());
+        assert_eq!(reply.headers["x-should-retry"], "false");
+    }
+}
+
 #[tokio::test]
 async fn a_strict_key_refuses_what_would_be_left_out() {
     let settings = "[gateway.keys.strict]\nkey_env='STRICT'\nstrict=true\n";
