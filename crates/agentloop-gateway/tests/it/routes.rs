@@ -69,7 +69,7 @@ async fn all_keys_refused_is_not_the_clients_fault() {
     }
 }
 
-/// Found by a new user: the error of a missing key did not say what to do.
+/// The error of a missing key did not name the variable to set.
 #[tokio::test]
 async fn a_missing_key_of_a_provider_is_named_with_its_variable() {
     let settings =
