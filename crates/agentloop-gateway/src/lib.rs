@@ -36,6 +36,7 @@ mod route;
 mod server;
 mod span;
 mod state;
+mod store;
 mod stored;
 mod stream;
 
@@ -51,6 +52,10 @@ pub use route::MAX_ROUTE_MODELS;
 pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
+pub use store::{
+    By, KeyRecord, KeyTable, LedgerRow, Limits, MAX_PAGE, Outcome, PriceId, RowFilter, Store,
+    TeamRecord, UsageQuery, UsageSum,
+};
 pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
 pub use stream::GatewayBody;
 

@@ -162,9 +162,10 @@ pub use client::relay;
 pub use client::{AgentLoop, AgentLoopBuilder, SharedRequest};
 #[cfg(feature = "config")]
 pub use config::{
-    Config, ConfigFile, ConfigOrigin, ConfigReader, GatewayConfig, GatewayKey, GatewayLog,
-    GatewayMember, GatewayPool, GatewayRoute, GatewayStrategy, GatewayTls, McpConfig,
-    ProgramConfig, RestrictedSetting, ToolsConfig,
+    Config, ConfigFile, ConfigOrigin, ConfigReader, GatewayBudget, GatewayCache, GatewayCacheScope,
+    GatewayConfig, GatewayKey, GatewayLedger, GatewayLog, GatewayMember, GatewayPeriod,
+    GatewayPool, GatewayRedis, GatewayRoute, GatewayStore, GatewayStrategy, GatewayTeam,
+    GatewayTls, GatewayWithoutRedis, McpConfig, ProgramConfig, RestrictedSetting, ToolsConfig,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use models::{ModelCatalog, ModelData, ModelInfo};

@@ -1,10 +1,18 @@
 //! The table `[gateway]`: the server that `agentloop serve` starts.
 
+mod money;
+mod storage;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+pub use money::{GatewayBudget, GatewayPeriod, GatewayTeam};
+pub use storage::{
+    GatewayCache, GatewayCacheScope, GatewayLedger, GatewayRedis, GatewayStore, GatewayWithoutRedis,
+};
 
 use super::{OneOrMany, expand_home};
 
@@ -62,6 +70,18 @@ pub struct GatewayConfig {
     pub routes: BTreeMap<String, GatewayRoute>,
     /// Several keys for one provider, by the provider's name.
     pub pools: BTreeMap<String, GatewayPool>,
+    /// Groups of keys with limits of their own, by name.
+    pub teams: BTreeMap<String, GatewayTeam>,
+    /// The folder with the journal, and with the database if it is SQLite.
+    pub data: Option<PathBuf>,
+    /// The name of this gateway among several that share a database. It must stay the same when the gateway starts again.
+    pub node: Option<String>,
+    /// The database.
+    pub store: GatewayStore,
+    /// The server that several gateways share limits, budgets and the cache through.
+    pub redis: Option<GatewayRedis>,
+    /// What is kept of requests, and how budgets are applied.
+    pub ledger: GatewayLedger,
 }
 
 /// The form of the log.
@@ -104,6 +124,19 @@ pub struct GatewayKey {
     pub strict: bool,
     /// The last day on which it is valid, as `YYYY-MM-DD`.
     pub expires: Option<String>,
+    /// The team that it belongs to.
+    pub team: Option<String>,
+    /// What its requests may cost: `"5/day"`, or a list with one amount for each period.
+    #[serde(deserialize_with = "money::budgets")]
+    pub budget: Vec<GatewayBudget>,
+    /// The most requests per minute.
+    pub requests_per_minute: Option<u64>,
+    /// The most tokens per minute.
+    pub tokens_per_minute: Option<u64>,
+    /// The most requests at the same time.
+    pub concurrency: Option<usize>,
+    /// Words that its requests are marked with in the ledger.
+    pub tags: Vec<String>,
 }
 
 /// A name for a list of models.
@@ -123,6 +156,8 @@ pub struct GatewayRoute {
     pub drain: Option<f64>,
     /// Whether the requests of one conversation go to the same model and key.
     pub affinity: Option<bool>,
+    /// Keeps complete responses, and answers the same request with them.
+    pub cache: Option<GatewayCache>,
 }
 
 /// A model of a route.
@@ -206,8 +241,8 @@ fn list(setting: Option<&OneOrMany>) -> Vec<String> {
 /// Makes the paths of a file absolute: they are relative to the folder of the file.
 pub(super) fn resolve_paths(table: &mut Map<String, Value>, folder: &Path) {
     let Some(gateway) = table.get_mut("gateway") else { return };
-    for name in ["cert", "key"] {
-        if let Some(path) = gateway.pointer_mut(&format!("/tls/{name}"))
+    for place in ["/tls/cert", "/tls/key", "/data", "/store/path"] {
+        if let Some(path) = gateway.pointer_mut(place)
             && let Some(text) = path.as_str()
         {
             let whole = folder.join(expand_home(text.into()));

@@ -20,8 +20,9 @@ use serde_json::{Map, Value};
 
 pub use find::{ConfigFile, ConfigOrigin};
 pub use gateway::{
-    GatewayConfig, GatewayKey, GatewayLog, GatewayMember, GatewayPool, GatewayRoute,
-    GatewayStrategy, GatewayTls,
+    GatewayBudget, GatewayCache, GatewayCacheScope, GatewayConfig, GatewayKey, GatewayLedger,
+    GatewayLog, GatewayMember, GatewayPeriod, GatewayPool, GatewayRedis, GatewayRoute,
+    GatewayStore, GatewayStrategy, GatewayTeam, GatewayTls, GatewayWithoutRedis,
 };
 pub use layers::ConfigReader;
 pub use tools::{McpConfig, ProgramConfig, ToolsConfig};

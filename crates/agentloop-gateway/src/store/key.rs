@@ -1,0 +1,75 @@
+//! Keys and teams as they are stored.
+
+use agentloop::GatewayBudget;
+use serde::{Deserialize, Serialize};
+
+/// What a key or a team may use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct Limits {
+    /// What requests may cost, at most one amount for each period.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub budgets: Vec<GatewayBudget>,
+    /// The most requests per minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u64>,
+    /// The most tokens per minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_per_minute: Option<u64>,
+    /// The most requests at the same time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<usize>,
+}
+
+impl Limits {
+    /// Returns whether there is no limit at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A key as it is stored: without the key itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct KeyRecord {
+    /// Its name, unique among the keys that are not revoked.
+    pub name: String,
+    /// The SHA-256 of the key, as 64 hexadecimal digits.
+    pub sha256: String,
+    /// The team that it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<String>,
+    /// The models that it may use: names, or patterns with `*`. Absent means all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub models: Option<Vec<String>>,
+    /// Refuses requests of which something would be left out.
+    pub strict: bool,
+    /// The first second (Unix time) in which it is not valid any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires: Option<u64>,
+    /// Words that its requests are marked with in the ledger.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// What it may use.
+    #[serde(flatten)]
+    pub limits: Limits,
+    /// When it was created, in milliseconds of Unix time.
+    pub created_ms: i64,
+    /// When it was revoked, in milliseconds of Unix time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revoked_ms: Option<i64>,
+}
+
+/// A team.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct TeamRecord {
+    /// Its name.
+    pub name: String,
+    /// What its keys may use together.
+    #[serde(flatten)]
+    pub limits: Limits,
+}
