@@ -27,6 +27,8 @@ pub enum By {
     Tag,
     /// How the calls ended.
     Outcome,
+    /// The node that made the calls.
+    Node,
 }
 
 /// Which rows are meant.
