@@ -53,8 +53,8 @@ pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
 pub use store::{
-    By, KeyRecord, KeyTable, LedgerRow, Limits, MAX_PAGE, Outcome, PriceId, RowFilter, Store,
-    TeamRecord, UsageQuery, UsageSum,
+    By, KeyRecord, KeyTable, LedgerRow, Limits, MAX_PAGE, MemoryStore, Outcome, PriceId, RowFilter,
+    Store, TeamRecord, UsageQuery, UsageSum,
 };
 pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
 pub use stream::GatewayBody;

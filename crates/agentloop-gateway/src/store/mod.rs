@@ -3,15 +3,21 @@
 //! The path of a request never waits for it: keys are read from memory, and rows of the ledger are first written to the
 //! journal of this node.
 
+#[cfg(test)]
+pub(crate) mod conformance;
 mod key;
+mod memory;
 mod query;
+mod refusal;
 mod row;
+mod time;
 
 use std::fmt;
 
 use agentloop::{BoxFuture, Result};
 
 pub use key::{KeyRecord, Limits, TeamRecord};
+pub use memory::MemoryStore;
 pub use query::{By, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
 pub use row::{LedgerRow, Outcome, PriceId};
 
@@ -64,7 +70,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     fn price<'a>(&'a self, id: &'a PriceId) -> BoxFuture<'a, Result<Option<String>>>;
 
     /// Returns sums of the ledger, one for each group. There are at most [`MAX_PAGE`], the most expensive first (for
-    /// [`By::Day`] and [`By::Hour`]: the newest first).
+    /// [`By::Day`] and [`By::Hour`]: the newest first). Groups of the same cost are in the order of their names.
     fn usage<'a>(&'a self, query: &'a UsageQuery) -> BoxFuture<'a, Result<Vec<UsageSum>>>;
 
     /// Returns rows in the order of their time and id, at most [`MAX_PAGE`], beginning after `after` if it is given.
@@ -80,6 +86,6 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// Deletes all rows of a key, at most [`MAX_PAGE`] at once. Returns how many.
     fn forget_rows<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<u64>>;
 
-    /// Deletes a revoked key. Returns whether there was one.
+    /// Deletes the revoked keys of a name. Returns whether there was one.
     fn forget_key<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<bool>>;
 }

@@ -3,6 +3,12 @@
 use agentloop::Usd;
 use serde::{Deserialize, Serialize};
 
+/// The longest text of a row that clients choose, in bytes. The rest is cut off when the row is stored.
+pub(crate) const MAX_TEXT_BYTES: usize = 256;
+
+/// The most tags of a row. The others are left out when the row is stored.
+pub(crate) const MAX_TAGS: usize = 32;
+
 /// The name of a price: the beginning of the SHA-256 of its JSON.
 pub type PriceId = String;
 
@@ -104,4 +110,84 @@ pub struct LedgerRow {
     pub first_byte_ms: Option<u64>,
     /// The status of the response that the client got.
     pub status: u16,
+}
+
+impl LedgerRow {
+    /// Returns the row as every store keeps it, so that it reads the same from all of them.
+    ///
+    /// Databases have integers of 64 bits with a sign: greater numbers of tokens and amounts beyond 9.2 million dollars become the
+    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts that clients choose are cut off.
+    pub(crate) fn into_storable(mut self) -> Self {
+        const MOST: u64 = i64::MAX.unsigned_abs();
+        let bounded = |usd: Usd| {
+            Usd::from_picos(usd.picos().clamp(i128::from(i64::MIN), i128::from(i64::MAX)))
+        };
+        for tokens in [
+            &mut self.prompt_tokens,
+            &mut self.completion_tokens,
+            &mut self.cached_tokens,
+            &mut self.reasoning_tokens,
+            &mut self.duration_ms,
+        ] {
+            *tokens = (*tokens).min(MOST);
+        }
+        self.first_byte_ms = self.first_byte_ms.map(|time| time.min(MOST));
+        self.usd = self.usd.map(bounded);
+        self.reserved = bounded(self.reserved);
+        self.tags.truncate(MAX_TAGS);
+        for text in [&mut self.request, &mut self.api, &mut self.call, &mut self.model]
+            .into_iter()
+            .chain([&mut self.served])
+            .chain(&mut self.tags)
+        {
+            shorten(text);
+        }
+        for text in [&mut self.id, &mut self.request, &mut self.node, &mut self.key]
+            .into_iter()
+            .chain([&mut self.api, &mut self.call, &mut self.model])
+            .chain([&mut self.provider, &mut self.served])
+            .chain(&mut self.team)
+            .chain(&mut self.tags)
+            .chain(&mut self.price)
+        {
+            if text.contains('\0') {
+                *text = text.replace('\0', "\u{fffd}");
+            }
+        }
+        self
+    }
+}
+
+/// Cuts a text off at the last character that ends within [`MAX_TEXT_BYTES`].
+fn shorten(text: &mut String) {
+    if text.len() > MAX_TEXT_BYTES {
+        let end = (0..=MAX_TEXT_BYTES).rev().find(|end| text.is_char_boundary(*end));
+        text.truncate(end.unwrap_or(0));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_rows_are_bounded_before_they_are_stored() {
+        let row = LedgerRow {
+            id: "a\0b".to_owned(),
+            model: "ü".repeat(MAX_TEXT_BYTES),
+            tags: vec!["t".repeat(10_000); 10_000],
+            prompt_tokens: u64::MAX,
+            usd: Some(Usd::from_picos(i128::MAX)),
+            reserved: Usd::from_picos(i128::MIN),
+            ..LedgerRow::default()
+        };
+        let stored = row.into_storable();
+        assert_eq!(stored.id, "a\u{fffd}b");
+        assert_eq!(stored.model, "ü".repeat(MAX_TEXT_BYTES / 2));
+        assert_eq!((stored.tags.len(), stored.tags[0].len()), (MAX_TAGS, MAX_TEXT_BYTES));
+        assert_eq!(stored.prompt_tokens, i64::MAX.unsigned_abs());
+        assert_eq!(stored.usd, Some(Usd::from_picos(i64::MAX.into())));
+        assert_eq!(stored.reserved, Usd::from_picos(i64::MIN.into()));
+        assert_eq!(stored.clone().into_storable(), stored);
+    }
 }
