@@ -14,10 +14,13 @@ use hyper_util::rt::TokioExecutor;
 
 type Sender = Client<HttpConnector, Full<Bytes>>;
 
-fn client() -> Sender {
+/// How many streams share a connection of HTTP/2. The gateway allows 256.
+const STREAMS: usize = 250;
+
+fn client(http2: bool) -> Sender {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
-    Client::builder(TokioExecutor::new()).build(connector)
+    Client::builder(TokioExecutor::new()).http2_only(http2).build(connector)
 }
 
 fn request(args: &[String], key: &str) -> Request<Full<Bytes>> {
@@ -30,7 +33,7 @@ fn request(args: &[String], key: &str) -> Request<Full<Bytes>> {
 
 pub(crate) async fn run(args: &[String]) {
     let (count, concurrency) = (args[3].parse().expect("a count"), args[4].parse().expect("a number"));
-    let (client, args) = (client(), Arc::new(args.to_vec()));
+    let (client, args) = (client(false), Arc::new(args.to_vec()));
     let (next, good, bytes) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let workers: Vec<_> = (0..concurrency)
         .map(|_: usize| {
@@ -53,18 +56,24 @@ pub(crate) async fn run(args: &[String]) {
     println!("{} {}", good.load(Ordering::Relaxed), bytes.load(Ordering::Relaxed));
 }
 
+/// Holds streams that are silent: some over HTTP/1.1, then some over HTTP/2, which needs fewer open files.
 pub(crate) async fn idle(args: &[String]) {
-    let count: usize = args[3].parse().expect("a count");
-    let mut held: Vec<Incoming> = Vec::with_capacity(count);
-    let client = client();
-    for _ in 0..count {
-        let response = client.request(request(args, &args[4])).await.expect("a response");
-        assert!(response.status().is_success(), "{}", response.status());
-        let mut body = response.into_body();
-        let _ = body.frame().await;
-        held.push(body);
+    let counts = [(&args[3], false), (&args[4], true)];
+    let mut held: Vec<Incoming> = Vec::new();
+    for (count, http2) in counts {
+        let mut sender = client(http2);
+        for number in 0..count.parse().expect("a count") {
+            if http2 && number % STREAMS == 0 {
+                sender = client(true);
+            }
+            let response = sender.request(request(args, &args[5])).await.expect("a response");
+            assert!(response.status().is_success(), "{}", response.status());
+            let mut body = response.into_body();
+            let _ = body.frame().await;
+            held.push(body);
+        }
+        println!("{}", held.len());
+        std::io::stdout().flush().expect("stdout");
     }
-    println!("{}", held.len());
-    std::io::stdout().flush().expect("stdout");
     let _ = tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await;
 }

@@ -4,7 +4,8 @@
 //!   chunk and then silence.
 //! - `bench-gateway proxy URL` passes every request on to `URL`, with hyper and its pool of connections, and nothing else.
 //! - `bench-gateway load URL PATH BODY COUNT CONCURRENCY KEY` sends requests and prints how many succeeded.
-//! - `bench-gateway idle URL PATH BODY COUNT KEY` opens streams, prints a line when all have their first chunk, and holds them until its stdin ends.
+//! - `bench-gateway idle URL PATH BODY COUNT COUNT2 KEY` opens streams over HTTP/1.1 and then over HTTP/2, prints a line when all of a kind have their first
+//!   chunk, and holds them until its stdin ends.
 
 mod load;
 mod mock;

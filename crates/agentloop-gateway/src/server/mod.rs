@@ -3,6 +3,7 @@
 mod admin;
 mod io;
 mod tls;
+mod version;
 
 use std::convert::Infallible;
 use std::io as std_io;
@@ -13,9 +14,9 @@ use std::time::Duration;
 use agentloop::BoxFuture;
 use http::{Request, Response};
 use hyper::body::Incoming;
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{Semaphore, watch};
@@ -25,6 +26,7 @@ use tracing::Instrument as _;
 pub use tls::Tls;
 
 use self::io::Patient;
+use self::version::Version;
 use crate::stream::GatewayBody;
 use crate::{Gateway, call};
 
@@ -192,22 +194,49 @@ async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-async fn connection(stream: TcpStream, listening: &Listening, stop: watch::Receiver<bool>) {
+async fn connection(stream: TcpStream, listening: &Listening, mut stop: watch::Receiver<bool>) {
     // Small events are sent without delay. If the option is not supported, the connection still works.
     let _ = stream.set_nodelay(true);
     match &listening.tls {
-        None => serve(stream, listening, stop).await,
-        Some(tls) => {
-            let handshake = tokio::time::timeout(TLS_TIMEOUT, tls.accept(stream));
-            if let Ok(Ok(stream)) = handshake.await {
-                serve(stream, listening, stop).await;
+        None => {
+            let looking = tokio::time::timeout(HEADER_TIMEOUT, Version::of(&stream));
+            let version = tokio::select! {
+                version = looking => version,
+                () = wait_for_stop(&mut stop) => return,
+            };
+            if let Ok(Ok(version)) = version {
+                serve(stream, version, listening, stop).await;
             }
         }
+        // Boxed, so a connection without TLS does not reserve memory for it.
+        Some(tls) => Box::pin(secure(stream, tls, listening, stop)).await,
     }
 }
 
-async fn serve<S>(stream: S, listening: &Listening, mut stop: watch::Receiver<bool>)
-where
+async fn secure(
+    stream: TcpStream,
+    tls: &Tls,
+    listening: &Listening,
+    mut stop: watch::Receiver<bool>,
+) {
+    let handshake = tokio::time::timeout(TLS_TIMEOUT, tls.accept(stream));
+    let accepted = tokio::select! {
+        accepted = handshake => accepted,
+        () = wait_for_stop(&mut stop) => return,
+    };
+    if let Ok(Ok(stream)) = accepted {
+        let version = Version::of_name(stream.get_ref().1.alpn_protocol());
+        serve(stream, version, listening, stop).await;
+    }
+}
+
+/// Serves a connection until it ends. Errors are not reported: they mean that the client disconnected or does not speak HTTP.
+async fn serve<S>(
+    stream: S,
+    version: Version,
+    listening: &Listening,
+    mut stop: watch::Receiver<bool>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (gateway, face) = (listening.gateway.clone(), listening.face.clone());
@@ -217,29 +246,41 @@ where
             Box::pin(respond(gateway.clone(), face.clone(), request));
         responding
     });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .max_buf_size(MAX_HEADER_BYTES.max(8192))
-        .max_headers(128);
-    builder
-        .http2()
-        .timer(TokioTimer::new())
-        .max_concurrent_streams(MAX_STREAMS)
-        .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
-        .keep_alive_interval(Duration::from_secs(60))
-        .keep_alive_timeout(Duration::from_secs(30));
     let stream = Patient::new(stream, listening.gateway.state().client_timeout);
-    let serving = builder.serve_connection(TokioIo::new(stream), service);
-    let mut serving = std::pin::pin!(serving);
-    // An error here means that the client disconnected or does not speak HTTP.
-    tokio::select! {
-        _ = serving.as_mut() => {}
-        () = wait_for_stop(&mut stop) => {
-            serving.as_mut().graceful_shutdown();
-            let _ = serving.await;
+    let stream = TokioIo::new(stream);
+    match version {
+        Version::Http1 => {
+            let serving = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(HEADER_TIMEOUT)
+                .max_buf_size(MAX_HEADER_BYTES.max(8192))
+                .max_headers(128)
+                .serve_connection(stream, service);
+            let mut serving = std::pin::pin!(serving);
+            tokio::select! {
+                _ = serving.as_mut() => {}
+                () = wait_for_stop(&mut stop) => {
+                    serving.as_mut().graceful_shutdown();
+                    let _ = serving.await;
+                }
+            }
+        }
+        Version::Http2 => {
+            let serving = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .max_concurrent_streams(MAX_STREAMS)
+                .max_header_list_size(u32::try_from(MAX_HEADER_BYTES).unwrap_or(u32::MAX))
+                .keep_alive_interval(Duration::from_secs(60))
+                .keep_alive_timeout(Duration::from_secs(30))
+                .serve_connection(stream, service);
+            let mut serving = Box::pin(serving);
+            tokio::select! {
+                _ = serving.as_mut() => {}
+                () = wait_for_stop(&mut stop) => {
+                    serving.as_mut().graceful_shutdown();
+                    let _ = serving.await;
+                }
+            }
         }
     }
 }
