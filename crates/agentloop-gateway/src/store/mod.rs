@@ -3,8 +3,10 @@
 //! The path of a request never waits for it: keys are read from memory, and rows of the ledger are first written to the
 //! journal of this node.
 
+mod check;
 #[cfg(test)]
 pub(crate) mod conformance;
+mod csv;
 mod key;
 mod memory;
 mod query;
@@ -16,6 +18,11 @@ use std::fmt;
 
 use agentloop::{BoxFuture, Result};
 
+pub use check::{
+    MAX_BUDGET_DOLLARS, MAX_LIMIT, MAX_NAME_BYTES, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS,
+    check_name,
+};
+pub use csv::{csv_header, write_csv};
 pub use key::{KeyRecord, Limits, TeamRecord};
 pub use memory::MemoryStore;
 pub use query::{By, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
