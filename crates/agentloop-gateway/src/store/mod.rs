@@ -12,6 +12,7 @@ mod memory;
 mod query;
 mod refusal;
 mod row;
+mod sqlite;
 mod time;
 
 use std::fmt;
@@ -27,6 +28,7 @@ pub use key::{KeyRecord, Limits, TeamRecord};
 pub use memory::MemoryStore;
 pub use query::{By, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
 pub use row::{LedgerRow, Outcome, PriceId};
+pub use sqlite::SqliteStore;
 
 /// All keys and teams of a database, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,5 +1,7 @@
 //! Rows of the ledger.
 
+use std::collections::HashSet;
+
 use agentloop::Usd;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) const MAX_TEXT_BYTES: usize = 256;
 
 /// The most tags of a row. The others are left out when the row is stored.
-pub(crate) const MAX_TAGS: usize = 32;
+pub(crate) const MAX_ROW_TAGS: usize = 32;
 
 /// The name of a price: the beginning of the SHA-256 of its JSON.
 pub type PriceId = String;
@@ -116,7 +118,7 @@ impl LedgerRow {
     /// Returns the row as every store keeps it, so that it reads the same from all of them.
     ///
     /// Databases have integers of 64 bits with a sign: greater numbers of tokens and amounts beyond 9.2 million dollars become the
-    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts that clients choose are cut off.
+    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts that clients choose are cut off, and a tag counts once.
     pub(crate) fn into_storable(mut self) -> Self {
         const MOST: u64 = i64::MAX.unsigned_abs();
         let bounded = |usd: Usd| {
@@ -134,7 +136,8 @@ impl LedgerRow {
         self.first_byte_ms = self.first_byte_ms.map(|time| time.min(MOST));
         self.usd = self.usd.map(bounded);
         self.reserved = bounded(self.reserved);
-        self.tags.truncate(MAX_TAGS);
+        // A client may name any number of tags. Only those before this many are looked at.
+        self.tags.truncate(8 * MAX_ROW_TAGS);
         for text in [&mut self.request, &mut self.api, &mut self.call, &mut self.model]
             .into_iter()
             .chain([&mut self.served])
@@ -154,6 +157,8 @@ impl LedgerRow {
                 *text = text.replace('\0', "\u{fffd}");
             }
         }
+        let mut seen = HashSet::new();
+        self.tags.retain(|tag| seen.len() < MAX_ROW_TAGS && seen.insert(tag.clone()));
         self
     }
 }
@@ -175,7 +180,7 @@ mod tests {
         let row = LedgerRow {
             id: "a\0b".to_owned(),
             model: "ü".repeat(MAX_TEXT_BYTES),
-            tags: vec!["t".repeat(10_000); 10_000],
+            tags: (0..10_000).map(|n| format!("{}{}", n / 2, "t".repeat(10_000))).collect(),
             prompt_tokens: u64::MAX,
             usd: Some(Usd::from_picos(i128::MAX)),
             reserved: Usd::from_picos(i128::MIN),
@@ -184,7 +189,7 @@ mod tests {
         let stored = row.into_storable();
         assert_eq!(stored.id, "a\u{fffd}b");
         assert_eq!(stored.model, "ü".repeat(MAX_TEXT_BYTES / 2));
-        assert_eq!((stored.tags.len(), stored.tags[0].len()), (MAX_TAGS, MAX_TEXT_BYTES));
+        assert_eq!((stored.tags.len(), stored.tags[0].len()), (MAX_ROW_TAGS, MAX_TEXT_BYTES));
         assert_eq!(stored.prompt_tokens, i64::MAX.unsigned_abs());
         assert_eq!(stored.usd, Some(Usd::from_picos(i64::MAX.into())));
         assert_eq!(stored.reserved, Usd::from_picos(i64::MIN.into()));

@@ -1,0 +1,170 @@
+//! Rows of the ledger, and prices.
+
+use agentloop::Usd;
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params, params_from_iter};
+
+use super::error::Failure;
+use super::filter::Conditions;
+use crate::store::{LedgerRow, MAX_PAGE, Outcome, PriceId, RowFilter};
+
+/// How many free pages are returned to the file system after a deletion.
+const MAX_FREED_PAGES: u32 = 4_096;
+
+/// The columns, in the order in which they are written and read.
+const COLUMNS: &str = "id, request, node, time_ms, key, team, api, call, model, provider, served, tags, outcome, estimated, \
+    prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, usd, reserved, price, duration_ms, first_byte_ms, status";
+
+pub(super) fn append(connection: &Connection, rows: Vec<LedgerRow>) -> Result<(), Failure> {
+    let sql = format!(
+        "INSERT INTO ledger ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+         ?19, ?20, ?21, ?22, ?23, ?24) ON CONFLICT (id) DO NOTHING"
+    );
+    let mut statement = connection.prepare(&sql)?;
+    for row in rows.into_iter().map(LedgerRow::into_storable) {
+        let tags = match row.tags.is_empty() {
+            true => None,
+            false => Some(serde_json::to_string(&row.tags)?),
+        };
+        statement.execute(params![
+            row.id,
+            row.request,
+            row.node,
+            row.time_ms,
+            row.key,
+            row.team,
+            row.api,
+            row.call,
+            row.model,
+            row.provider,
+            row.served,
+            tags,
+            row.outcome.as_str(),
+            row.estimated,
+            signed(row.prompt_tokens),
+            signed(row.completion_tokens),
+            signed(row.cached_tokens),
+            signed(row.reasoning_tokens),
+            row.usd.map(picos),
+            picos(row.reserved),
+            row.price,
+            signed(row.duration_ms),
+            row.first_byte_ms.map(signed),
+            row.status,
+        ])?;
+    }
+    Ok(())
+}
+
+pub(super) fn rows(
+    connection: &Connection,
+    filter: RowFilter,
+    after: Option<(i64, String)>,
+) -> Result<Vec<LedgerRow>, Failure> {
+    let mut conditions = Conditions::new(filter);
+    if let Some((time, id)) = after {
+        conditions
+            .add("(l.time_ms, l.id) > (?, ?)", [Box::new(time) as Box<dyn ToSql>, Box::new(id)]);
+    }
+    let sql = format!(
+        "SELECT {COLUMNS} FROM ledger AS l{} ORDER BY l.time_ms, l.id LIMIT {MAX_PAGE}",
+        conditions.sql()
+    );
+    let mut statement = connection.prepare(&sql)?;
+    let mut found = statement.query(params_from_iter(conditions.values()))?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(read(row)?);
+    }
+    Ok(rows)
+}
+
+fn read(row: &Row<'_>) -> Result<LedgerRow, Failure> {
+    let tags: Option<String> = row.get(11)?;
+    let outcome: String = row.get(12)?;
+    let usd: Option<i64> = row.get(18)?;
+    let first_byte_ms: Option<i64> = row.get(22)?;
+    let number = |at: usize| -> rusqlite::Result<u64> { Ok(unsigned(row.get(at)?)) };
+    Ok(LedgerRow {
+        id: row.get(0)?,
+        request: row.get(1)?,
+        node: row.get(2)?,
+        time_ms: row.get(3)?,
+        key: row.get(4)?,
+        team: row.get(5)?,
+        api: row.get(6)?,
+        call: row.get(7)?,
+        model: row.get(8)?,
+        provider: row.get(9)?,
+        served: row.get(10)?,
+        tags: match tags {
+            Some(tags) => serde_json::from_str(&tags)?,
+            None => Vec::new(),
+        },
+        outcome: Outcome::of_name(&outcome).unwrap_or_default(),
+        estimated: row.get(13)?,
+        prompt_tokens: number(14)?,
+        completion_tokens: number(15)?,
+        cached_tokens: number(16)?,
+        reasoning_tokens: number(17)?,
+        usd: usd.map(|picos| Usd::from_picos(picos.into())),
+        reserved: Usd::from_picos(row.get::<_, i64>(19)?.into()),
+        price: row.get(20)?,
+        duration_ms: number(21)?,
+        first_byte_ms: first_byte_ms.map(unsigned),
+        status: row.get(23)?,
+    })
+}
+
+pub(super) fn prune(connection: &Connection, before_ms: i64) -> Result<u64, Failure> {
+    delete(connection, "time_ms < ?1", &before_ms)
+}
+
+pub(super) fn forget(connection: &Connection, key: &str) -> Result<u64, Failure> {
+    delete(connection, "key = ?1", &key)
+}
+
+/// Deletes the oldest rows that a condition names.
+fn delete(connection: &Connection, condition: &str, value: &dyn ToSql) -> Result<u64, Failure> {
+    let sql = format!(
+        "DELETE FROM ledger WHERE number IN \
+         (SELECT number FROM ledger WHERE {condition} ORDER BY time_ms, id LIMIT {MAX_PAGE})"
+    );
+    let deleted = connection.execute(&sql, [value])?;
+    if deleted > 0 {
+        connection.execute_batch(&format!("PRAGMA incremental_vacuum({MAX_FREED_PAGES})"))?;
+    }
+    Ok(deleted as u64)
+}
+
+pub(super) fn put_prices(
+    connection: &Connection,
+    prices: &[(PriceId, String)],
+) -> Result<(), Failure> {
+    for (id, json) in prices {
+        connection.execute(
+            "INSERT INTO price (id, json) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            params![id, json],
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) fn price(connection: &Connection, id: &str) -> Result<Option<String>, Failure> {
+    let sql = "SELECT json FROM price WHERE id = ?1";
+    Ok(connection.query_row(sql, [id], |row| row.get(0)).optional()?)
+}
+
+/// Returns a number as the database has it. Rows are bounded before they are stored.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// Returns an amount as the database has it. Rows are bounded before they are stored.
+fn picos(usd: Usd) -> i64 {
+    let most = if usd.picos() < 0 { i64::MIN } else { i64::MAX };
+    i64::try_from(usd.picos()).unwrap_or(most)
+}
