@@ -40,6 +40,10 @@ mod store;
 mod stored;
 mod stream;
 
+#[cfg(test)]
+#[path = "../tests/servers/mod.rs"]
+mod servers;
+
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -57,6 +61,8 @@ pub use store::{
     MAX_PAGE, MAX_PATTERN_BYTES, MAX_PATTERNS, MAX_TAGS, MemoryStore, Outcome, PriceId, RowFilter,
     SqliteStore, Store, TeamRecord, UsageQuery, UsageSum, check_name, csv_header, write_csv,
 };
+#[cfg(feature = "postgres")]
+pub use store::{POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore};
 pub use stored::{MAX_STORED_BYTES, MAX_STORED_CONVERSATION};
 pub use stream::GatewayBody;
 

@@ -9,6 +9,8 @@ pub(crate) mod conformance;
 mod csv;
 mod key;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod query;
 mod refusal;
 mod row;
@@ -26,6 +28,10 @@ pub use check::{
 pub use csv::{csv_header, write_csv};
 pub use key::{KeyRecord, Limits, TeamRecord};
 pub use memory::MemoryStore;
+#[cfg(feature = "postgres")]
+pub use postgres::{
+    POSTGRES_CONNECTIONS, POSTGRES_DEADLINE, POSTGRES_REPORT_DEADLINE, PostgresStore,
+};
 pub use query::{By, MAX_PAGE, RowFilter, UsageQuery, UsageSum};
 pub use row::{LedgerRow, Outcome, PriceId};
 pub use sqlite::SqliteStore;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use agentloop::Usd;
 use serde::{Deserialize, Serialize};
 
-/// The longest text of a row that clients choose, in bytes. The rest is cut off when the row is stored.
+/// The longest text of a row, in bytes. The rest is cut off when the row is stored.
 pub(crate) const MAX_TEXT_BYTES: usize = 256;
 
 /// The most tags of a row. The others are left out when the row is stored.
@@ -118,7 +118,7 @@ impl LedgerRow {
     /// Returns the row as every store keeps it, so that it reads the same from all of them.
     ///
     /// Databases have integers of 64 bits with a sign: greater numbers of tokens and amounts beyond 9.2 million dollars become the
-    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts that clients choose are cut off, and a tag counts once.
+    /// greatest that fit. PostgreSQL has no text with the character NUL: it is replaced. Long texts are cut off, and a tag counts once.
     pub(crate) fn into_storable(mut self) -> Self {
         const MOST: u64 = i64::MAX.unsigned_abs();
         let bounded = |usd: Usd| {
@@ -138,13 +138,7 @@ impl LedgerRow {
         self.reserved = bounded(self.reserved);
         // A client may name any number of tags. Only those before this many are looked at.
         self.tags.truncate(8 * MAX_ROW_TAGS);
-        for text in [&mut self.request, &mut self.api, &mut self.call, &mut self.model]
-            .into_iter()
-            .chain([&mut self.served])
-            .chain(&mut self.tags)
-        {
-            shorten(text);
-        }
+        // All of them: PostgreSQL refuses long texts in an index, and a row that is refused would be sent forever.
         for text in [&mut self.id, &mut self.request, &mut self.node, &mut self.key]
             .into_iter()
             .chain([&mut self.api, &mut self.call, &mut self.model])
@@ -153,8 +147,10 @@ impl LedgerRow {
             .chain(&mut self.tags)
             .chain(&mut self.price)
         {
+            shorten(text);
             if text.contains('\0') {
                 *text = text.replace('\0', "\u{fffd}");
+                shorten(text);
             }
         }
         let mut seen = HashSet::new();
@@ -180,6 +176,8 @@ mod tests {
         let row = LedgerRow {
             id: "a\0b".to_owned(),
             model: "ü".repeat(MAX_TEXT_BYTES),
+            served: "\0".repeat(MAX_TEXT_BYTES),
+            key: "k".repeat(10_000),
             tags: (0..10_000).map(|n| format!("{}{}", n / 2, "t".repeat(10_000))).collect(),
             prompt_tokens: u64::MAX,
             usd: Some(Usd::from_picos(i128::MAX)),
@@ -189,6 +187,8 @@ mod tests {
         let stored = row.into_storable();
         assert_eq!(stored.id, "a\u{fffd}b");
         assert_eq!(stored.model, "ü".repeat(MAX_TEXT_BYTES / 2));
+        assert_eq!(stored.served, "\u{fffd}".repeat(MAX_TEXT_BYTES / 3));
+        assert_eq!(stored.key.len(), MAX_TEXT_BYTES);
         assert_eq!((stored.tags.len(), stored.tags[0].len()), (MAX_ROW_TAGS, MAX_TEXT_BYTES));
         assert_eq!(stored.prompt_tokens, i64::MAX.unsigned_abs());
         assert_eq!(stored.usd, Some(Usd::from_picos(i64::MAX.into())));

@@ -1,0 +1,9 @@
+//! Real servers of the tests' own. They end with the process of the test, also if it is killed.
+
+#![allow(dead_code, reason = "the tests of the library and those over sockets use different parts")]
+#![allow(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
+#[cfg(feature = "postgres")]
+pub(crate) mod proxy;
