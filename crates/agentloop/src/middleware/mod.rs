@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "redis")]
 pub use cache::RedisStore;
-pub use cache::{Cache, CacheKey, CacheStore, MemoryStore};
+pub use cache::{Cache, CacheKey, CacheStore, GuardedStore, MemoryStore};
 pub use cost::{CostEntry, CostLedger, CostPeriod, Costs, Totals};
 pub(crate) use dispatch::Dispatch;
 pub use fallback::{Cooldown, Fallback};

@@ -1,5 +1,6 @@
 //! Keeps a store from slowing calls down.
 
+use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,17 +13,34 @@ use crate::error::Result;
 use crate::limits::CACHE_STORE_REST;
 use crate::lock::lock;
 
-/// A store whose operations have a deadline. It is not used for a while after it fails or misses one.
+/// A store whose operations have a deadline. It is not used for [a while](CACHE_STORE_REST) after it fails or misses one.
 ///
 /// After that pause one operation finds out whether the store works again, while the others continue without it.
-pub(super) struct Guarded {
+/// [`Cache`](super::Cache) guards its store itself; this type is for programs that use a store for something else.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use agentloop::middleware::{CacheKey, GuardedStore, MemoryStore};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let store = GuardedStore::new(Arc::new(MemoryStore::new(1 << 20)), Duration::from_millis(50));
+/// let key = CacheKey::new([7; 32]);
+/// store.put(&key, "value".into(), Duration::from_secs(60)).await;
+/// assert_eq!(store.get(&key).await.unwrap(), "value");
+/// # }
+/// ```
+pub struct GuardedStore {
     store: Arc<dyn CacheStore>,
     deadline: Duration,
     resting_until: Mutex<Option<Instant>>,
 }
 
-impl Guarded {
-    pub(super) fn new(store: Arc<dyn CacheStore>, deadline: Duration) -> Self {
+impl GuardedStore {
+    /// Guards a store. `deadline` is how long an operation may take.
+    pub fn new(store: Arc<dyn CacheStore>, deadline: Duration) -> Self {
         Self { store, deadline, resting_until: Mutex::new(None) }
     }
 
@@ -31,11 +49,13 @@ impl Guarded {
         Self::new(Arc::clone(&self.store), deadline)
     }
 
-    pub(super) async fn get(&self, key: &CacheKey) -> Option<Bytes> {
+    /// Returns the value under `key`, or `None` if there is none or the store cannot be used.
+    pub async fn get(&self, key: &CacheKey) -> Option<Bytes> {
         self.attempt(|| self.store.get(key)).await.flatten()
     }
 
-    pub(super) async fn put(&self, key: &CacheKey, value: Bytes, ttl: Duration) {
+    /// Stores `value` under `key` for no longer than `ttl`, if the store can be used.
+    pub async fn put(&self, key: &CacheKey, value: Bytes, ttl: Duration) {
         self.attempt(|| self.store.put(key, value, ttl)).await;
     }
 
@@ -66,5 +86,11 @@ impl Guarded {
 
     fn resting_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
         lock(&self.resting_until)
+    }
+}
+
+impl fmt::Debug for GuardedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GuardedStore").field("deadline", &self.deadline).finish_non_exhaustive()
     }
 }

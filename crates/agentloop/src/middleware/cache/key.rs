@@ -51,6 +51,17 @@ pub(super) const NAMES_OF_CALLS: [&str; 9] = [
 pub struct CacheKey([u8; 32]);
 
 impl CacheKey {
+    /// Creates a key from a digest, for programs that compute the keys of what they store themselves.
+    ///
+    /// ```
+    /// use agentloop::middleware::CacheKey;
+    ///
+    /// assert_eq!(CacheKey::new([7; 32]).as_bytes(), &[7; 32]);
+    /// ```
+    pub fn new(digest: [u8; 32]) -> Self {
+        Self(digest)
+    }
+
     /// Returns the bytes of the key.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

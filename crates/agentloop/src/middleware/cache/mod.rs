@@ -18,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use guarded::GuardedStore;
 pub use key::CacheKey;
 pub use memory::MemoryStore;
 #[cfg(feature = "redis")]
@@ -25,7 +26,6 @@ pub use redis::RedisStore;
 pub use store::CacheStore;
 
 use self::flight::{Flights, Seat};
-use self::guarded::Guarded;
 use self::record::{Recording, Ticket};
 use crate::chat::CacheMode;
 use crate::error::Result;
@@ -69,7 +69,7 @@ use crate::transport::BoxFuture;
 #[derive(Clone)]
 #[must_use]
 pub struct Cache {
-    store: Arc<Guarded>,
+    store: Arc<GuardedStore>,
     flights: Flights,
     ttl: Duration,
     wait: Duration,
@@ -82,7 +82,7 @@ impl Cache {
     pub fn new() -> Self {
         let store = Arc::new(MemoryStore::new(CACHE_MAX_BYTES));
         Self {
-            store: Arc::new(Guarded::new(store, CACHE_STORE_DEADLINE)),
+            store: Arc::new(GuardedStore::new(store, CACHE_STORE_DEADLINE)),
             flights: Flights::default(),
             ttl: CACHE_TTL,
             wait: CACHE_WAIT,
@@ -103,7 +103,7 @@ impl Cache {
 
     /// Keeps responses in another store.
     pub fn store(self, store: impl CacheStore + 'static) -> Self {
-        let store = Arc::new(Guarded::new(Arc::new(store), CACHE_STORE_DEADLINE));
+        let store = Arc::new(GuardedStore::new(Arc::new(store), CACHE_STORE_DEADLINE));
         Self { store, flights: Flights::default(), memory: None, ..self }
     }
 

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_core::Stream;
 
 use super::flight::Lead;
-use super::guarded::Guarded;
+use super::guarded::GuardedStore;
 use super::{CacheKey, value};
 use crate::chat::{ChatResponse, ChatStreamEvent, EmbedResponse};
 use crate::error::Result;
@@ -20,7 +20,7 @@ use crate::transport::BoxFuture;
 
 /// Where to store and share a response. Dropping it ends the flight without one.
 pub(super) struct Ticket {
-    pub(super) store: Arc<Guarded>,
+    pub(super) store: Arc<GuardedStore>,
     pub(super) key: CacheKey,
     pub(super) ttl: Duration,
     /// The model that the key is for. The response of another model, such as a fallback, is not stored under this key.

@@ -56,8 +56,12 @@ impl RedisStore {
 impl CacheStore for RedisStore {
     fn get<'a>(&'a self, key: &'a CacheKey) -> BoxFuture<'a, Result<Option<Bytes>>> {
         Box::pin(async move {
-            let found: Option<Vec<u8>> = self.server.run(cmd("GET").arg(self.name(key))).await?;
-            Ok(found.map(Bytes::from))
+            // At most one byte more is read than a response has: others can write to the server too.
+            let mut command = cmd("GETRANGE");
+            command.arg(self.name(key)).arg(0).arg(CACHE_MAX_REDIS_VALUE_BYTES);
+            let found: Vec<u8> = self.server.run(&command).await?;
+            let is_one = (1..=CACHE_MAX_REDIS_VALUE_BYTES).contains(&found.len());
+            Ok(is_one.then(|| Bytes::from(found)))
         })
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use agentloop::middleware::{Cache, RedisStore};
+use agentloop::middleware::{Cache, CacheKey, CacheStore as _, RedisStore};
 use agentloop::{AgentLoop, Config};
 use agentloop_sim::Simulator;
 
@@ -54,6 +54,22 @@ async fn redis_expires_responses_and_separates_namespaces() {
     assert!((1..=1_000_000).contains(&left), "{left}");
     let other = client(&simulator, cache(&redis.address()));
     assert!(!Kind::Chat.ask(&other, "sim/echo", "a").await.unwrap());
+}
+
+/// Others can write to the server: a value that no cache has written is not read into memory.
+#[tokio::test]
+async fn a_value_that_is_too_large_is_not_read() {
+    let Some(redis) = RedisServer::start() else { return };
+    let store = RedisStore::new(&redis.address()).unwrap();
+    let key = CacheKey::new([7; 32]);
+    let most = 1 << 20;
+    for (length, is_read) in [(1, true), (most, true), (most + 1, false), (100 << 20, false)] {
+        redis.says(&format!("DEL agentloop:{key}")).unwrap();
+        redis.says(&format!("SETRANGE agentloop:{key} {} x", length - 1)).unwrap();
+        let found = store.get(&key).await.unwrap();
+        assert_eq!(found.map(|value| value.len()), is_read.then_some(length));
+    }
+    assert_eq!(store.get(&CacheKey::new([8; 32])).await.unwrap(), None);
 }
 
 #[tokio::test]
