@@ -26,6 +26,7 @@
 //! ```
 
 mod body;
+mod cache;
 mod call;
 mod key;
 mod log;
@@ -48,11 +49,12 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use body::MAX_DEPTH;
+pub use cache::{MAX_CACHE_BYTES, MAX_CACHED_BYTES, MAX_CACHED_REQUEST, MAX_FLIGHT_BYTES};
 pub use key::{ApiKey, KeyRing, new_key};
 pub use log::RequestLog;
 pub use metrics::{MAX_SERIES, Metrics};
 pub use record::{Record, Recorder};
-pub use route::MAX_ROUTE_MODELS;
+pub use route::{CACHE_TTL, MAX_ROUTE_MODELS};
 pub use server::{MAX_CONNECTIONS, MAX_HEADER_BYTES, Server, Tls};
 pub use span::TraceParent;
 pub use state::{CLIENT_TIMEOUT, KEEP_ALIVE, MAX_BODY_BYTES, State};
@@ -122,10 +124,13 @@ impl Gateway {
         Self(Arc::new(Inner { state, metrics, recorder, parent: OnceLock::new() }))
     }
 
-    /// Replaces the settings. Requests in progress keep the old ones, and stored responses stay.
+    /// Replaces the settings. Requests in progress keep the old ones, and stored and cached responses stay.
     pub fn reload(&self, mut state: State) {
         let mut current = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
         state.stored = Arc::clone(&current.stored);
+        if state.cache.has_same_place(&current.cache) {
+            state.cache = Arc::clone(&current.cache);
+        }
         *current = Arc::new(state);
     }
 

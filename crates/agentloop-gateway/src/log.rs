@@ -58,6 +58,7 @@ fn write_json(record: &Record, time: Duration) -> String {
     put("served", json!(record.served));
     put("stream", json!(record.is_stream));
     put("relayed", json!(record.is_relayed));
+    put("cache", json!(record.cache));
     put("attempts", json!(record.attempts));
     put("status", json!(record.status.as_u16()));
     if let Some(usage) = &record.usage {
@@ -103,6 +104,9 @@ fn write_text(record: &Record, time: Duration) -> String {
     }
     if let Some(cost) = &record.cost {
         line.push_str(&format!(" ${}", cost.usd));
+    }
+    if let Some(cache) = record.cache {
+        line.push_str(&format!(" cache {cache}"));
     }
     if record.is_cancelled {
         line.push_str(" cancelled");

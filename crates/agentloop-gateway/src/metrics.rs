@@ -26,6 +26,7 @@ struct Counted {
     attempts: Series<u64>,
     errors: Series<u64>,
     cancelled: Series<u64>,
+    cache: Series<u64>,
     time: Series<Histogram>,
     first_byte: Series<Histogram>,
 }
@@ -105,6 +106,11 @@ impl Metrics {
                 "Requests whose client disconnected.",
                 &counted.cancelled,
             ),
+            (
+                "agentloop_cache_total",
+                "Requests of routes with a cache, by what the cache did: hit, miss or wait.",
+                &counted.cache,
+            ),
         ] {
             head(&mut text, name, help, "counter");
             for (labels, value) in &series.0 {
@@ -178,6 +184,10 @@ impl Recorder for Metrics {
         if let Some(error) = &record.error {
             let labels = [("provider", provider), ("kind", error.kind().as_str())];
             *counted.errors.at(&labels) += 1;
+        }
+        // Only a route of the configuration has a cache, so the number of names is bounded.
+        if let Some(result) = record.cache {
+            *counted.cache.at(&[("route", record.model.as_str()), ("result", result)]) += 1;
         }
         if record.is_cancelled {
             *counted.cancelled.at(&[("api", api)]) += 1;

@@ -1,6 +1,6 @@
 //! What is known of one request, for the log and the metrics.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentloop::{Cost, Error, Protocol, Usage};
@@ -30,6 +30,8 @@ pub struct Record {
     pub is_relayed: bool,
     /// Whether the response is a stream.
     pub is_stream: bool,
+    /// What the cache of the route did: `hit`, `miss` (the provider was called) or `wait` (an equal request was in progress).
+    pub cache: Option<&'static str>,
     /// How many calls to providers were made.
     pub attempts: u32,
     /// The status of the response.
@@ -55,6 +57,18 @@ pub struct Record {
     started: Instant,
     recorder: Option<Arc<dyn Recorder>>,
     span: Span,
+    /// Gets how the request ended, for those who share its response.
+    pub(crate) verdict: Option<Arc<OnceLock<Verdict>>>,
+}
+
+/// How a request ended, as far as it matters to others that get the same response.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    pub(crate) provider: Option<String>,
+    pub(crate) served: Option<String>,
+    pub(crate) is_relayed: bool,
+    pub(crate) is_complete: bool,
+    pub(crate) error: Option<Error>,
 }
 
 /// Gets the record of each request when it ends.
@@ -93,6 +107,7 @@ impl Record {
             served: None,
             is_relayed: false,
             is_stream: false,
+            cache: None,
             attempts: 0,
             status: StatusCode::OK,
             usage: None,
@@ -107,6 +122,7 @@ impl Record {
             started: Instant::now(),
             recorder: Some(recorder),
             span,
+            verdict: None,
         }
     }
 
@@ -118,12 +134,36 @@ impl Record {
         }
     }
 
+    /// Returns how the request ended.
+    fn judge(&self) -> Verdict {
+        Verdict {
+            provider: self.provider.clone(),
+            served: self.served.clone(),
+            is_relayed: self.is_relayed,
+            is_complete: self.is_complete && !self.is_cancelled,
+            error: self.error.clone(),
+        }
+    }
+
+    /// Notes what is known of a response that another request got first.
+    pub(crate) fn adopt(&mut self, verdict: Verdict) {
+        self.provider = verdict.provider;
+        self.served = verdict.served;
+        self.is_relayed = verdict.is_relayed;
+        self.is_complete = verdict.is_complete;
+        self.error = verdict.error;
+    }
+
     /// Passes the record on.
     pub(crate) fn finish(mut self) {
         self.pass_on();
     }
 
     fn pass_on(&mut self) {
+        if let Some(place) = self.verdict.take() {
+            // It is set once only.
+            let _ = place.set(self.judge());
+        }
         if let Some(recorder) = self.recorder.take() {
             crate::span::close(&self.span, self);
             recorder.record(self, self.started.elapsed());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result};
 
+use crate::cache::Cache;
 use crate::key::KeyRing;
 use crate::route::Router;
 use crate::stored::Stored;
@@ -29,6 +30,7 @@ pub struct State {
     pub(crate) client_timeout: Duration,
     pub(crate) models: Vec<agentloop::ModelInfo>,
     pub(crate) stored: Arc<Stored>,
+    pub(crate) cache: Arc<Cache>,
 }
 
 impl fmt::Debug for State {
@@ -71,6 +73,7 @@ impl State {
             keep_alive,
             client_timeout,
             stored: Arc::default(),
+            cache: Cache::open(config, variable)?,
         })
     }
 

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-pub(crate) use source::{Relaying, Source};
+pub(crate) use source::{Relaying, Source, error_event};
 pub(crate) use translated::{Translated, now};
 
 use crate::record::Record;
@@ -41,6 +41,30 @@ impl GatewayBody {
     pub(crate) fn stream(streamed: Streamed) -> Self {
         Self(Inner::Stream(Box::new(streamed)))
     }
+
+    /// Takes the bytes out; `None` if it is a stream.
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        match &mut self.0 {
+            Inner::Whole(bytes) => Some(bytes.take().unwrap_or_default()),
+            Inner::Stream(_) => None,
+        }
+    }
+
+    /// Leaves out the comments that keep a silent stream alive. Those who read it add their own.
+    pub(crate) fn without_keep_alive(mut self) -> Self {
+        if let Inner::Stream(streamed) = &mut self.0 {
+            streamed.keep_alive = None;
+        }
+        self
+    }
+
+    /// Returns the next bytes of the body: whole events, if it is a stream.
+    pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match &mut self.0 {
+            Inner::Whole(bytes) => Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty())),
+            Inner::Stream(streamed) => streamed.poll(context),
+        }
+    }
 }
 
 impl fmt::Debug for GatewayBody {
@@ -59,7 +83,7 @@ pub(crate) struct Streamed {
     /// How long the response is still read after the client has disconnected.
     drain: Duration,
     record: Option<Record>,
-    _busy: Busy,
+    _busy: Option<Busy>,
     ended: bool,
 }
 
@@ -72,15 +96,29 @@ impl Streamed {
         record: Record,
         busy: Busy,
     ) -> Self {
+        let mut streamed = Self::shared(source, framing, keep_alive, Some(record));
+        streamed.drain = drain;
+        streamed._busy = Some(busy);
+        streamed
+    }
+
+    /// Sends a response that the call of another request, or an earlier one, made. `record` is that of this request, if it has one
+    /// of its own.
+    pub(crate) fn shared(
+        source: Box<dyn Source>,
+        framing: StreamFraming,
+        keep_alive: Option<Duration>,
+        record: Option<Record>,
+    ) -> Self {
         let keep_alive = keep_alive.map(|every| (every, Box::pin(tokio::time::sleep(every))));
         Self {
             source: Some(source),
             framing,
             has_element: false,
             keep_alive,
-            drain,
-            record: Some(record),
-            _busy: busy,
+            drain: Duration::ZERO,
+            record,
+            _busy: None,
             ended: false,
         }
     }
@@ -210,11 +248,7 @@ impl Body for GatewayBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = match &mut self.0 {
-            Inner::Whole(bytes) => Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty())),
-            Inner::Stream(streamed) => streamed.poll(context),
-        };
-        bytes.map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+        self.poll_piece(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {

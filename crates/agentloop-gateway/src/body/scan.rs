@@ -76,14 +76,14 @@ fn end(bytes: &[u8], at: usize) -> Result<(), ScanError> {
     if skip_space(bytes, at) == bytes.len() { Ok(()) } else { Err(ScanError::NotAnObject) }
 }
 
-fn skip_space(bytes: &[u8], from: usize) -> usize {
+pub(crate) fn skip_space(bytes: &[u8], from: usize) -> usize {
     let rest = bytes.get(from..).unwrap_or_default();
     let space = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
     from + space.count()
 }
 
 /// Returns the place of the text in the string that begins at `at`, without its quotes.
-fn string(bytes: &[u8], at: usize) -> Result<Range<usize>, ScanError> {
+pub(crate) fn string(bytes: &[u8], at: usize) -> Result<Range<usize>, ScanError> {
     if bytes.get(at) != Some(&b'"') {
         return Err(ScanError::NotAnObject);
     }

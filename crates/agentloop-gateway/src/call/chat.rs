@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use super::api::query_without_key;
 use super::attempt::Attempts;
 use super::translate::{self, Reply};
-use super::{Call, failure, headers, own, refuse};
+use super::{Call, cached, failure, headers, own, refuse};
 use crate::body::RequestBody;
 use crate::record::Record;
 use crate::route::{Busy, Member, Options, Plan};
@@ -119,10 +119,21 @@ pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
     };
     call.record.model.clone_from(&asked.model);
     call.record.is_stream = asked.stream;
-    let plan = match plan(&call, &asked) {
-        Ok(plan) => plan,
-        Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
-    };
+    match plan(&call, &asked) {
+        Ok(plan) => match cached::Wanted::of(&call, &asked, &plan) {
+            Some(wanted) => {
+                let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;
+                Box::pin(cached::run(wanted, (call, asked, plan), make)).await
+            }
+            None => respond(call, asked, plan).await,
+        },
+        Err(error) => refuse(call.record, protocol, failure::for_client(&error)),
+    }
+}
+
+/// Calls the providers of a plan.
+async fn respond(mut call: Call, asked: Asked, plan: Plan) -> Response<GatewayBody> {
+    let protocol = call.api.protocol;
     let options = plan.options;
     let mut attempts = Attempts::new(plan);
     let answered = answer(&call, &asked, &mut attempts, options.strict).await;

@@ -22,6 +22,19 @@ const KEPT: [(&str, Option<Protocol>); 9] = [
     ("idempotency-key", None),
 ];
 
+/// Headers that reach a provider and do not change its response.
+const NOT_SHAPING: [&str; 4] =
+    ["traceparent", "tracestate", "idempotency-key", "x-goog-api-client"];
+
+/// Returns the headers of a request that can change the response.
+pub(crate) fn shaping(headers: &HeaderMap, protocol: Protocol) -> HeaderMap {
+    let mut shaping = kept(headers, protocol);
+    for name in NOT_SHAPING {
+        shaping.remove(name);
+    }
+    shaping
+}
+
 /// Returns the headers of a request that reach a provider of the same API. All others stay here: some identify the
 /// client's machine, and no client may choose the provider's authentication.
 pub(crate) fn kept(headers: &HeaderMap, protocol: Protocol) -> HeaderMap {

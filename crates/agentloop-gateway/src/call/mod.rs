@@ -2,6 +2,7 @@
 
 mod api;
 mod attempt;
+mod cached;
 mod chat;
 mod failure;
 mod headers;

@@ -11,9 +11,9 @@ use http::{Response, StatusCode};
 
 use super::attempt::Attempts;
 use super::chat::{self, Asked, gemini_method, json_text, percent_decode};
-use super::{Call, failure, headers, json, own, refuse, translate};
+use super::{Call, cached, failure, headers, json, own, refuse, translate};
 use crate::models::allowed;
-use crate::route::Member;
+use crate::route::{Member, Plan};
 use crate::stream::GatewayBody;
 
 /// How many bytes of a request are estimated as one token, if the provider cannot count.
@@ -118,6 +118,18 @@ pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
         Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
     };
     call.record.model.clone_from(&asked.model);
+    match cached::Wanted::of(&call, &asked, &plan) {
+        Some(wanted) => {
+            let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;
+            Box::pin(cached::run(wanted, (call, asked, plan), make)).await
+        }
+        None => respond(call, asked, plan).await,
+    }
+}
+
+/// Calls the providers of a plan for embeddings.
+async fn respond(mut call: Call, asked: Asked, plan: Plan) -> Response<GatewayBody> {
+    let protocol = call.api.protocol;
     let mut attempts = Attempts::new(plan);
     let embedded = embed_any(&call, &asked, &mut attempts).await;
     call.record.attempts = attempts.count;
@@ -199,7 +211,7 @@ fn usage_of(body: &[u8]) -> Option<Usage> {
     usage.prompt_tokens.map(|_| usage)
 }
 
-fn read(call: &Call) -> Result<(Asked, crate::route::Plan), Error> {
+fn read(call: &Call) -> Result<(Asked, Plan), Error> {
     let asked = match Asked::read(call) {
         Err(error) if error.kind() == ErrorKind::InvalidRequest => return Err(error),
         asked => asked?,

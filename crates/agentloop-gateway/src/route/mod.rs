@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use agentloop::{
-    AgentLoop, Error, ErrorKind, GatewayConfig, GatewayRoute, GatewayStrategy, Result,
+    AgentLoop, Error, ErrorKind, GatewayCache, GatewayCacheScope, GatewayConfig, GatewayRoute,
+    GatewayStrategy, Result,
 };
 use tokio::time::Instant;
 
@@ -22,6 +23,9 @@ const RETRIES: u32 = 1;
 
 /// The most retries that a setting can ask for.
 const MAX_RETRIES: u32 = 10;
+
+/// How long the cache of a route keeps a response, if the route does not set it.
+pub const CACHE_TTL: Duration = Duration::from_secs(300);
 
 /// The most models of a route.
 pub const MAX_ROUTE_MODELS: usize = 64;
@@ -51,12 +55,35 @@ pub(crate) struct Options {
     pub(crate) retries: u32,
     pub(crate) strict: bool,
     pub(crate) drain: Duration,
+    pub(crate) cache: Option<CachePolicy>,
     affinity: bool,
+}
+
+/// How the responses of a route are cached.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CachePolicy {
+    pub(crate) ttl: Duration,
+    pub(crate) shared_by: GatewayCacheScope,
+}
+
+impl CachePolicy {
+    fn new(table: &GatewayCache) -> Result<Self> {
+        let wrong = |why: &str| Error::new(ErrorKind::Config, format!("`cache.ttl`: {why}"));
+        let ttl = match table.ttl.map(Duration::try_from_secs_f64) {
+            None => CACHE_TTL,
+            Some(Ok(Duration::ZERO)) => return Err(wrong("it must be more than 0 seconds")),
+            Some(Ok(ttl)) if ttl <= agentloop::limits::MAX_TIMEOUT => ttl,
+            Some(Ok(_)) => return Err(wrong("it is longer than a year")),
+            Some(Err(error)) => return Err(wrong(&error.to_string())),
+        };
+        Ok(Self { ttl, shared_by: table.shared_by })
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { retries: RETRIES, strict: false, drain: Duration::ZERO, affinity: true }
+        let drain = Duration::ZERO;
+        Self { retries: RETRIES, strict: false, drain, cache: None, affinity: true }
     }
 }
 
@@ -146,6 +173,7 @@ impl Route {
             retries: table.retries.or(retries).unwrap_or(RETRIES).min(MAX_RETRIES),
             strict: table.strict,
             drain,
+            cache: table.cache.as_ref().map(CachePolicy::new).transpose()?,
             affinity: table.affinity.unwrap_or(true),
         };
         Ok(Self { members, strategy: table.strategy, plan })

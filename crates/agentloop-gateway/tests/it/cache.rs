@@ -1,0 +1,329 @@
+//! The cache of a route.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use agentloop::Protocol;
+use agentloop::transport::{HttpTransport, SendOptions, Transport as _};
+use agentloop_sim::Simulator;
+use bytes::Bytes;
+use http::Request;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::Notify;
+
+use crate::common::{KEY, Reply, Stage, UPSTREAMS, chat, gateway_at, has_end, has_error};
+
+/// One route with a cache for each provider, and some that fail.
+fn settings() -> String {
+    let mut text = "[gateway]\nretries = 0\n".to_owned();
+    for (name, _) in UPSTREAMS {
+        for (route, model) in
+            [("", "long-30"), ("-400", "echo!status=400"), ("-cut", "long-40!cut-events=6")]
+        {
+            text += &format!(
+                "[gateway.routes.cached-{name}{route}]\nmodels=['{name}/{model}']\ncache={{ttl=60}}\n"
+            );
+        }
+    }
+    text
+}
+
+fn result(reply: &Reply) -> &str {
+    reply.headers.get("x-agentloop-cache").map_or("", |value| value.to_str().unwrap())
+}
+
+#[tokio::test]
+async fn the_same_request_gets_the_same_bytes_without_another_call() {
+    let stage = Stage::with(Simulator::new(), &settings()).await;
+    let (mut calls, mut count) = (0, 0);
+    for (name, upstream) in UPSTREAMS {
+        for (_, client) in UPSTREAMS {
+            for stream in [false, true] {
+                let what = format!("{client:?} → {upstream:?} stream {stream}");
+                let (path, body) = chat(client, &format!("cached-{name}"), stream);
+                let first = stage.post(&path, &body).await;
+                let second = stage.post(&path, &body).await;
+                calls += 1;
+                count += 2;
+                assert_eq!((result(&first), result(&second)), ("miss", "hit"), "{what}");
+                assert_eq!(first.body, second.body, "{what}");
+                assert!(!stream || has_end(client, second.text()), "{what}");
+                for header in ["content-type", "cache-control"] {
+                    assert_eq!(first.headers.get(header), second.headers.get(header), "{what}");
+                }
+                assert_ne!(first.headers["x-request-id"], second.headers["x-request-id"]);
+                assert_eq!(stage.simulator.ledger().calls, calls, "{what}");
+                let seen = stage.records.wait(count).await;
+                let (made, found) = (&seen[seen.len() - 2], &seen[seen.len() - 1]);
+                assert!(made.is_complete && found.is_complete, "{what} {found:?}");
+                assert_eq!((made.attempts, found.attempts), (1, 0), "{what}");
+                assert_eq!(made.served, found.served, "{what}");
+                assert_eq!((made.completion.is_some(), found.completion), (true, None), "{what}");
+            }
+        }
+    }
+    let metrics = stage.gateway.metrics().write();
+    for result in ["hit", "miss"] {
+        let line = format!("agentloop_cache_total{{route=\"cached-chat\",result=\"{result}\"}} 8");
+        assert!(metrics.contains(&line), "{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn clients_and_bodies_that_differ_do_not_share() {
+    let stage = Stage::with(Simulator::new(), &settings()).await;
+    let (path, body) = chat(Protocol::Anthropic, "cached-claude", false);
+    assert_eq!(result(&stage.post(&path, &body).await), "miss");
+    let mut calls = 1;
+    let send = async |text: String, header: (&str, &str)| {
+        let request = Request::post(stage.at(&path))
+            .header("authorization", format!("Bearer {KEY}"))
+            .header(header.0, header.1);
+        stage.send(request, text).await
+    };
+    let text = body.to_string();
+    let none = ("accept", "*/*");
+    for (other, header) in [
+        (text.replacen('{', "{\"temperature\":1,", 1), none),
+        (text.replacen('{', "{\"temperature\":1.0,", 1), none),
+        (text.replacen('{', "{\"max_tokens\":500,", 1), none),
+        (text.replace("Hello there", "hello there"), none),
+        (text.replace("Hello there", "Hello  there"), none),
+        (text.replace("Hello there", "Hello the\\u0301re"), none),
+        (text.clone(), ("anthropic-beta", "one")),
+        (text.clone(), ("anthropic-version", "2026-10-21")),
+    ] {
+        assert_eq!(result(&send(other.clone(), header).await), "miss", "{other}");
+        calls += 1;
+        assert_eq!(result(&send(other.clone(), header).await), "hit", "{other}");
+    }
+    for (same, header) in [
+        (text.replacen('{', "{\"metadata\":{\"user_id\":\"x\"},", 1), none),
+        (text.replace("Hello", "\\u0048ello"), none),
+        (text.replace(':', " : "), ("traceparent", "00-1-1-01")),
+        (text.clone(), ("user-agent", "another")),
+    ] {
+        assert_eq!(result(&send(same.clone(), header).await), "hit", "{same}");
+    }
+    // A request that wants no cache neither gets a response from it nor leaves one there.
+    let fresh = text.replace("Hello", "Fresh");
+    for value in ["no-cache", "no-store"] {
+        assert_eq!(result(&send(fresh.clone(), ("cache-control", value)).await), "");
+        assert_eq!(result(&send(text.clone(), ("cache-control", value)).await), "");
+        calls += 2;
+    }
+    assert_eq!(result(&send(fresh, none).await), "miss");
+    assert_eq!(stage.simulator.ledger().calls, calls + 1);
+    // Another model is not the route, and has no cache.
+    let (path, body) = chat(Protocol::Anthropic, "claude/echo", false);
+    assert_eq!(result(&stage.post(&path, &body).await), "");
+}
+
+#[tokio::test]
+async fn embeddings_are_cached_too() {
+    let settings = "[gateway.routes.vectors]\nmodels=['chat/embed']\ncache={}\n";
+    let stage = Stage::with(Simulator::new(), settings).await;
+    let body = json!({ "model": "vectors", "input": ["a", "b"] });
+    let first = stage.post("/v1/embeddings", &body).await;
+    let second = stage.post("/v1/embeddings", &body).await;
+    assert_eq!((first.status, result(&first), result(&second)), (200, "miss", "hit"));
+    assert_eq!(first.body, second.body);
+    let other = json!({ "model": "vectors", "input": ["b", "a"] });
+    assert_eq!(result(&stage.post("/v1/embeddings", &other).await), "miss");
+    assert_eq!(stage.simulator.ledger().embeds, 2);
+}
+
+#[tokio::test]
+async fn errors_and_truncated_streams_are_not_cached() {
+    let stage = Stage::with(Simulator::new(), &settings()).await;
+    let mut calls = 0;
+    for (name, upstream) in UPSTREAMS {
+        for (_, client) in UPSTREAMS {
+            for (route, stream) in [("400", false), ("400", true), ("cut", true)] {
+                let (path, body) = chat(client, &format!("cached-{name}-{route}"), stream);
+                for _ in 0..2 {
+                    let reply = stage.post(&path, &body).await;
+                    calls += 1;
+                    let what = format!("{client:?} → {upstream:?} {route} {}", reply.text());
+                    assert_eq!(result(&reply), "miss", "{what}");
+                    assert_eq!(reply.status == 200, route == "cut", "{what}");
+                    assert!(reply.status != 200 || has_error(client, reply.text()), "{what}");
+                    assert!(reply.status != 200 || !has_end(client, reply.text()), "{what}");
+                    assert_eq!(stage.simulator.ledger().calls, calls, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn many_equal_requests_at_once_make_one_call() {
+    let stage = Arc::new(Stage::with(Simulator::new(), &settings()).await);
+    let mut calls = 0;
+    for (name, upstream) in UPSTREAMS {
+        for (client, stream) in [
+            (Protocol::OpenAiChat, false),
+            (Protocol::OpenAiChat, true),
+            (Protocol::Anthropic, true),
+        ] {
+            let (path, body) = chat(client, &format!("cached-{name}"), stream);
+            let asking: Vec<_> = (0..64)
+                .map(|_| {
+                    let (stage, path, body) = (Arc::clone(&stage), path.clone(), body.clone());
+                    tokio::spawn(async move { stage.post(&path, &body).await })
+                })
+                .collect();
+            let mut replies = Vec::new();
+            for one in asking {
+                replies.push(one.await.unwrap());
+            }
+            calls += 1;
+            assert_eq!(stage.simulator.ledger().calls, calls, "{client:?} → {upstream:?}");
+            let of = |kind: &str| replies.iter().filter(|reply| result(reply) == kind).count();
+            assert_eq!((of("miss"), of("wait") + of("hit")), (1, 63), "{client:?} → {upstream:?}");
+            assert!(replies.iter().all(|reply| reply.body == replies[0].body));
+            assert!(replies.iter().all(|reply| reply.status == 200));
+        }
+    }
+}
+
+/// A provider that sends the first part of a stream, and the rest when it is allowed to.
+struct Gate {
+    address: String,
+    calls: Arc<AtomicUsize>,
+    /// How many connections were closed by the other side before the end.
+    cancelled: Arc<AtomicUsize>,
+    open: Arc<Notify>,
+}
+
+const FIRST: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"finish_reason\":null}]}\n\n";
+const REST: &str = "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+impl Gate {
+    /// `head` is the status line; an error has no further parts.
+    async fn start(status: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (calls, cancelled) = (Arc::default(), Arc::default());
+        let gate = Self { address, calls, cancelled, open: Arc::default() };
+        let (calls, cancelled, open) =
+            (Arc::clone(&gate.calls), Arc::clone(&gate.cancelled), Arc::clone(&gate.open));
+        tokio::spawn(async move {
+            while let Ok((mut socket, _)) = listener.accept().await {
+                let (calls, cancelled, open) =
+                    (Arc::clone(&calls), Arc::clone(&cancelled), Arc::clone(&open));
+                tokio::spawn(async move {
+                    let mut buffer = vec![0; 65536];
+                    if socket.read(&mut buffer).await.unwrap_or(0) == 0 {
+                        return;
+                    }
+                    calls.fetch_add(1, Ordering::SeqCst);
+                    let is_good = status == "200 OK";
+                    let begin = format!(
+                        "HTTP/1.1 {status}\r\ncontent-type: text/event-stream\r\nconnection: close\r\nretry-after: 9\r\n\r\n{}",
+                        if is_good { FIRST } else { "" }
+                    );
+                    if is_good {
+                        socket.write_all(begin.as_bytes()).await.unwrap();
+                    }
+                    tokio::select! {
+                        () = open.notified() => {
+                            let last = if is_good { REST.to_owned() } else { format!("{begin}{{\"error\":{{\"message\":\"no\"}}}}") };
+                            let _ = socket.write_all(last.as_bytes()).await;
+                        }
+                        read = socket.read(&mut buffer) => {
+                            assert!(matches!(read, Ok(0) | Err(_)));
+                            cancelled.fetch_add(1, Ordering::SeqCst);
+                        }
+                    }
+                });
+            }
+        });
+        gate
+    }
+}
+
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    for _ in 0..500 {
+        if holds() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("{what}");
+}
+
+const ONE_ROUTE: &str =
+    "[gateway]\nretries=0\n[gateway.routes.one]\nmodels=['chat/m']\ncache={ttl=60}\n";
+
+async fn open(url: &str, body: &Value) -> http::Response<agentloop::transport::Body> {
+    let request = Request::post(format!("{url}/v1/chat/completions"))
+        .header("authorization", format!("Bearer {KEY}"))
+        .body(Bytes::from(body.to_string()))
+        .unwrap();
+    HttpTransport::new().send(request, SendOptions::default()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_call_goes_on_when_its_first_client_leaves_and_ends_with_the_last() {
+    let gate = Gate::start("200 OK").await;
+    let (_gateway, server, records) = gateway_at(&gate.address, ONE_ROUTE).await;
+    let url = format!("http://{}", server.address());
+    let (_, body) = chat(Protocol::OpenAiChat, "one", true);
+    let mut leader = open(&url, &body).await;
+    assert_eq!(leader.headers()["x-agentloop-cache"], "miss");
+    assert!(leader.body_mut().next().await.is_some());
+    let mut follower = open(&url, &body).await;
+    assert_eq!(follower.headers()["x-agentloop-cache"], "wait");
+    let first = follower.body_mut().next().await.unwrap().unwrap();
+    assert_eq!(first, FIRST, "the follower does not wait for the end");
+    drop(leader);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    gate.open.notify_one();
+    let rest = follower.into_body().collect(1 << 20).await.unwrap();
+    assert_eq!(rest, REST);
+    let seen = records.wait(2).await;
+    assert!(seen.iter().all(|seen| seen.is_complete && !seen.is_cancelled), "{seen:?}");
+    assert_eq!(gate.calls.load(Ordering::SeqCst), 1);
+    // The next call loses both of its clients.
+    let mut other = body.clone();
+    other["seed"] = json!(1);
+    let (mut one, mut two) = (open(&url, &other).await, open(&url, &other).await);
+    assert!(one.body_mut().next().await.is_some() && two.body_mut().next().await.is_some());
+    drop(one);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(gate.cancelled.load(Ordering::SeqCst), 0);
+    drop(two);
+    until("the call is not cancelled", || gate.cancelled.load(Ordering::SeqCst) == 1).await;
+    let seen = records.wait(4).await;
+    assert!(seen[2..].iter().all(|seen| seen.is_cancelled && !seen.is_complete), "{seen:?}");
+    assert_eq!(gate.calls.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_call_that_fails_before_content_fails_for_all_that_wait() {
+    let gate = Gate::start("503 Service Unavailable").await;
+    let (_gateway, server, records) = gateway_at(&gate.address, ONE_ROUTE).await;
+    let url = format!("http://{}", server.address());
+    let (_, body) = chat(Protocol::OpenAiChat, "one", true);
+    let asking: Vec<_> = (0..8)
+        .map(|_| {
+            let (url, body) = (url.clone(), body.clone());
+            tokio::spawn(async move { open(&url, &body).await })
+        })
+        .collect();
+    until("there is no call", || gate.calls.load(Ordering::SeqCst) == 1).await;
+    tokio::time::sleep(Duration::from_millis(150)).await;
+    gate.open.notify_one();
+    for one in asking {
+        let response = one.await.unwrap();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers()["retry-after"], "9");
+    }
+    assert_eq!(gate.calls.load(Ordering::SeqCst), 1);
+    let seen = records.wait(8).await;
+    assert!(seen.iter().all(|seen| seen.status == 503 && !seen.is_complete), "{seen:?}");
+}
