@@ -28,6 +28,8 @@
 mod body;
 mod cache;
 mod call;
+#[allow(dead_code, reason = "used by the accounts of several gateways")]
+mod cluster;
 #[allow(dead_code, reason = "the accounts use it next")]
 mod journal;
 mod key;
