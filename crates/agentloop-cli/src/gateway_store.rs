@@ -23,6 +23,12 @@ pub(crate) fn open(config: &GatewayConfig) -> Result<Arc<dyn Store>, Failure> {
     }
 }
 
+/// Checks what the configuration says about the database. Nothing is opened, and no server is asked.
+pub(crate) fn check(config: &GatewayConfig) -> Result<(), Failure> {
+    // A store in PostgreSQL connects when it is used.
+    config.store.url_env.as_deref().map_or(Ok(()), |variable| open_server(variable).map(drop))
+}
+
 /// Opens the database, if there is one. No file is created.
 pub(crate) fn open_existing(config: &GatewayConfig) -> Result<Option<Arc<dyn Store>>, Failure> {
     if config.store.url_env.is_none() && !require_file(config)?.exists() {
@@ -55,8 +61,7 @@ fn require_file(config: &GatewayConfig) -> Result<PathBuf, Failure> {
 
 #[cfg(feature = "postgres")]
 fn open_server(variable: &str) -> Result<Arc<dyn Store>, Failure> {
-    read_url(variable)?;
-    Err(Failure::input("gateway.store: PostgreSQL cannot be used yet"))
+    Ok(Arc::new(agentloop_gateway::PostgresStore::connect(&read_url(variable)?)?))
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -57,6 +57,7 @@ mod semantics_e;
 mod semantics_f;
 mod serve;
 mod serve_import;
+mod serve_store;
 mod setup;
 mod sim;
 mod terminal;

@@ -47,6 +47,7 @@ pub(crate) async fn run(args: &Args, setup: &Setup) -> Result<(), Failure> {
     let listen = address("listen", args.listen.as_deref().or(config.listen.as_deref()), LISTEN)?;
     if args.check {
         build_state(&setup.build_gateway_client()?, &config, KeyRing::default())?;
+        crate::gateway_store::check(&config)?;
         setup.notes.print_note("the configuration of the gateway is valid");
         return Ok(());
     }

@@ -1,0 +1,44 @@
+//! `agentloop serve --check`: the database of the gateway.
+
+use crate::common::folder::Folder;
+use crate::common::{Outcome, agentloop};
+
+const CONFIG: &str = "[gateway.store]\nurl_env = 'GATEWAY_DB'\n";
+
+fn check(url: Option<&str>) -> Outcome {
+    let folder = Folder::with([("gateway.toml", CONFIG)]);
+    let command = agentloop(["--config", "gateway.toml", "serve", "--check"]);
+    let command = match url {
+        Some(url) => command.env("GATEWAY_DB", url),
+        None => command,
+    };
+    command.within(folder.path()).run()
+}
+
+#[test]
+fn a_missing_url_of_the_database_is_reported() {
+    for run in [check(None), check(Some(" "))] {
+        assert_eq!(run.code, Some(2), "{run}");
+        let message = "gateway.store.url_env: the environment variable GATEWAY_DB is not set";
+        assert!(run.stderr.contains(message), "{run}");
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn the_url_of_the_database_is_checked_without_its_server() {
+    // Nothing listens there.
+    let good = check(Some("postgres://gateway:hunter2@127.0.0.1:1/gateway"));
+    assert_eq!(good.code, Some(0), "{good}");
+    let wrong = check(Some("mysql://gateway:hunter2@127.0.0.1/gateway"));
+    assert_eq!(wrong.code, Some(2), "{wrong}");
+    assert!(wrong.stderr.contains("postgres://") && !wrong.stderr.contains("hunter2"), "{wrong}");
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_build_without_postgresql_says_how_to_get_one() {
+    let run = check(Some("postgres://gateway:hunter2@127.0.0.1/gateway"));
+    assert_eq!(run.code, Some(2), "{run}");
+    assert!(run.stderr.contains("--features postgres") && !run.stderr.contains("hunter2"), "{run}");
+}
