@@ -142,6 +142,11 @@ impl KeyRing {
         self.0.is_empty()
     }
 
+    /// Returns whether a key has this name.
+    pub(crate) fn has_name(&self, name: &str) -> bool {
+        self.0.values().any(|key| key.name == name)
+    }
+
     /// Returns the key with this value, if it is valid now (Unix time).
     ///
     /// The table is searched by the hash of the value, so the time that it takes does not depend on how much of a key was
@@ -203,7 +208,7 @@ fn read_hash(hex: &str) -> Option<Hash> {
 }
 
 /// Returns the first second after a day, as Unix time.
-fn end_of_day(day: &str) -> Option<u64> {
+pub(crate) fn end_of_day(day: &str) -> Option<u64> {
     let mut numbers = day.split('-');
     let mut next = |digits: usize| -> Option<u64> {
         let text = numbers.next().filter(|text| text.len() == digits)?;

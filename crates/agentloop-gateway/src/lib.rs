@@ -33,6 +33,7 @@ mod cluster;
 #[allow(dead_code, reason = "the accounts use it next")]
 mod journal;
 mod key;
+mod live;
 mod log;
 mod metrics;
 mod models;
@@ -105,6 +106,7 @@ struct Inner {
     metrics: Arc<Metrics>,
     recorder: Arc<dyn Recorder>,
     parent: OnceLock<Box<TraceParent>>,
+    store: OnceLock<Arc<dyn Store>>,
 }
 
 impl fmt::Debug for Inner {
@@ -123,18 +125,23 @@ impl Gateway {
     pub fn with_recorders(state: State, mut recorders: Vec<Arc<dyn Recorder>>) -> Self {
         let metrics = Arc::new(Metrics::default());
         recorders.push(Arc::clone(&metrics) as Arc<dyn Recorder>);
+        recorders.push(Arc::clone(&state.live) as Arc<dyn Recorder>);
         let recorder = Arc::new(log::Each(recorders));
         let state = RwLock::new(Arc::new(state));
-        Self(Arc::new(Inner { state, metrics, recorder, parent: OnceLock::new() }))
+        let (parent, store) = (OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Inner { state, metrics, recorder, parent, store }))
     }
 
-    /// Replaces the settings. Requests in progress keep the old ones, and stored and cached responses stay.
+    /// Replaces the settings. Requests in progress keep the old ones; stored and cached responses and what the
+    /// dashboard shows stay.
     pub fn reload(&self, mut state: State) {
         let mut current = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
         state.stored = Arc::clone(&current.stored);
         if state.cache.has_same_place(&current.cache) {
             state.cache = Arc::clone(&current.cache);
         }
+        state.live = Arc::clone(&current.live);
+        state.router.keep_history(&current.router);
         *current = Arc::new(state);
     }
 
@@ -144,6 +151,15 @@ impl Gateway {
         parent: impl Fn(&tracing::Span, &http::HeaderMap) + Send + Sync + 'static,
     ) {
         let _ = self.0.parent.set(Box::new(parent));
+    }
+
+    /// Sets the store that the admin API and the dashboard show. Only the first call has an effect.
+    pub fn connect_store(&self, store: Arc<dyn Store>) {
+        let _ = self.0.store.set(store);
+    }
+
+    pub(crate) fn store(&self) -> Option<Arc<dyn Store>> {
+        self.0.store.get().cloned()
     }
 
     /// Opens the span of a request.

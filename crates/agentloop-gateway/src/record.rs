@@ -8,6 +8,8 @@ use http::StatusCode;
 use tokio::time::Instant;
 use tracing::Span;
 
+use crate::live::{Live, Ticket};
+
 /// What is known of one request. It is finished when the last byte was sent, or the client disconnected.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -59,6 +61,8 @@ pub struct Record {
     span: Span,
     /// Gets how the request ended, for those who share its response.
     pub(crate) verdict: Option<Arc<OnceLock<Verdict>>>,
+    /// Keeps the request in the list of those in progress.
+    ticket: Option<Ticket>,
 }
 
 /// How a request ended, as far as it matters to others that get the same response.
@@ -123,14 +127,27 @@ impl Record {
             recorder: Some(recorder),
             span,
             verdict: None,
+            ticket: None,
         }
+    }
+
+    /// Lists the request among those in progress, now that its model is known.
+    pub(crate) fn follow(&mut self, live: &Live) {
+        self.ticket = Some(live.begin(self));
     }
 
     /// Notes bytes that are sent.
     pub(crate) fn saw_bytes(&mut self, bytes: usize) {
         self.bytes += bytes;
         if self.first_byte.is_none() {
-            self.first_byte = Some(self.started.elapsed());
+            let time = self.started.elapsed();
+            self.first_byte = Some(time);
+            if let Some(ticket) = &self.ticket {
+                ticket.responds(self.served.as_deref(), time);
+            }
+        }
+        if let Some(ticket) = &self.ticket {
+            ticket.saw_bytes(self.bytes);
         }
     }
 
@@ -164,6 +181,7 @@ impl Record {
             // It is set once only.
             let _ = place.set(self.judge());
         }
+        self.ticket = None;
         if let Some(recorder) = self.recorder.take() {
             crate::span::close(&self.span, self);
             recorder.record(self, self.started.elapsed());

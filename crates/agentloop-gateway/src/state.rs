@@ -8,6 +8,7 @@ use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result};
 
 use crate::cache::Cache;
 use crate::key::KeyRing;
+use crate::live::Live;
 use crate::route::Router;
 use crate::stored::Stored;
 
@@ -31,6 +32,7 @@ pub struct State {
     pub(crate) models: Vec<agentloop::ModelInfo>,
     pub(crate) stored: Arc<Stored>,
     pub(crate) cache: Arc<Cache>,
+    pub(crate) live: Arc<Live>,
 }
 
 impl fmt::Debug for State {
@@ -74,6 +76,7 @@ impl State {
             client_timeout,
             stored: Arc::default(),
             cache: Cache::open(config, variable)?,
+            live: Arc::default(),
         })
     }
 

@@ -69,7 +69,7 @@ fn model_of_path(path: &str) -> &str {
 }
 
 /// Decodes `%2F` and the like.
-pub(super) fn percent_decode(text: &str) -> String {
+pub(crate) fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, more)) = rest.split_first() {
@@ -119,6 +119,7 @@ pub(super) async fn run(mut call: Call) -> Response<GatewayBody> {
     };
     call.record.model.clone_from(&asked.model);
     call.record.is_stream = asked.stream;
+    call.record.follow(&call.state.live);
     match plan(&call, &asked) {
         Ok(plan) => match cached::Wanted::of(&call, &asked, &plan) {
             Some(wanted) => {

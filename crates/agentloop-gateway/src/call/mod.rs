@@ -23,6 +23,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 
 use api::Api;
+pub(crate) use chat::percent_decode;
 pub(crate) use failure::{for_client, own, respond};
 
 use crate::key::ApiKey;

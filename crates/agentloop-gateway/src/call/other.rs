@@ -48,6 +48,7 @@ pub(super) async fn count(mut call: Call) -> Response<GatewayBody> {
         Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
     };
     call.record.model.clone_from(&asked.model);
+    call.record.follow(&call.state.live);
     let mut attempts = Attempts::new(plan);
     let counted = count_any(&call, &asked, &mut attempts).await;
     call.record.attempts = attempts.count;
@@ -118,6 +119,7 @@ pub(super) async fn embed(mut call: Call) -> Response<GatewayBody> {
         Err(error) => return refuse(call.record, protocol, failure::for_client(&error)),
     };
     call.record.model.clone_from(&asked.model);
+    call.record.follow(&call.state.live);
     match cached::Wanted::of(&call, &asked, &plan) {
         Some(wanted) => {
             let make = |load: cached::Load| Box::pin(respond(load.0, load.1, load.2)) as _;

@@ -69,6 +69,11 @@ impl Health {
         self.lock().until.is_none_or(|until| until <= now)
     }
 
+    /// Returns how long it is still left alone.
+    pub(crate) fn rest_left(&self, now: Instant) -> Option<Duration> {
+        self.lock().until?.checked_duration_since(now).filter(|left| !left.is_zero())
+    }
+
     /// Records a call that succeeded.
     pub(crate) fn succeeded(&self) {
         *self.lock() = Last::default();

@@ -1,6 +1,7 @@
 //! From the model of a request to the providers and keys that are tried.
 
 mod health;
+mod history;
 mod pool;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use agentloop::{
 use tokio::time::Instant;
 
 pub(crate) use health::{Blame, blame};
+pub(crate) use history::ProviderView;
 pub(crate) use pool::Member;
 use pool::Pools;
 
@@ -117,6 +119,16 @@ impl Router {
         let retries = config.retries.unwrap_or(RETRIES).min(MAX_RETRIES);
         let plain = Options { retries, ..Options::default() };
         Ok(Self { pools, routes, plain, turn: AtomicU64::new(0) })
+    }
+
+    /// Takes over how the calls of the providers ended before the settings were replaced.
+    pub(crate) fn keep_history(&mut self, old: &Self) {
+        self.pools.keep_history(&old.pools);
+    }
+
+    /// Returns how the providers do, in the order of their names.
+    pub(crate) fn providers(&self) -> Vec<ProviderView> {
+        self.pools.view(Instant::now())
     }
 
     /// Returns the names of the routes.

@@ -8,7 +8,8 @@ use agentloop::{AgentLoop, Error, ErrorKind, GatewayConfig, Result, Target};
 use tokio::time::Instant;
 
 use super::health::{Blame, Health, blame};
-use super::{Busy, Load, mix};
+use super::history::History;
+use super::{Busy, Load, ProviderView, mix};
 
 /// The most models whose load is counted.
 const MAX_LOADS: usize = 4096;
@@ -34,6 +35,7 @@ impl fmt::Debug for AgentLoopBox {
 #[derive(Debug)]
 struct Pool {
     provider: Arc<Health>,
+    history: Arc<History>,
     slots: Vec<Arc<Slot>>,
 }
 
@@ -61,6 +63,7 @@ pub(crate) struct Member {
     pub(crate) target: Arc<Target>,
     pub(crate) slot: Arc<Slot>,
     health: Arc<Health>,
+    history: Arc<History>,
     load: Load,
 }
 
@@ -89,6 +92,7 @@ impl Member {
     pub(crate) fn succeeded(&self) {
         self.health.succeeded();
         self.slot.health.succeeded();
+        self.history.succeeded();
     }
 
     /// Records a call that failed.
@@ -97,8 +101,9 @@ impl Member {
         match blame(error) {
             Blame::Key(time) => self.slot.health.rest(now, time),
             Blame::Provider => self.health.failed(now),
-            Blame::Request => {}
+            Blame::Request => return,
         }
+        self.history.failed(error.kind());
     }
 }
 
@@ -112,7 +117,9 @@ impl Pools {
         for provider in client.providers() {
             let own =
                 Slot { label: String::new(), client: client.clone(), health: Health::default() };
-            let pool = Pool { provider: Arc::default(), slots: vec![Arc::new(own)] };
+            let health = Arc::default();
+            let pool =
+                Pool { provider: health, history: Arc::default(), slots: vec![Arc::new(own)] };
             pools.insert(provider.name.to_string(), pool);
         }
         for (name, table) in &config.pools {
@@ -162,6 +169,7 @@ impl Pools {
                 target: Arc::clone(&target),
                 slot: Arc::clone(slot),
                 health: Arc::clone(&pool.provider),
+                history: Arc::clone(&pool.history),
                 load: load.clone(),
             })
             .collect();
@@ -170,6 +178,35 @@ impl Pools {
                 .sort_by_key(|member| (!member.is_ready(now), mix(affinity, &member.slot.label)));
         }
         Ok(members)
+    }
+
+    /// Takes over how the calls of the providers ended before the settings were replaced.
+    pub(super) fn keep_history(&mut self, old: &Self) {
+        for (name, pool) in &mut self.pools {
+            if let Some(old) = old.pools.get(name) {
+                pool.history = Arc::clone(&old.history);
+            }
+        }
+    }
+
+    /// Returns how the providers do, in the order of their names.
+    pub(super) fn view(&self, now: Instant) -> Vec<ProviderView> {
+        let mut views: Vec<ProviderView> = self
+            .pools
+            .iter()
+            .map(|(name, pool)| {
+                let rests = |slot: &&Arc<Slot>| slot.health.rest_left(now).is_some();
+                let key_rest = pool.slots.iter().filter_map(|slot| slot.health.rest_left(now));
+                ProviderView::new(
+                    name,
+                    pool.provider.rest_left(now),
+                    (pool.slots.len(), pool.slots.iter().filter(rests).count(), key_rest.min()),
+                    &pool.history,
+                )
+            })
+            .collect();
+        views.sort_by(|one, other| one.name.cmp(&other.name));
+        views
     }
 
     /// Returns how many calls of a model are in progress.

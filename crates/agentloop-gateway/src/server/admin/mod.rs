@@ -1,0 +1,203 @@
+//! What operators see and change: metrics, the admin API and the dashboard.
+
+mod body;
+mod guard;
+mod keys;
+mod ledger;
+mod overview;
+mod page;
+mod query;
+mod reply;
+mod rows;
+mod teams;
+mod usage;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use agentloop::Secret;
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::request::Parts;
+use http::{HeaderValue, Method, Request, Response, StatusCode};
+use http_body::Body;
+use tokio::sync::Semaphore;
+
+use self::ledger::Ledger;
+use self::reply::{Problem, harden, problem};
+use crate::Gateway;
+use crate::store::Store;
+use crate::stream::GatewayBody;
+
+/// The most exports of rows at the same time. Each keeps a page of rows in memory.
+const MAX_EXPORTS: usize = 2;
+
+/// An admin listener.
+#[derive(Debug)]
+pub(super) struct Admin {
+    token: Option<Secret>,
+    /// Whether only programs of this machine can reach it.
+    is_loopback: bool,
+    ledger: Ledger,
+    exports: Arc<Semaphore>,
+}
+
+impl Admin {
+    pub(super) fn new(address: SocketAddr, token: Option<Secret>) -> Self {
+        let is_loopback = address.ip().is_loopback();
+        let exports = Arc::new(Semaphore::new(MAX_EXPORTS));
+        Self { token, is_loopback, ledger: Ledger::default(), exports }
+    }
+
+    /// Responds to an operator.
+    pub(super) async fn respond<B>(
+        &self,
+        gateway: &Gateway,
+        request: Request<B>,
+    ) -> Response<GatewayBody>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (head, body) = request.into_parts();
+        let mut response = match self.route(gateway, &head, body).await {
+            Ok(response) => response,
+            Err(problem) => problem.into_response(),
+        };
+        harden(response.headers_mut());
+        response
+    }
+
+    async fn route<B>(
+        &self,
+        gateway: &Gateway,
+        head: &Parts,
+        body: B,
+    ) -> Result<Response<GatewayBody>, Problem>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let path = head.uri.path();
+        if let Some(response) = health(&head.method, path) {
+            return Ok(response);
+        }
+        guard::check_host(self.is_loopback, head)?;
+        // The page has no data of its own, and asks for the token.
+        if let Some(response) = page::find(&head.method, path) {
+            return Ok(response);
+        }
+        guard::check_site(head)?;
+        guard::check_token(self.token.as_ref(), &head.headers)?;
+        if head.method == Method::GET && path == "/metrics" {
+            return Ok(metrics(gateway));
+        }
+        let Some(rest) = path.strip_prefix("/api/") else {
+            return Err(problem(
+                StatusCode::NOT_FOUND,
+                "unknown_url",
+                "this listener has the dashboard at /, /api/…, /metrics, /health/live and /health/ready",
+            ));
+        };
+        if !self.is_loopback && self.token.is_none() {
+            let message = "other machines can reach this listener, so its API needs a token: set `admin_token_env`";
+            return Err(problem(StatusCode::FORBIDDEN, "token_required", message));
+        }
+        self.api(gateway, head, rest, body).await
+    }
+
+    async fn api<B>(
+        &self,
+        gateway: &Gateway,
+        head: &Parts,
+        path: &str,
+        body: B,
+    ) -> Result<Response<GatewayBody>, Problem>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (kind, name) = path.split_once('/').unwrap_or((path, ""));
+        let is_single = path.contains('/');
+        let query = head.uri.query().unwrap_or_default();
+        match (kind, &head.method, is_single) {
+            ("overview", &Method::GET, false) => {
+                overview::respond(gateway, &self.ledger, query).await
+            }
+            ("usage", &Method::GET, false) => usage::respond(&*store(gateway)?, query).await,
+            ("rows", &Method::GET, false) => {
+                rows::respond(store(gateway)?, Arc::clone(&self.exports), query).await
+            }
+            ("keys", &Method::GET, false) => keys::list(gateway, &*store(gateway)?, query).await,
+            ("keys", &Method::POST, false) => {
+                let body = body::read(gateway, head, body).await?;
+                keys::create(gateway, &*store(gateway)?, &body).await
+            }
+            ("keys", &Method::PATCH, true) => {
+                let body = body::read(gateway, head, body).await?;
+                keys::update(gateway, &*store(gateway)?, &query::name(name)?, &body).await
+            }
+            ("keys", &Method::DELETE, true) => {
+                keys::revoke(&*store(gateway)?, &query::name(name)?).await
+            }
+            ("teams", &Method::GET, false) => teams::list(&*store(gateway)?).await,
+            ("teams", &Method::GET, true) => {
+                teams::show(&*store(gateway)?, &query::name(name)?).await
+            }
+            ("teams", &Method::PUT, true) => {
+                let body = body::read(gateway, head, body).await?;
+                teams::put(&*store(gateway)?, &query::name(name)?, &body).await
+            }
+            ("teams", &Method::DELETE, true) => {
+                teams::remove(&*store(gateway)?, &query::name(name)?).await
+            }
+            ("overview" | "usage" | "rows", _, false) => Err(not_allowed("GET")),
+            ("keys", _, false) => Err(not_allowed("GET, POST")),
+            ("keys", _, true) => Err(not_allowed("PATCH, DELETE")),
+            ("teams", _, false) => Err(not_allowed("GET")),
+            ("teams", _, true) => Err(not_allowed("GET, PUT, DELETE")),
+            _ => Err(problem(
+                StatusCode::NOT_FOUND,
+                "unknown_url",
+                "the API has /api/overview, /api/usage, /api/rows, /api/keys and /api/teams",
+            )),
+        }
+    }
+}
+
+/// Returns the store, or why there is none.
+fn store(gateway: &Gateway) -> Result<Arc<dyn Store>, Problem> {
+    gateway.store().ok_or_else(|| {
+        problem(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no_store",
+            "this gateway has no database, so there are no stored keys and no ledger",
+        )
+    })
+}
+
+fn not_allowed(methods: &'static str) -> Problem {
+    let message = format!("the method is not allowed here; use {methods}");
+    let mut problem = problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
+    problem.headers.insert(ALLOW, HeaderValue::from_static(methods));
+    problem
+}
+
+fn health(method: &Method, path: &str) -> Option<Response<GatewayBody>> {
+    let text = match (method, path) {
+        (&Method::GET | &Method::HEAD, "/health/live") => "ok\n",
+        (&Method::GET | &Method::HEAD, "/health/ready") => "ready\n",
+        _ => return None,
+    };
+    let mut response = Response::new(GatewayBody::whole(Bytes::from_static(text.as_bytes())));
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    Some(response)
+}
+
+fn metrics(gateway: &Gateway) -> Response<GatewayBody> {
+    let mut response = Response::new(GatewayBody::whole(gateway.metrics().write()));
+    let kind = HeaderValue::from_static("text/plain; version=0.0.4");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
