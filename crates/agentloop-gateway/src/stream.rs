@@ -3,14 +3,15 @@
 mod source;
 mod translated;
 
-use std::convert::Infallible;
 use std::fmt;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use agentloop::protocol::serve::StreamFraming;
 use bytes::Bytes;
+use futures_core::Stream;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
@@ -29,12 +30,21 @@ pub struct GatewayBody(Inner);
 enum Inner {
     Whole(Option<Bytes>),
     Stream(Box<Streamed>),
+    Pages(Pages),
 }
+
+/// Pieces that are made as the client reads them. An error breaks the connection off, so a part is never taken for all of it.
+pub(crate) type Pages = Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send>>;
 
 impl GatewayBody {
     /// Creates a body of bytes that are all there.
     pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
         Self(Inner::Whole(Some(bytes.into())))
+    }
+
+    /// Creates a body of pieces that are made as the client reads them.
+    pub(crate) fn pages(pages: Pages) -> Self {
+        Self(Inner::Pages(pages))
     }
 
     /// Creates the body of a stream.
@@ -46,7 +56,7 @@ impl GatewayBody {
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
         match &mut self.0 {
             Inner::Whole(bytes) => Some(bytes.take().unwrap_or_default()),
-            Inner::Stream(_) => None,
+            Inner::Stream(_) | Inner::Pages(_) => None,
         }
     }
 
@@ -63,6 +73,8 @@ impl GatewayBody {
         match &mut self.0 {
             Inner::Whole(bytes) => Poll::Ready(bytes.take().filter(|bytes| !bytes.is_empty())),
             Inner::Stream(streamed) => streamed.poll(context),
+            // An export is read by its client only.
+            Inner::Pages(_) => Poll::Ready(None),
         }
     }
 }
@@ -242,12 +254,15 @@ impl Drop for Streamed {
 
 impl Body for GatewayBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Inner::Pages(pages) = &mut self.0 {
+            return pages.as_mut().poll_next(context).map_ok(Frame::data);
+        }
         self.poll_piece(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
@@ -255,6 +270,7 @@ impl Body for GatewayBody {
         match &self.0 {
             Inner::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
             Inner::Stream(streamed) => streamed.ended,
+            Inner::Pages(_) => false,
         }
     }
 
@@ -263,7 +279,7 @@ impl Body for GatewayBody {
             Inner::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Inner::Stream(_) => SizeHint::default(),
+            Inner::Stream(_) | Inner::Pages(_) => SizeHint::default(),
         }
     }
 }

@@ -25,6 +25,7 @@ use tracing::Instrument as _;
 
 pub use tls::Tls;
 
+use self::admin::Admin;
 use self::io::Patient;
 use self::version::Version;
 use crate::stream::GatewayBody;
@@ -32,6 +33,9 @@ use crate::{Gateway, call};
 
 /// The most connections at the same time, unless it is set.
 pub const MAX_CONNECTIONS: usize = 20_000;
+
+/// The most connections of operators at the same time.
+const MAX_ADMIN_CONNECTIONS: usize = 64;
 
 /// The most bytes of the headers of a request.
 pub const MAX_HEADER_BYTES: usize = 64 << 10;
@@ -58,8 +62,8 @@ pub struct Server {
 enum Face {
     /// The APIs of the providers.
     Api,
-    /// Metrics, for those who know the token if there is one.
-    Admin(Option<agentloop::Secret>),
+    /// Metrics, the admin API and the dashboard.
+    Admin(Arc<Admin>),
 }
 
 /// How a listener accepts connections.
@@ -91,10 +95,11 @@ impl Gateway {
         tls: Option<Tls>,
         connections: usize,
     ) -> std_io::Result<Server> {
-        self.start(address, Face::Api, tls, connections).await
+        self.start(address, |_| Face::Api, tls, connections).await
     }
 
-    /// Listens for operators: metrics and health. With a token, requests must show it as `Authorization: Bearer`.
+    /// Listens for operators: metrics, health, the admin API and the dashboard. With a token, requests must show it as
+    /// `Authorization: Bearer`. Without one, the API is for listeners on a loopback address only.
     ///
     /// # Errors
     ///
@@ -104,13 +109,14 @@ impl Gateway {
         address: impl ToSocketAddrs,
         token: Option<agentloop::Secret>,
     ) -> std_io::Result<Server> {
-        self.start(address, Face::Admin(token), None, 64).await
+        let face = |address| Face::Admin(Arc::new(Admin::new(address, token)));
+        self.start(address, face, None, MAX_ADMIN_CONNECTIONS).await
     }
 
     async fn start(
         &self,
         address: impl ToSocketAddrs,
-        face: Face,
+        face: impl FnOnce(SocketAddr) -> Face,
         tls: Option<Tls>,
         connections: usize,
     ) -> std_io::Result<Server> {
@@ -118,6 +124,7 @@ impl Gateway {
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
         let connections = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
+        let face = face(address);
         let listening = Listening { gateway: self.clone(), face, tls, connections };
         let accepting = tokio::spawn(accept(listener, listening, stopped));
         Ok(Server { address, stop, accepting: Some(accepting) })
@@ -298,6 +305,6 @@ async fn respond(
             // The spans of calls to providers belong to that of the request.
             handling.instrument(span.clone()).await
         }
-        Face::Admin(token) => admin::respond(&gateway, token.as_ref(), &request),
+        Face::Admin(admin) => admin.respond(&gateway, request).await,
     })
 }

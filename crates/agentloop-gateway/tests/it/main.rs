@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
 mod access;
+mod admin;
 mod cache;
 mod common;
 mod faults;

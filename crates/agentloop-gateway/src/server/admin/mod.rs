@@ -1,11 +1,10 @@
-//! What operators see and change: metrics, the admin API and the dashboard.
+//! What operators see and change: metrics and the admin API.
 
 mod body;
 mod guard;
 mod keys;
 mod ledger;
 mod overview;
-mod page;
 mod query;
 mod reply;
 mod rows;
@@ -83,10 +82,6 @@ impl Admin {
             return Ok(response);
         }
         guard::check_host(self.is_loopback, head)?;
-        // The page has no data of its own, and asks for the token.
-        if let Some(response) = page::find(&head.method, path) {
-            return Ok(response);
-        }
         guard::check_site(head)?;
         guard::check_token(self.token.as_ref(), &head.headers)?;
         if head.method == Method::GET && path == "/metrics" {
@@ -96,7 +91,7 @@ impl Admin {
             return Err(problem(
                 StatusCode::NOT_FOUND,
                 "unknown_url",
-                "this listener has the dashboard at /, /api/…, /metrics, /health/live and /health/ready",
+                "this listener has /api/…, /metrics, /health/live and /health/ready",
             ));
         };
         if !self.is_loopback && self.token.is_none() {
@@ -128,14 +123,14 @@ impl Admin {
             ("rows", &Method::GET, false) => {
                 rows::respond(store(gateway)?, Arc::clone(&self.exports), query).await
             }
-            ("keys", &Method::GET, false) => keys::list(gateway, &*store(gateway)?, query).await,
+            ("keys", &Method::GET, false) => keys::list(&*store(gateway)?, query).await,
             ("keys", &Method::POST, false) => {
                 let body = body::read(gateway, head, body).await?;
-                keys::create(gateway, &*store(gateway)?, &body).await
+                keys::create(gateway, &*store(gateway)?, body).await
             }
             ("keys", &Method::PATCH, true) => {
                 let body = body::read(gateway, head, body).await?;
-                keys::update(gateway, &*store(gateway)?, &query::name(name)?, &body).await
+                keys::update(&*store(gateway)?, &query::name(name)?, body).await
             }
             ("keys", &Method::DELETE, true) => {
                 keys::revoke(&*store(gateway)?, &query::name(name)?).await
@@ -146,7 +141,7 @@ impl Admin {
             }
             ("teams", &Method::PUT, true) => {
                 let body = body::read(gateway, head, body).await?;
-                teams::put(&*store(gateway)?, &query::name(name)?, &body).await
+                teams::put(&*store(gateway)?, &query::name(name)?, body).await
             }
             ("teams", &Method::DELETE, true) => {
                 teams::remove(&*store(gateway)?, &query::name(name)?).await
@@ -178,9 +173,8 @@ fn store(gateway: &Gateway) -> Result<Arc<dyn Store>, Problem> {
 
 fn not_allowed(methods: &'static str) -> Problem {
     let message = format!("the method is not allowed here; use {methods}");
-    let mut problem = problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message);
-    problem.headers.insert(ALLOW, HeaderValue::from_static(methods));
-    problem
+    problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", message)
+        .with_header(ALLOW, methods)
 }
 
 fn health(method: &Method, path: &str) -> Option<Response<GatewayBody>> {
