@@ -42,3 +42,23 @@ fn a_build_without_postgresql_says_how_to_get_one() {
     assert_eq!(run.code, Some(2), "{run}");
     assert!(run.stderr.contains("--features postgres") && !run.stderr.contains("hunter2"), "{run}");
 }
+
+/// The configuration of `packaging/compose.yaml`, with its variables set as there.
+#[cfg(all(feature = "postgres", feature = "redis"))]
+#[test]
+fn the_configuration_of_the_compose_file_is_valid() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/compose.yaml");
+    let compose = std::fs::read_to_string(path).unwrap();
+    let (_, rest) = compose.split_once("    content: |\n").unwrap();
+    let block = rest.lines().take_while(|line| line.is_empty() || line.starts_with("      "));
+    let config: String = block.flat_map(|line| [line.trim_start(), "\n"]).collect();
+    assert!(config.starts_with("[gateway]\n") && config.contains("[gateway.redis]"), "{config}");
+    let folder = Folder::with([("gateway.toml", config.as_str())]);
+    let run = agentloop(["--config", "gateway.toml", "serve", "--check"])
+        .env("GATEWAY_POSTGRES", "postgres://agentloop:hunter2@postgres/agentloop?sslmode=disable")
+        .env("GATEWAY_REDIS", "redis://redis:6379")
+        .env("GATEWAY_ADMIN_TOKEN", "hunter2")
+        .within(folder.path())
+        .run();
+    assert_eq!(run.code, Some(0), "{run}");
+}
