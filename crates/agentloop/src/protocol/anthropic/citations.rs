@@ -140,6 +140,13 @@ pub(super) fn serve(citation: &Citation) -> Option<Value> {
             let kind = opaque.data.get("type").and_then(Value::as_str)?;
             kind.ends_with("_location").then(|| opaque.data.clone())
         }
-        other => write(other, "", true),
+        other => {
+            let mut citation = write(other, "", true)?;
+            // Required beside a document, and null if it is not a file.
+            if citation.get("document_index").is_some() {
+                citation["file_id"] = Value::Null;
+            }
+            Some(citation)
+        }
     }
 }

@@ -69,12 +69,13 @@ fn a_response_of_another_api_has_all_required_fields_and_words_of_this_one() {
             "id": null, "type": "message", "role": "assistant", "model": "m",
             "content": [
                 {"type": "thinking", "thinking": "Hm.", "signature": ""},
-                {"type": "text", "text": "I call."},
+                {"type": "text", "text": "I call.", "citations": null},
                 {"type": "tool_use", "id": "call_1", "name": "f", "input": {"a": 1}},
             ],
             "stop_reason": "tool_use", "stop_sequence": null,
             "usage": {"input_tokens": 0, "cache_creation_input_tokens": null,
-                      "cache_read_input_tokens": null, "output_tokens": 0},
+                      "cache_read_input_tokens": null, "output_tokens": 0, "cache_creation": null,
+                      "server_tool_use": null, "service_tier": null},
         })
     );
 }
@@ -220,7 +221,8 @@ fn a_stream_begins_and_ends_as_the_api_s_does() {
         json!({
             "type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": null},
             "usage": {"input_tokens": 6, "cache_creation_input_tokens": null,
-                      "cache_read_input_tokens": 4, "output_tokens": 2},
+                      "cache_read_input_tokens": 4, "output_tokens": 2, "cache_creation": null,
+            "server_tool_use": null, "service_tier": null},
         })
     );
 }

@@ -5,6 +5,7 @@ mod anthropic;
 mod anthropic_laws;
 mod anthropic_stream;
 mod carried;
+mod described;
 mod gemini;
 mod gemini_hostile;
 mod gemini_stream;

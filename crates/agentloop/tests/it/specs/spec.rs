@@ -7,8 +7,18 @@ use serde_json::{Value, json};
 pub(crate) struct Spec(jsonschema::Validator);
 
 impl Spec {
-    /// `None` when the file is not there.
+    /// The description of a request; `None` when the file is not there.
     pub(crate) fn load(file: &str, schema: &str) -> Option<Self> {
+        // The provider may refuse fields that the description does not have.
+        Self::load_with(file, schema, false)
+    }
+
+    /// The description of a response. Clients accept more fields than it has.
+    pub(crate) fn load_response(file: &str, schema: &str) -> Option<Self> {
+        Self::load_with(file, schema, true)
+    }
+
+    fn load_with(file: &str, schema: &str, takes_more: bool) -> Option<Self> {
         let named = std::env::var_os("AGENTLOOP_SPECS").map(PathBuf::from);
         let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/specs");
         let text = std::fs::read(named.unwrap_or(beside).join(file)).ok()?;
@@ -17,8 +27,7 @@ impl Spec {
         let root = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$ref": format!("#/components/schemas/{schema}"),
-            // The provider may refuse fields that the description does not have.
-            "unevaluatedProperties": false,
+            "unevaluatedProperties": takes_more,
             "components": spec["components"],
         });
         Some(Self(jsonschema::validator_for(&root).unwrap()))

@@ -87,11 +87,9 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
     Some(match part {
         ResponsePart::Text(text) => {
             let sources: Vec<Value> = text.citations.iter().filter_map(citations::serve).collect();
-            let mut block = json!({ "type": "text", "text": text.text });
-            if !sources.is_empty() {
-                block["citations"] = Value::Array(sources);
-            }
-            block
+            // The field is required, and null if there are none.
+            let sources = Some(sources).filter(|sources| !sources.is_empty());
+            json!({ "type": "text", "text": text.text, "citations": sources })
         }
         ResponsePart::ToolCall(call) => {
             let mut block = Map::new();
@@ -119,7 +117,8 @@ pub(super) fn block(part: &ResponsePart) -> Option<Value> {
         }
         // The wire has no audio, but it has text.
         ResponsePart::Audio(audio) => {
-            json!({ "type": "text", "text": audio.transcript.as_deref().filter(|text| !text.is_empty())? })
+            let text = audio.transcript.as_deref().filter(|text| !text.is_empty())?;
+            json!({ "type": "text", "text": text, "citations": null })
         }
         ResponsePart::File(_) => return None,
         other => return server_tools::block(other),
@@ -165,6 +164,9 @@ pub(super) fn usage(usage: &Usage) -> Value {
         "cache_creation_input_tokens": details.cache_write_tokens,
         "cache_read_input_tokens": details.cached_tokens,
         "output_tokens": usage.completion_tokens.unwrap_or(0),
+        "cache_creation": null,
+        "server_tool_use": null,
+        "service_tier": null,
     });
     if let Some(hour) = details.cache_write_hour_tokens {
         let short = written.saturating_sub(hour);

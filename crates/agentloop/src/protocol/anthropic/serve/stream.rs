@@ -55,8 +55,7 @@ impl WriteStream for StreamWriter {
                 &json!({ "type": "message_start", "message": {
                     "id": message_id(id), "type": "message", "role": "assistant", "model": model,
                     "content": [], "stop_reason": null, "stop_sequence": null,
-                    "usage": { "input_tokens": 0, "cache_creation_input_tokens": null,
-                               "cache_read_input_tokens": null, "output_tokens": 0 },
+                    "usage": usage(&Usage::default()),
                 } }),
             ),
             ChatStreamEvent::ContentStart { choice_index: 0, part_index, part } => {
@@ -110,7 +109,7 @@ impl WriteStream for StreamWriter {
 impl StreamWriter {
     fn start_part(&mut self, part: u32, start: &PartStart) -> Vec<u8> {
         let block = match start {
-            PartStart::Text {} => json!({ "type": "text", "text": "" }),
+            PartStart::Text {} => json!({ "type": "text", "text": "", "citations": null }),
             PartStart::Thinking {} => {
                 json!({ "type": "thinking", "thinking": "", "signature": "" })
             }

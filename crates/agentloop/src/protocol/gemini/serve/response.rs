@@ -78,7 +78,11 @@ impl Sources {
         for citation in citations {
             let (cited, start, end, chunk) = match citation {
                 Citation::Url(url) => {
-                    let chunk = json!({ "web": { "uri": url.url, "title": url.title } });
+                    let mut web = json!({ "uri": url.url });
+                    if let Some(title) = &url.title {
+                        web["title"] = title.as_str().into();
+                    }
+                    let chunk = json!({ "web": web });
                     (url.cited_text.as_deref(), url.start_index, url.end_index, chunk)
                 }
                 Citation::File(file) => (None, file.start_index, file.end_index, document(file)),

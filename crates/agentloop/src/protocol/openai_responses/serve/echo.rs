@@ -25,7 +25,8 @@ const REPEATED: [&str; 16] = [
 ];
 
 /// The fields that clients require, with what they are if the request does not set them.
-const REQUIRED: [(&str, &str); 6] = [
+const REQUIRED: [(&str, &str); 7] = [
+    ("instructions", "null"),
     ("parallel_tool_calls", "true"),
     ("tool_choice", "\"auto\""),
     ("tools", "[]"),
